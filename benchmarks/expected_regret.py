@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.regret import models_of, swept_gpu
-from cutune.check.evaluate import sizes_of
-from cutune.check.sweep_gpu import by_name
+from cutune.check.evaluate import by_name, sizes_of
 from cutune.core.diagnostics import CutuneError
 from cutune.model.measurement.sweep import SweptConfiguration, read_sweep
 from cutune.model.selection.choose import KINDS, kind_of

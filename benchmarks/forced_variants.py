@@ -37,9 +37,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.compile_lines import compiled_files
 from benchmarks.public_programs import reduced
-from cutune.check.outcome import RunPlace, outcome_of
 from cutune.check.shake import SeededRun, Shaken, build_both, shake, trials_of
-from cutune.check.verify import Conditions
+from cutune.check.verify import Conditions, RunPlace, outcome_of
 from cutune.core.diagnostics import CutuneError
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import Run

@@ -19,8 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.check.evaluate import Evaluation
-from cutune.check.sweep_gpu import evaluate
+from cutune.check.evaluate import Evaluation, evaluate
 from cutune.cli.report.evaluations import print_evaluation
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models, write_models

@@ -13,12 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, SweptLaunch
 from cutune.model.selection.chooser import DEFAULT, MODELS
 from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import BlockResources, DeviceProfile, resident_blocks
@@ -38,15 +41,10 @@ Answer = SweptConfiguration | None
 Strategy = Callable[[SweptLaunch], Answer]
 
 
-def own(launch: SweptLaunch) -> Answer:
-    """The kernel itself in the source's own block."""
-    return SweptConfiguration(launch.own)
-
-
 def by_occupancy(device: DeviceProfile) -> Strategy:
     """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
 
-    Of the shapes with that many threads the one whose width is nearest to a warp.
+    Of the shapes with that many threads, the one whose width is nearest to a warp.
     """
 
     def choose(launch: SweptLaunch) -> Answer:
@@ -65,32 +63,24 @@ def by_occupancy(device: DeviceProfile) -> Strategy:
     return choose
 
 
-def reused(launches: Sequence[SweptLaunch], train: int | None) -> Strategy:
+def reused(launches: Sequence[SweptLaunch], train: int | None, launch: SweptLaunch) -> Answer:
     """The fastest at the training size; without one, at the smallest size of the kernel."""
-
-    def choose(launch: SweptLaunch) -> Answer:
-        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
-        if train is None:
-            smallest = min(known, key=_size, default=None)
-            at = smallest if smallest is not None and _size(smallest) < _size(launch) else None
-        else:
-            at = next((other for other in known if other.size == train), None)
-        return None if at is None else _if_valid(at.fastest, launch)
-
-    return choose
+    known = _other_sizes(launches, launch)
+    if train is not None:
+        at = next((other for other in known if other.size == train), None)
+        return _fastest_at(at, launch)
+    smaller = [other for other in known if _size(other) < _size(launch)]
+    return _fastest_at(min(smaller, key=_size, default=None), launch)
 
 
-def nearest(launches: Sequence[SweptLaunch]) -> Strategy:
+def nearest(launches: Sequence[SweptLaunch], launch: SweptLaunch) -> Answer:
     """The fastest at the nearest other size, by ratio; of two the smaller."""
 
-    def choose(launch: SweptLaunch) -> Answer:
-        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
-        if not known:
-            return None
-        at = min(known, key=lambda other: (_distance(other, launch), _size(other)))
-        return _if_valid(at.fastest, launch)
+    def distance(other: SweptLaunch) -> tuple[float, int]:
+        return abs(math.log(_size(other) / max(1, _size(launch)))), _size(other)
 
-    return choose
+    known = _other_sizes(launches, launch)
+    return _fastest_at(min(known, key=distance, default=None), launch)
 
 
 def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
@@ -105,23 +95,17 @@ def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
                 key=lambda chosen: sum(math.log1p(one.regret(chosen)) for one in alike),
             )
 
-    def choose(launch: SweptLaunch) -> Answer:
-        return best.get(_dimensions(launch))
-
-    return choose
+    return lambda launch: best.get(_dimensions(launch))
 
 
-def _same_kernel(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
-    named = (like.program, like.kernel)
-    return [one for one in launches if (one.program, one.kernel) == named and one.size is not None]
+def _other_sizes(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
+    """The launches of the same kernel at other sizes."""
+    same = (o for o in launches if (o.program, o.kernel) == (like.program, like.kernel))
+    return [other for other in same if other.size not in (None, like.size)]
 
 
 def _size(launch: SweptLaunch) -> int:
     return launch.size or 0
-
-
-def _distance(first: SweptLaunch, second: SweptLaunch) -> float:
-    return abs(math.log(_size(first) / max(1, _size(second))))
 
 
 def _dimensions(launch: SweptLaunch) -> int:
@@ -129,8 +113,9 @@ def _dimensions(launch: SweptLaunch) -> int:
     return sum(len(set(axis)) > 1 for axis in zip(*launch.microseconds, strict=True))
 
 
-def _if_valid(chosen: SweptConfiguration, launch: SweptLaunch) -> Answer:
-    return chosen if chosen in launch.times else None
+def _fastest_at(other: SweptLaunch | None, launch: SweptLaunch) -> Answer:
+    """The configuration that was fastest at another size, if it may be launched at this one."""
+    return other.fastest if other is not None and other.fastest in launch.times else None
 
 
 #: If worst / best is below this ratio, the Error is not reported.
@@ -162,7 +147,6 @@ class Case:
         return self.launch.microseconds[self.launch.own] / self.microseconds(strategy)
 
     def microseconds(self, strategy: str) -> float:
-        """The time of the strategy's configuration."""
         return self.launch.times[self.configuration(strategy)]
 
 
@@ -172,8 +156,8 @@ class StrategyScore:
 
     Attributes:
         cases, answered: numbers of cases, and of those in which it had an answer.
-        mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, 90th
-        percentile. within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
+        mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, percentiles.
+        within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
         error: mean of `SweptLaunch.error` where times differ (the paper's Table 3).
         no_loss: share of cases that are as fast as with the source's own configuration.
         gain, least_gain: speed relative to that: geometric mean, and the least.
@@ -207,7 +191,6 @@ class Evaluation:
         return tuple(self.cases[0].answers) if self.cases else ()
 
     def score(self, strategy: str) -> StrategyScore:
-        """One strategy, over all cases."""
         regrets = np.array([case.regret(strategy) for case in self.cases])
         spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
         errors = [case.launch.error(case.configuration(strategy)) for case in spread]
@@ -248,10 +231,10 @@ def evaluate_sweep(
     launches, models = _with_same_variants(launches, models)
     held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
     strategies: dict[str, Strategy] = {
-        OWN: own,
+        OWN: lambda launch: SweptConfiguration(launch.own),
         OCCUPANCY: by_occupancy(device),
-        REUSED: reused(launches, train),
-        NEAREST: nearest(held_out),
+        REUSED: partial(reused, launches, train),
+        NEAREST: partial(nearest, held_out),
         FIXED: fixed(held_out),
     }
     for name in sorted(MODELS, key=lambda name: name == judged):
@@ -261,6 +244,32 @@ def evaluate_sweep(
         for launch in held_out
     )
     return Evaluation(judged, tuple(cases))
+
+
+def evaluate(
+    swept: RecordedSweep,
+    models: Iterable[FittedModel],
+    device: DeviceProfile,
+    programs: Sequence[str] = (),
+    train: int | None = None,
+    judged: str = DEFAULT,
+) -> Evaluation:
+    """Compare what the models choose with a sweep. Raises CT516 when it has no launch to judge by.
+
+    `programs`: paths of the sources whose launches count; without any, all in the sweep do.
+    """
+    stems = {Path(path).stem for path in programs}
+    launches = [one for one in swept.launches if not stems or one.program in stems]
+    evaluation = evaluate_sweep(launches, by_name(models), device, train, judged)
+    if not evaluation.cases:
+        names = ", ".join(sorted({launch.program for launch in swept.launches})) or "nothing"
+        raise CutuneError.at(Code.NOTHING_TO_JUDGE, known=names)
+    return evaluation
+
+
+def by_name(models: Iterable[FittedModel]) -> Models:
+    """Models by the names that a sweep has for their kernels."""
+    return {(Path(m.kernel.origin.path).stem, m.kernel.name): m for m in models}
 
 
 def _with_same_variants(
@@ -278,7 +287,7 @@ def _with_same_variants(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """Choose as the tuned program does with one of the performance models."""
+    """Choose as the tuned program does with this performance model."""
 
     choosers: dict[tuple[str, str], VariantChooser] = {}
 

@@ -14,8 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cutune.check.outcome import RunOutcome, outcome_of
-from cutune.check.verify import Baseline, Conditions, baseline
+from cutune.check.verify import Baseline, Conditions, RunOutcome, baseline, outcome_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress, silent
@@ -25,7 +24,6 @@ from cutune.emulator.program_builds import build_units
 from cutune.measure.program_runs import Run
 from cutune.model.emit.programs import random_program
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.known_code import KnownCode
 from cutune.source.launch_sites import numbers_of
 from cutune.source.program import Program
 from cutune.source.rewrite.output import ShadowTree, Target
@@ -43,7 +41,7 @@ _SECONDS, _TIMES_SLOWER = 60.0, 100.0
 class SeededRun:
     """One run of the shaken program; without a seed its launches keep their configurations.
 
-    `variant`: the one that every launch takes that may; None leaves that to the seed.
+    `variant`: the one that every launch takes if it can; None leaves that to the seed.
     """
 
     seed: int | None = None
@@ -51,7 +49,6 @@ class SeededRun:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The variables that are set for it."""
         if self.seed is None:
             return {"CUTUNE": "off"}
         named = {VARIANT: self.variant} if self.variant is not None else {}
@@ -95,11 +92,7 @@ def shake(
     jobs: int,
     progress: Progress = silent,
 ) -> Iterator[Shaken]:
-    """Run the shaken program with all seeds, `jobs` at a time, and compare it with the original.
-
-    Raises:
-        CutuneError: CT441 when a program cannot be started, and as `baseline`.
-    """
+    """Run the shaken program with all seeds, `jobs` at a time; compare. Raises as `verify`."""
     per_run = 1 + len(trials)
     total = len(original) * per_run
     progress("shaking", 0, total)
@@ -116,7 +109,6 @@ def shake(
 def _told(
     outcomes: Iterable[RunOutcome], first: int, total: int, progress: Progress
 ) -> Iterator[RunOutcome]:
-    """Pass the outcomes on, and tell the progress with each."""
     for done, outcome in enumerate(outcomes, first):
         # The end of a run is told by who has compared it.
         progress("shaking", min(done, total - 1), total)
@@ -172,14 +164,9 @@ def build_both(
     target: Sequence[str] | None,
     write: Writer = random_program,
 ) -> tuple[Path, Path]:
-    """Build the original and the shaken program below a folder.
+    """Build the original and the shaken program below a folder. `target`: see `build_units`.
 
-    Args:
-        target: nvcc's options for the target; None is the emulated device.
-
-    Raises:
-        CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does
-            not.
+    Raises CT701 when the original does not compile, CT439 when only the shaken one does not.
     """
     name = Path(programs[0].source.path).stem
     places = {word: folder / word for word in ("original", "shaken")}
@@ -192,9 +179,11 @@ def build_both(
         for number, program in enumerate(numbered, 1)
     ]
     unchanged = [_unit(analyzer.toolchain, program) for program in programs]
-    known = [_code(analyzer.code, *unit) for unit in unchanged] if target is None else []
-    toolchain = analyzer.toolchain
+    toolchain, known = analyzer.toolchain, list[BuiltCode | None]()
     if target is None:
+        # The device code that the analysis of the sources has compiled.
+        codes = [analyzer.code.original(str(path), flags) for path, flags in unchanged]
+        known = [code.built() if code is not None else None for code in codes]
         runtime_library(toolchain.nvcc, analyzer.reporter.progress)
     with ThreadPoolExecutor(2) as pool:
         first, second = (
@@ -213,12 +202,6 @@ def build_both(
 def _unit(toolchain: Toolchain, program: Program) -> SourceFlags:
     path = program.source.path
     return Path(path), toolchain.compile_flags(path)
-
-
-def _code(code: KnownCode, path: Path, flags: Sequence[str]) -> BuiltCode | None:
-    """The device code that the analysis of the source has compiled, if there is any."""
-    known = code.original(str(path), flags)
-    return known.built() if known is not None else None
 
 
 def _shaken_unit(analyzer: Analyzer, program: Program, folder: Path, write: Writer) -> SourceFlags:

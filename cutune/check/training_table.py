@@ -41,7 +41,6 @@ class TrainingRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Its values in the order of the paper's table."""
         best, chosen = f"{self.best_cycles:.0f}", f"{self.chosen_cycles:.0f}"
         blocks = (shape(self.best), best, shape(self.chosen), chosen)
         return (self.kernel, str(self.size), *blocks, f"{self.collected_cycles:.0f}")
@@ -70,15 +69,14 @@ def training_rows(
         fitted = dict(zip(kept.blocks, _cycles(kept, question, device), strict=True))
         best, chosen = _least(true), _least(fitted)
         yield TrainingRow(
-            *(model.kernel.name, size, best, true[best]),
-            *(chosen, fitted[chosen], true[chosen]),
+            *(model.kernel.name, size, best, true[best]), *(chosen, fitted[chosen], true[chosen])
         )
 
 
 def _on_collected(
     model: FittedModel, launch: TrainingCounters, question: LaunchSizes, device: DeviceProfile
 ) -> float:
-    """The model of one block whose counters are what they were in that launch."""
+    """The cycles of one block by the model with the counters that were collected in that launch."""
     names = (model.kernel.variables[0],)
     constants = (constant_function(names, Fraction(launch.values[name])) for name in COUNTERS)
     one = replace(model.restricted([launch.block]), published=PublishedCounts(*constants))

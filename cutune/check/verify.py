@@ -3,20 +3,123 @@
 Each is run with the same command lines, on the emulated device or on a GPU. Compared are exit
 status, standard output, standard error and named files: bit for bit, or numbers within a tolerance
 and all other text exactly. The original runs twice, and must succeed; the parts of its output that
-differ between its own runs (times, addresses, random numbers) are not compared.
+differ between its own runs (times, addresses, random numbers) are not compared. Both run as their
+user would run them: variables of cutune that are set here do not reach them.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from cutune.check.outcome import LONGEST_SECONDS, STANDARD_ERROR, RunOutcome, RunPlace, outcome_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import signal_name
+from cutune.core.processes import run_to_end, signal_name
+from cutune.core.temporary import temporary_folder
+from cutune.emulator.launch_log import Triple, read_launches
+from cutune.emulator.run import device_environment, program_environment
 from cutune.measure.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.measure.program_runs import Run, failed_kernel
+from cutune.toolchain.device.profile import DeviceProfile
+
+#: Variables that change the choices of a tuned program.
+_OWN_VARIABLES = ("CUTUNE", "CUTUNE_MODE", "CUTUNE_REFINE_FILE", "CUTUNE_SEED", "CUTUNE_VARIANT")
+LONGEST_SECONDS = 600.0
+STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
+#: Most launches that are logged per kernel and launch site.
+_LOGGED_LAUNCHES = 100
+
+#: A kernel and its configuration.
+Configured = tuple[str, Triple, Triple]
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """Where programs run, and which files they write. `device`: emulated; None is the GPU."""
+
+    device: DeviceProfile | None
+    files: tuple[str, ...] = ()
+    #: Threads of the host that one emulated launch may use; None: all.
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """The end of a run: `contents` of output and files, by their names in messages.
+
+    `status` is None after a time-out. `launches`: the configurations that were launched, on the
+    emulated device.
+    """
+
+    status: int | None
+    contents: Mapping[str, bytes]
+    seconds: float = 0.0
+    launches: frozenset[Configured] = field(default_factory=frozenset)
+
+
+def outcome_of(
+    run: Run,
+    place: RunPlace,
+    variables: Mapping[str, str] | None = None,
+    limit_seconds: float = LONGEST_SECONDS,
+) -> RunOutcome:
+    """Run a program to its end or to the time limit. Raises CT441 when it cannot be started."""
+    for path in place.files:
+        # Otherwise a file of an earlier run would count, although this run does not write it.
+        Path(path).unlink(missing_ok=True)
+    with temporary_folder() as folder:
+        log = Path(folder) / "launches.jsonl"
+        environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
+        started = time.monotonic()
+        ended = run_to_end(run.command, environment, limit_seconds)
+        if ended.not_started:
+            path, reason = run.command[0], ended.not_started
+            raise CutuneError.at(Code.NOT_RUN, path=path, reason=reason)
+        seconds = time.monotonic() - started
+        launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
+    contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
+    contents |= {f"'{path}'": _content(path) for path in place.files}
+    named = {name: _without_program(content, run) for name, content in contents.items()}
+    return RunOutcome(ended.status, named, seconds, launches)
+
+
+def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str, str]:
+    environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
+    if place.device is not None:
+        emulated = program_environment(Path(run.command[0]))
+        environment |= {k: v for k, v in emulated.items() if k not in _OWN_VARIABLES}
+        environment |= device_environment(place.device, folder)
+        environment["CUTUNE_PYTHON"] = sys.executable
+        environment["CUTUNE_LAUNCH_LOG"] = str(log)
+        environment["CUTUNE_LOG_LIMIT"] = str(_LOGGED_LAUNCHES)
+        # Times are no results: what the original prints of them varies by itself, as on a GPU.
+        environment["CUTUNE_CLOCK_SEED"] = str(1 + secrets.randbelow(2**32))
+        if place.threads is not None:
+            environment.setdefault("CUTUNE_EMULATOR_THREADS", str(place.threads))
+    return {**environment, **run.environment}
+
+
+def _without_program(content: bytes, run: Run) -> bytes:
+    """The text without the path of the program, in which two programs differ."""
+    words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
+    for word in sorted(words, key=len, reverse=True):
+        if os.sep in word:
+            content = re.sub(re.escape(word.encode()) + rb"(?![\w./-])", b"{program}", content)
+    return content
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
 
 #: A difference counts if the original, run so many times more, never shows it.
 CONFIRMING_RUNS = 2
@@ -27,10 +130,7 @@ MOST_CONFIRMING_RUNS, CONFIRMING_SECONDS = 10, 20.0
 
 @dataclass(frozen=True)
 class Conditions:
-    """How programs run, and the rules by which their outputs agree.
-
-    `statuses`: the exit statuses by which the original succeeds; None: any.
-    """
+    """How programs run, and when their outputs agree. `statuses`: of success; None: any."""
 
     place: RunPlace
     agreement: Agreement = field(default_factory=Agreement)
@@ -47,26 +147,19 @@ class Baseline:
     varying: Mapping[str, Varying] = field(default_factory=dict)
 
     def difference(self, outcome: RunOutcome) -> str | None:
-        """The first difference of another program's outcome, or None."""
         if outcome.status is None:
             return "it does not end"
         if outcome.status != self.outcome.status:
             return f"{_said(self.outcome.status)} became {_said(outcome.status)}"
         for name, content in self.outcome.contents.items():
             varying = self.varying.get(name, NOTHING)
-            difference = self.conditions.agreement.difference(
-                content, outcome.contents[name], varying
-            )
-            if difference is not None:
+            agreement, other = self.conditions.agreement, outcome.contents[name]
+            if (difference := agreement.difference(content, other, varying)) is not None:
                 return f"{name}, {difference}"
         return None
 
     def run_again(self) -> Baseline:
-        """Run the original once more; adds what varies in that run.
-
-        Raises:
-            CutuneError: as `baseline`.
-        """
+        """Run the original once more; adds what varies in that run. Raises as `baseline`."""
         again = outcome_of(self.run, self.conditions.place)
         _check_success(self.run, again, self.conditions)
         if again.status != self.outcome.status:
@@ -78,14 +171,13 @@ class Baseline:
         }
         longest = max(self.outcome.seconds, again.seconds)
         outcome = replace(self.outcome, seconds=longest)
-        return replace(self, outcome=outcome, varying=varying)._checked()
+        known = replace(self, outcome=outcome, varying=varying)
+        if any(one.numbers for one in varying.values()) and not known._compared_lines():
+            raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)
+        return known
 
     def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
-        """Return the first difference that runs of the original lack, and what is then known.
-
-        Raises:
-            CutuneError: as `baseline`.
-        """
+        """The first difference that more runs of the original lack, and what is then known."""
         known, reason = self, self.difference(outcome)
         for number in range(MOST_CONFIRMING_RUNS):
             if reason is None or not known._may_vary_still(number):
@@ -95,7 +187,7 @@ class Baseline:
         return known, reason
 
     def _may_vary_still(self, runs: int) -> bool:
-        """May what was the same in so many confirming runs vary by itself?"""
+        """May what was equal in so many confirming runs still vary by itself?"""
         if runs < CONFIRMING_RUNS:
             return True
         varies = any(varying.numbers for varying in self.varying.values())
@@ -114,13 +206,9 @@ class Baseline:
         try:
             return self.conditions.agreement.varying(content, again.contents[name])
         except OtherLength as other:
-            raise CutuneError.at(
-                Code.VARYING_LENGTH,
-                name=name,
-                command=self.run.shown,
-                first=other.first,
-                second=other.second,
-            ) from other
+            command, (first, second) = self.run.shown, other.args
+            about = {"name": name, "command": command, "first": first, "second": second}
+            raise CutuneError.at(Code.VARYING_LENGTH, None, None, **about) from other
 
     def _compared_lines(self) -> int:
         return sum(
@@ -128,18 +216,12 @@ class Baseline:
             for name, content in self.outcome.contents.items()
         )
 
-    def _checked(self) -> Baseline:
-        if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
-            raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)
-        return self
-
 
 def baseline(run: Run, conditions: Conditions) -> Baseline:
     """Run the original twice.
 
-    Raises:
-        CutuneError: CT433 when it fails, CT434 when all that it writes varies, CT435 when the
-            number of lines does, CT441 when it cannot be started.
+    Raises CT433 when it fails, CT434 when all that it writes varies, CT435 when the number of lines
+    does, CT441 when it cannot be started.
     """
     outcome = outcome_of(run, conditions.place)
     _check_success(run, outcome, conditions)
@@ -154,10 +236,9 @@ def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> Non
         raise _failed(run, _said(status), outcome)
     if conditions.statuses is not None and status not in conditions.statuses:
         raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
-    if conditions.place.device is not None:
-        failed = failed_kernel(outcome.contents[STANDARD_ERROR].decode("latin-1"))
-        if failed:
-            raise _failed(run, failed)
+    said = outcome.contents[STANDARD_ERROR].decode("latin-1")
+    if conditions.place.device is not None and (failed := failed_kernel(said)):
+        raise _failed(run, failed)
 
 
 def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneError:
@@ -167,7 +248,6 @@ def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneE
 
 
 def _said(status: int | None) -> str:
-    """How a program ended, in words."""
     if status is None or status >= 0:
         return f"exit status {status}"
     return f"end by {signal_name(status)}"
@@ -176,15 +256,12 @@ def _said(status: int | None) -> str:
 def verify(
     original: Sequence[Run], tuned: Sequence[Run], conditions: Conditions
 ) -> Iterator[tuple[Baseline, Diagnostic | None]]:
-    """Run both programs at each size; gives what the original did and what differs.
+    """Run both programs at each size; gives the original's outcome, and a difference.
 
-    Raises:
-        CutuneError: CT441 when a program cannot be started, and as `baseline`.
+    Raises CT441 when a program cannot be started, and as `baseline`.
     """
     for first, second in zip(original, tuned, strict=True):
         known = baseline(first, conditions)
         known, reason = known.confirmed(outcome_of(second, conditions.place))
-        if reason is None:
-            yield known, None
-            continue
-        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)
+        differs = Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)
+        yield known, differs if reason is not None else None

@@ -112,11 +112,11 @@ def device_verb(options: Options) -> int:
 
 
 def _calibrate(options: Options) -> int:
-    from cutune.check.calibration.calibrate import calibrate
-    from cutune.check.calibration.pycuda_gpu import open_gpu
     from cutune.cli.report.console import print_calibration
     from cutune.core.progress import progress_for
     from cutune.core.workspace import write_text
+    from cutune.measure.calibration.calibrate import calibrate
+    from cutune.measure.calibration.pycuda_gpu import open_gpu
     from cutune.toolchain.nvcc import find_nvcc
 
     nvcc = find_nvcc(options.nvcc)

@@ -11,8 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutune.check.outcome import RunPlace
-from cutune.check.verify import Conditions, verify
+from cutune.check.verify import Conditions, RunPlace, verify
 from cutune.cli.common import Options, show, varied_values
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.check.sweep_gpu import collect_on_gpu, evaluate, sweep
+from cutune.check.evaluate import evaluate
 from cutune.check.training_table import training_rows
 from cutune.cli.common import Options, show, start_of, varied_values
 from cutune.cli.options import CACHE_STATES, parser
@@ -15,6 +15,7 @@ from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
 from cutune.measure.agreement import Agreement
 from cutune.measure.collect import measurements
+from cutune.measure.gpu_sweep import collect_on_gpu, sweep
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.check.evaluate import Evaluation, StrategyScore
-from cutune.check.sweep_gpu import evaluate as judge
+from cutune.check.evaluate import evaluate as judge
 from cutune.cli.page.gather import ReportSource, read_subjects, read_timings, report_of
 from cutune.cli.page.html import part, to_html
 from cutune.cli.page.kernel_facts import at_sizes

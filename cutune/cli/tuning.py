@@ -269,7 +269,7 @@ def _said_of_build(command: str, workspace: Workspace) -> str:
 def _tune_project(options: Options) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
-    from cutune.measure.program_runs import plan_runs
+    from cutune.measure.program_runs import RunPlan
     from cutune.tuning.nvcc.units import noted_launches
     from cutune.tuning.project import ProjectBuild, tune_project
     from cutune.tuning.stages import nothing_modelled
@@ -279,15 +279,15 @@ def _tune_project(options: Options) -> int:
     if "{program}" in options.run:
         options.wrong("with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
-    vary = varied_values(options.vary)
-    plan_runs(options.run, vary, Path())
-    only, statuses = options.launches_only, options.statuses
-    project = ProjectBuild(options.make, options.run, vary, options.clean, only, statuses)
+    asked = options.run, varied_values(options.vary), options.candidates
+    plan = RunPlan(*asked, launches_only=options.launches_only, statuses=options.statuses)
+    plan.runs(Path())
+    project = ProjectBuild(options.make, plan, options.clean)
     analyzer = options.analyzer
     reporter, said = analyzer.reporter.remembering()
     analyzer = replace(analyzer, reporter=reporter)
     device, workspace = options.profile, options.place
-    models = tune_project(project, analyzer, options.device, workspace, options.candidates)
+    models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
     launches = _launch_rows(noted_launches(workspace), models, choices.kept, said)

@@ -39,9 +39,6 @@ _BEFORE = re.compile(
 #: Characters of a line that messages show.
 _LONGEST = 60
 
-#: A line by its number, counted from 1.
-_Line = tuple[int, bytes]
-
 
 @dataclass(frozen=True)
 class Varying:
@@ -53,7 +50,6 @@ class Varying:
     numbers: Mapping[int, frozenset[int] | None] = field(default_factory=dict)
 
     def __or__(self, other: Varying) -> Varying:
-        """The parts that vary in either."""
         both = dict(self.numbers)
         for line, found in other.numbers.items():
             known = both.get(line, frozenset())
@@ -75,11 +71,7 @@ NOTHING = Varying()
 
 
 class OtherLength(Exception):
-    """Two texts differ in their number of lines: they cannot be compared line by line."""
-
-    def __init__(self, first: int, second: int) -> None:
-        super().__init__(first, second)
-        self.first, self.second = first, second
+    """Two texts cannot be compared line by line: the number of lines of each."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,6 @@ class Agreement:
     exact_integers: bool = True
 
     def difference(self, first: bytes, second: bytes, varying: Varying = NOTHING) -> str | None:
-        """The first difference of two texts, or None."""
         if first == second:
             return None
         one, other = list(self.lines(first)), list(self.lines(second))
@@ -111,36 +102,26 @@ class Agreement:
         return None if counts[0] == counts[1] else f"lines: {counts[0]} became {counts[1]}"
 
     def varying(self, first: bytes, second: bytes) -> Varying:
-        """The parts that differ in two outputs of the same program.
-
-        Raises:
-            OtherLength: lines are missing in one of them.
-        """
+        """The parts that differ in two outputs of one program. Raises OtherLength."""
         one, other = list(self.lines(first)), list(self.lines(second))
         if len(one) != len(other):
             raise OtherLength(len(one), len(other))
-        pairs = ((number, a, b) for (number, a), (_, b) in zip(one, other, strict=True))
-        return Varying(
-            {
-                number: self._varying_numbers(a, b)
-                for number, a, b in pairs
-                if self._differ(a, b, frozenset())
-            }
-        )
-
-    def _varying_numbers(self, a: bytes, b: bytes) -> frozenset[int] | None:
-        """The numbers that vary, and the times beside them, which rounding may have made equal."""
-        found = _numbers_without_agreement(self, a, b)
-        # If no number varies, only blanks do: then the line is left out.
-        return found | frozenset(times(a)) if found else None
+        varying: dict[int, frozenset[int] | None] = {}
+        for (number, a), (_, b) in zip(one, other, strict=True):
+            if self._differ(a, b, frozenset()):
+                found = _numbers_without_agreement(self, a, b)
+                # Times beside numbers that vary may be equal by rounding. If no number varies,
+                # only blanks do: then the line is left out.
+                varying[number] = found | frozenset(times(a)) if found else None
+        return Varying(varying)
 
     def compared_lines(self, text: bytes, varying: Varying) -> int:
         """The number of lines with a part that does not vary."""
         numbers = varying.numbers
         return sum(_has_constant(line, numbers.get(n, frozenset())) for n, line in self.lines(text))
 
-    def lines(self, text: bytes) -> Iterator[_Line]:
-        """The lines that are compared, with their numbers."""
+    def lines(self, text: bytes) -> Iterator[tuple[int, bytes]]:
+        """Each line that is compared, with its number, counted from 1."""
         pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
         for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
             if pattern is None or not pattern.search(line):
@@ -157,7 +138,6 @@ class Agreement:
         return found is None or bool(found - left_out)
 
     def agree(self, a: bytes, b: bytes) -> bool:
-        """Do two numbers agree, as they are written?"""
         if a == b:
             return True
         if self.identical or _HEXADECIMAL_WORD.fullmatch(a) or _HEXADECIMAL_WORD.fullmatch(b):

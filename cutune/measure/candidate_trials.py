@@ -29,6 +29,7 @@ VARIANT_NOT_ALLOWED = "this variant is not allowed here"
 OTHER_SHARED = "the annotation gives the program's own block other shared memory than the launch"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
+_OUTPUT = "trials.jsonl"
 #: Largest relative difference of results: floating-point atomics depend on the order of threads.
 TOLERANCE = 1e-5
 #: What the sweep writes where there is no such difference.
@@ -57,11 +58,9 @@ class CandidateTrial:
 
     @property
     def rejected(self) -> tuple[Block, ...]:
-        """All that are left out."""
         return tuple(sorted({*self.differing, *self.untried}))
 
     def joined(self, other: CandidateTrial) -> CandidateTrial:
-        """The outcome of this trial and one in another run of the program together."""
         differing = {*self.differing, *other.differing}
         untried = {*self.untried} & {*other.untried} - differing
         return replace(
@@ -76,12 +75,7 @@ class CandidateTrial:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """One run of the instrumented program, in which the candidates of kernels are tried.
-
-    Attributes:
-        numbers: what the program calls its launch sites.
-        folder: holds the list of candidates, and what the run writes.
-    """
+    """A run of the instrumented program that tries candidates; its files lie in `folder`."""
 
     kernels: Sequence[MeasuredKernel]
     numbers: SiteNumbers
@@ -102,7 +96,7 @@ class TrialRun:
         return {
             "CUTUNE_MODE": "sweep",
             "CUTUNE_CANDIDATES": str(candidates),
-            "CUTUNE_OUTPUT": str(self._output),
+            "CUTUNE_OUTPUT": str(self.folder / _OUTPUT),
             "CUTUNE_LAUNCH_LIMIT": str(LAUNCHES),
             "CUTUNE_REPETITIONS": "1",
         }
@@ -110,13 +104,14 @@ class TrialRun:
     def hiding_candidates(self) -> frozenset[Attempt]:
         """The candidates that failed, if others were not tried because of them."""
         keys = {self.numbers.number(site): site for kernel in self.kernels for site in kernel.sites}
-        entries = [entry for entry in self._entries() if entry["site"] in keys]
-        seen = {_attempt(e, keys) for e in entries}
-        failed = {
-            _attempt(e, keys)
-            for e in entries
-            if "error" in e and not _is_not_allowed(e) and not e["original"]
-        }
+        seen, failed = set(), set()
+        for entry in self._entries():
+            if entry["site"] in keys:
+                block, variant = as_block(entry["block"]), entry.get("variant", "")
+                attempt = keys[entry["site"]], variant, block
+                seen.add(attempt)
+                if "error" in entry and not _is_not_allowed(entry) and not entry["original"]:
+                    failed.add(attempt)
         wanted = {
             (s, kernel.variant, block)
             for kernel in self.kernels
@@ -145,12 +140,8 @@ class TrialRun:
             )
         return trials
 
-    @property
-    def _output(self) -> Path:
-        return self.folder / "trials.jsonl"
-
     def _entries(self) -> list[dict[str, Any]]:
-        return read_entries(self._output, TIMING)
+        return read_entries(self.folder / _OUTPUT, TIMING)
 
 
 def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:
@@ -163,7 +154,6 @@ def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:
 def _differing(
     kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]], broken: Container[Attempt]
 ) -> set[Block]:
-    """The blocks with other results than the original's. `entries`: those of the kernel."""
     # A block that the rule does not allow at this size may be legal at others.
     judged = [e for e in entries if not _is_not_allowed(e)]
     differing = {as_block(e["block"]) for e in judged if not _same(e)}
@@ -197,12 +187,7 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
     return found
 
 
-def _attempt(entry: Mapping[str, Any], keys: Mapping[int, SiteKey]) -> Attempt:
-    return keys[entry["site"]], entry.get("variant", ""), as_block(entry["block"])
-
-
 def _may_differ(kernel: MeasuredKernel, block: Block) -> bool:
-    """Is it another launch than the program's own?"""
     return bool(kernel.variant) or block != kernel.original
 
 

@@ -6,7 +6,8 @@ the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +29,7 @@ from cutune.measure.emulated_runs import (
     record_launches,
     try_candidates,
 )
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import RecordedRun, Run
 from cutune.measure.replay.at_recorded_sizes import at_own_sizes
 from cutune.measure.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
 from cutune.measure.replay.subjects import Subject, subjects
@@ -83,7 +84,6 @@ class Part:
     workspace: Workspace
 
     def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
-        """Add a kernel and its measurements to the workspace."""
         append_lines(self.workspace.measurements, [kernel.to_json()])
         append_lines(self.workspace.measurements, (m.to_json() for m in measured))
 
@@ -96,25 +96,21 @@ def measure(
     candidate_set: str,
     training: bool = False,
 ) -> list[list[Collected]]:
-    """Run the instrumented program, count its kernels, append to the workspaces of its parts.
-
-    Returns the kernels of each part that were measured, with their measurements.
-    """
+    """Measure the kernels of an instrumented program; append to its parts, give those of each."""
     recorded = record_launches(runs, device, reporter.progress, reporter.warn)
-    runs, launches = [run for run, _ in recorded], [of_run for _, of_run in recorded]
     collected = []
     for part in parts:
         earlier = part.workspace.measurements.exists()
         known = measurements(part.workspace, reporter.warn)[1] if earlier else []
-        measuring = _Measuring(reporter, part, runs, launches, device, known, training)
+        measuring = _Measuring(reporter, part, recorded, device, known, training)
         launched = subjects(
             part.program,
-            launches,
+            measuring.launches,
             part.numbers,
             part.resources,
             candidate_set,
             reporter.warn,
-            may_execute=any(run.is_cut for run in runs),
+            may_execute=any(made.run.is_cut for made in recorded),
         )
         measured, left = measuring.replay(measuring.tried(launched) if launched else [])
         collected.append(measured + measuring.count_on_data(left))
@@ -123,24 +119,21 @@ def measure(
 
 @dataclass(frozen=True)
 class _Measuring:
-    """One part of the program while it is measured.
-
-    Attributes:
-        runs: of the program on a modelled device. launches: those that each run made.
-        known: measurements of earlier calls.
-        training: are the sizes of the published method measured, too?
-    """
+    """One part of the program while it is measured. `known`: measurements of earlier calls."""
 
     reporter: Reporter
     part: Part
-    runs: Sequence[Run]
-    launches: Sequence[Sequence[LaunchRecord]]
+    recorded: Sequence[RecordedRun]
     device: DeviceProfile
     known: Sequence[Measurement]
     training: bool
 
+    @property
+    def launches(self) -> list[LaunchRecord]:
+        return [launch for made in self.recorded for launch in made.launches]
+
     def replay(self, launched: Sequence[Subject]) -> tuple[list[Collected], list[Subject]]:
-        """Replay the kernels that can be; returns these, and those to be counted on data."""
+        """Replay the kernels that can be; returns these, and those that must be counted on data."""
         done, left = [], []
         for subject in launched:
             replayed = subject if subject.kernel.on_data else self._replayed(subject)
@@ -152,7 +145,7 @@ class _Measuring:
         return done, left
 
     def _replayed(self, subject: Subject) -> Collected | Subject | None:
-        """A kernel with its replays, or as it is counted on data; None where it is left out."""
+        """A replayed kernel, or one to be counted on data; None where it is left out."""
         name, is_variant = subject.kernel.name, bool(subject.kernel.variant)
         try:
             counted = self._counted(subject)
@@ -185,34 +178,30 @@ class _Measuring:
             return at_its_sizes
 
     def _at_own_sizes(self, subject: Subject, problem: str) -> Collected | None:
-        """A kernel whose launches nobody had time to execute, at their own sizes.
+        """Replay a kernel at the sizes of its launches, which were too long to be executed.
 
-        None: there is no problem with others, it is executed anyway, or these tell nothing either.
+        None: other sizes are no problem, its launches are executed, or they tell no model either.
         """
         if not problem or subject.record.is_executed:
             return None
-        counted = at_own_sizes(subject, [r for launches in self.launches for r in launches])
+        counted = at_own_sizes(subject, self.launches)
         if counted is None:
             return None
         subject = self._on_data(counted.subject, problem)
-        if remark := unclear_growth(subject, counted.launches, self.runs[0], self.launches[0]):
+        if remark := unclear_growth(subject, counted.launches, self.recorded[0]):
             self.reporter.warn(remark)
         self.part.append(subject.kernel, counted.measured)
         return Collected(subject.kernel, counted.measured)
 
     def _counted(self, subject: Subject) -> CountedKernel:
-        """Count a kernel; one that fails with large values of loop bounds, with small ones.
-
-        Raises:
-            CutuneError: CT46x where it fails all the same.
-        """
+        """Count a kernel; one that fails with large values of loop bounds, with small ones."""
+        about = self.known, self.reporter.progress
         try:
-            return counted_kernel(subject, self.known, self.reporter.progress)
+            return counted_kernel(subject, *about)
         except CutuneError:
-            held = with_bounds_fixed(subject.kernel)
-            if held is None:
+            if (held := with_bounds_fixed(subject.kernel)) is None:
                 raise
-        return counted_kernel(replace(subject, kernel=held), self.known, self.reporter.progress)
+            return counted_kernel(replace(subject, kernel=held), *about)
 
     def _on_data(self, subject: Subject, reason: str) -> Subject:
         kernel = subject.kernel
@@ -224,12 +213,9 @@ class _Measuring:
         return replace(subject, kernel=replace(kernel, on_data=True))
 
     def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
-        """Count kernels while the program runs; returns those that were counted."""
         done = []
-        counted = counted_on_data(
-            *(self.runs, self.launches, left, self.device),
-            *(self.reporter.progress, self.reporter.warn),
-        )
+        tell = self.reporter.progress, self.reporter.warn
+        counted = counted_on_data(self.recorded, left, self.device, *tell)
         try:
             for subject, measured in counted:
                 self.part.append(subject.kernel, measured)
@@ -248,9 +234,9 @@ class _Measuring:
         Where kernels need not be executed, or that takes too long, only those are tried that an
         annotation asserts.
         """
-        run, launches = self.runs[0], self.launches[0]
-        launched = [with_fewer_trials(subject, run, launches) for subject in launched]
-        tried, untried = affordable(launched, run, launches)
+        first, run = self.recorded[0], self.recorded[0].run
+        launched = [with_fewer_trials(subject, first) for subject in launched]
+        tried, untried = affordable(launched, first)
         for subject in untried:
             if not (run.launches_only or run.is_cut or subject.kernel.variant):
                 self._warn(Code.NOT_TRIED, subject)
@@ -261,8 +247,8 @@ class _Measuring:
         # What an annotation asserts is used only if it was tried.
         is_asserted = any(kernel.asserted for kernel in chosen)
         seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
-        work = effort(tried, launches, seconds * INSTRUCTIONS_PER_SECOND)
-        sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
+        work = effort(tried, first, seconds * INSTRUCTIONS_PER_SECOND)
+        sweep = Sweep(work, experiments(tried, first, LAUNCHES), seconds)
         trials = try_candidates(run, chosen, self.part.numbers, self.device, sweep)
         trials = self._asserted_elsewhere(tried, trials)
         self.reporter.progress("trying candidates", 1, 1)
@@ -272,7 +258,7 @@ class _Measuring:
                     self.reporter.warn(said)
         self._tell_differing(chosen, trials)
         rejected = {entry: trial.rejected for entry, trial in trials.items()}
-        judged = [_without(one, rejected.get(one.kernel.entry, ())) for one in launched]
+        judged = [one.without(rejected.get(one.kernel.entry, ())) for one in launched]
         # A variant may go wrong where the kernel itself does, and nowhere else.
         wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
         return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
@@ -280,13 +266,13 @@ class _Measuring:
     def _tell_differing(
         self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
     ) -> None:
-        """Warn of kernels whose results hang on the block, or whose program races as it is."""
+        """Warn of kernels whose results depend on the block, or that race as the program is."""
         differing = [
             one
             for one in chosen
             if trials[one.entry].differing and not _is_told(one, chosen, trials)
         ]
-        races = races_with_own_blocks(self.runs[0], self.device) if differing else {}
+        races = races_with_own_blocks(self.recorded[0].run, self.device) if differing else {}
         for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
             trial = trials[kernel.entry]
             shown = races[name].diagnostic() if name in races else None
@@ -305,44 +291,37 @@ class _Measuring:
     def _asserted_elsewhere(
         self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
     ) -> Mapping[str, CandidateTrial]:
-        """The trials, and what the other runs show of candidates that an annotation asserts.
+        """Try candidates that an annotation asserts in the other runs, too.
 
-        In a small run a launch may have too few blocks to tell them apart. The largest are tried
-        first, as many as there is time for; one that fails shows nothing.
+        In a small run a launch may have too few blocks to tell right results from wrong ones. The
+        longest runs are tried first, within the budget; one that fails shows nothing.
         """
         asserted = [subject for subject in tried if subject.kernel.asserted]
         joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
         others = [
-            (effort(asserted, launches), run, launches)
-            for run, launches in zip(self.runs[1:], self.launches[1:], strict=True)
-            if not (run.launches_only or run.is_cut)
+            (effort(asserted, made), made)
+            for made in self.recorded[1:]
+            if not (made.run.launches_only or made.run.is_cut)
         ]
-        for cost, run, launches in sorted(others, key=lambda other: other[0], reverse=True):
+        kernels = [subject.kernel for subject in asserted]
+        for cost, made in sorted(others, key=lambda other: other[0], reverse=True):
             if not 0 < cost <= left:
                 continue
             left -= cost
-            kernels = [subject.kernel for subject in asserted]
-            sweep = Sweep(cost, experiments(asserted, launches, LAUNCHES), TRIAL_SECONDS)
-            try:
-                shown = try_candidates(run, kernels, self.part.numbers, self.device, sweep)
-            except CutuneError:
-                continue
-            joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
+            sweep = Sweep(cost, experiments(asserted, made, LAUNCHES), TRIAL_SECONDS)
+            with suppress(CutuneError):
+                shown = try_candidates(made.run, kernels, self.part.numbers, self.device, sweep)
+                joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
         return joined
 
     def _warn(self, code: Code, subject: Subject, **about: Any) -> None:
         self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
 
 
-def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
-    left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
-    return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
-
-
 def _is_told(
     kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
 ) -> bool:
-    """Is it a variant of a kernel of which the same is said?"""
+    """Is this a variant, and does a warning about its kernel name the same blocks?"""
     differing = {*trials[kernel.entry].differing}
     return bool(kernel.variant) and any(
         differing <= {*trials[other.entry].differing}
@@ -359,7 +338,7 @@ def _listed(blocks: Sequence[Block]) -> str:
 
 
 def _difference(trial: CandidateTrial) -> str:
-    """The words for how results differ; a block that was not launched has none."""
+    """How results differ, in words."""
     if trial.largest_difference >= NOTHING_IN_COMMON:
         return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:
@@ -368,7 +347,6 @@ def _difference(trial: CandidateTrial) -> str:
 
 
 def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:
-    """Remarks on candidates that were not tried."""
     if not kernel.asserted:
         if trial.unreached and not run.is_cut:
             yield Diagnostic.at(Code.NOT_TRIED, kernel=kernel.name)

@@ -6,7 +6,7 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -14,10 +14,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
-from cutune.measure.counted_runs import CountedRun, Experiment
-from cutune.measure.emulated_runs import RECORDED_LAUNCHES, Sweep
+from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
 from cutune.measure.other_runs import Cost, larger_run, try_smaller, try_two
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import RecordedRun
 from cutune.measure.replay.at_recorded_sizes import recorded_sizes, smaller_and_largest
 from cutune.measure.replay.kernel_code import NOT_EXECUTED, site_counters
 from cutune.measure.replay.plan import count_block
@@ -59,58 +58,45 @@ LARGEST_SHARE = 0.8
 
 @dataclass
 class _Counting:
-    """Runs of the program in which kernels are counted, one after the other.
+    """Runs of the program in which kernels are counted. `made`: per run the launches, by entry."""
 
-    Attributes:
-        counted: the runs that are done.
-        made: by each of them the launches that were counted, by entry.
-    """
-
-    runs: Sequence[Run]
-    recorded: Sequence[Sequence[LaunchRecord]]
+    recorded: Sequence[RecordedRun]
     device: DeviceProfile
     progress: Progress
     counted: list[CountedRun] = field(default_factory=list)
     made: list[Mapping[str, Sequence[Experiment]]] = field(default_factory=list)
 
     def run(self, counted: CountedRun) -> None:
-        self.progress("counting with data", counted.number, len(self.runs) + 1)
+        self.progress("counting with data", counted.number, len(self.recorded) + 1)
         self.counted.append(counted)
         self.made.append(counted.made(self.device))
 
     def of(self, subject: Subject) -> list[Sequence[Experiment]]:
-        """The counted launches of a kernel, by run."""
         entry = subject.kernel.entry
         return [experiments for of_run in self.made if (experiments := of_run.get(entry))]
 
     def runs_with(self, subject: Subject) -> list[CountedRun]:
-        """The runs in which a kernel was to be counted."""
         return [one for one in self.counted if any(subject is its for its in one.subjects)]
 
 
 def counted_on_data(
-    runs: Sequence[Run],
-    recorded: Sequence[Sequence[LaunchRecord]],
+    recorded: Sequence[RecordedRun],
     launched: Sequence[Subject],
     device: DeviceProfile,
     progress: Progress,
     warn: Warn,
 ) -> Iterator[tuple[Subject, list[Measurement]]]:
-    """Count kernels; gives each as it was measured, with its measurements.
+    """Count kernels; gives each as it was measured, with its measurements. Raises CT411.
 
     Of each run the launch with most work is used; candidates are compared at the largest of these.
-    Candidates that cannot be launched there are left out. Kernels whose launches would take too
-    long are not counted.
-
-    Raises:
-        CutuneError: CT411 when a run does not end well.
+    Candidates that cannot be launched there are left out, and kernels that would take too long.
     """
-    counting = _Counting(runs, recorded, device, progress)
-    is_cut = any(run.is_cut for run in runs)
+    counting = _Counting(recorded, device, progress)
+    is_cut = any(made.run.is_cut for made in recorded)
     subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
         subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in launched]
-    for planned in _planned(runs, recorded, subjects):
+    for planned in _planned(recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
         counting.run(larger)
@@ -119,10 +105,10 @@ def counted_on_data(
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
             subjects[place] = thinned(launched[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
-    for sampled in _sampled(runs, recorded, left):
+    for sampled in _sampled(recorded, left):
         counting.run(sampled)
     if counting.counted:
-        progress("counting with data", len(runs) + 1, len(runs) + 1)
+        progress("counting with data", len(recorded) + 1, len(recorded) + 1)
     for before, subject in zip(launched, subjects, strict=True):
         if (measured := _judged(counting, before, subject, warn)) is not None:
             yield measured
@@ -133,16 +119,14 @@ def _judged(
 ) -> tuple[Subject, list[Measurement]] | None:
     """A kernel as it was measured; None, and a warning, where its launches tell nothing.
 
-    `before`: the same with all candidates that it had.
+    `before`: the kernel with all of its candidates.
     """
     name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)
     is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
     if problem := _problem(subject, of_runs, is_run):
-        advice, code = "", Code.DATA_DEPENDENT
-        if not of_runs:
-            advice = try_smaller(counting.runs[0], counting.recorded[0])
-        warn(Diagnostic.at(code, kernel=name, reason=problem, advice=advice))
+        advice = "" if of_runs else try_smaller(counting.recorded[0])
+        warn(Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=problem, advice=advice))
         return None
     largest = [max(one, key=lambda e: e.work) for one in of_runs]
     measured = _measured(subject, largest)
@@ -151,23 +135,22 @@ def _judged(
         warn(fewer_candidates(name, count - len(left_out), count, "counted"))
     if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
         warn(Diagnostic.at(Code.SAMPLED, kernel=name, threads=max(threads)))
-    number = runs_with[0].number if runs_with else 0
-    run, launches = counting.runs[number], counting.recorded[number]
-    if remark := unclear_growth(subject, [one.asked for one in largest], run, launches):
+    first = counting.recorded[runs_with[0].number if runs_with else 0]
+    if remark := unclear_growth(subject, [one.asked for one in largest], first):
         warn(remark)
     return measured
 
 
 def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
-    """The remark that so many candidates were tried, or counted, in the time that there is."""
+    """The remark that only `kept` of `count` candidates were `done` (tried, counted) in time."""
     code = Code.FEWER_COUNTED
     return Diagnostic.at(code, kernel=name, kept=kept, count=count, done=done)
 
 
 def unclear_growth(
-    subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
+    subject: Subject, largest: Sequence[LaunchRecord], first: RecordedRun
 ) -> Diagnostic | None:
-    """A remark on what the sizes of the runs leave open. `run`: one counted, `launches`: its."""
+    """A remark on sizes whose influence the largest launches, one per run, do not show."""
     seen = [dict(recorded_sizes(subject, launch)) for launch in largest]
     name = subject.kernel.name
     if not seen[0]:
@@ -175,7 +158,7 @@ def unclear_growth(
     if all(sizes == seen[0] for sizes in seen):
         asked = subject.kernel.as_asked(seen[0].items())
         shown = ", ".join(f"{size} = {value}" for size, value in asked.items())
-        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=try_two(run, launches))
+        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=try_two(first))
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
     for size, values in columns.items():
         alike = [other for other, its in columns.items() if its == values]
@@ -185,12 +168,11 @@ def unclear_growth(
     return None
 
 
-def _planned(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
-) -> Iterator[CountedRun]:
+def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
     """Per run the kernels that it launches, without those that would take too long."""
-    for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
-        costs = [(subject, one_of_each(subject, launches)) for subject in subjects]
+    for number, made in enumerate(recorded):
+        run = made.run
+        costs = [(subject, one_of_each(subject, made)) for subject in subjects]
         most_cost = CUT_BUDGET if run.is_cut else BUDGET
         chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
@@ -199,36 +181,29 @@ def _planned(
         kernels, effort = tuple(s for s, _ in chosen), sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
         seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
-        sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
+        sweep = Sweep(limit * effort, experiments(kernels, made, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
-def _sampled(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
-) -> Iterator[CountedRun]:
-    """Runs in which a part of each launch is counted: the smallest and the largest, if any.
+def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
+    """The smallest and the largest run, in which a part of each launch is counted.
 
-    What kernels would compute in the rest of a launch is not missed: behind all candidates it is
-    made as the program asks for it.
+    The program still gets all results: behind its candidates each launch is made once in full.
     """
-    made = [
-        (number, run, launches, tuple(s for s in subjects if any(map(s.is_launch, launches))))
-        for number, (run, launches) in enumerate(zip(runs, recorded, strict=True))
-        if run.is_cut or not run.launches_only
+    launching = [
+        (number, made, kernels)
+        for number, made in enumerate(recorded)
+        if made.run.is_cut or not made.run.launches_only
+        if (kernels := tuple(s for s in subjects if s.launches_in(made.launches)))
     ]
-    made = [one for one in made if one[-1]]
-    for number, run, launches, kernels in made[:1] + made[1:][-1:]:
-        sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
-        executed = replace(run, launches_only=False)
-        threads = _sampled_threads(r for r in launches if any(s.is_launch(r) for s in kernels))
+    for number, made, kernels in launching[:1] + launching[1:][-1:]:
+        sweep = Sweep(BUDGET, experiments(kernels, made, 1), CUT_SECONDS)
+        executed = replace(made.run, launches_only=False)
+        # Of a launch that took too long even once there is much to do.
+        late = [r for s in kernels for r in s.launches_in(made.launches) if not r.is_executed]
+        share = max((prod(r.grid) * prod(r.block) // SAMPLED_CANDIDATES for r in late), default=0)
+        threads = max(FEWEST_THREADS, min(SAMPLED_THREADS, share)) if late else SAMPLED_THREADS
         yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=threads)
-
-
-def _sampled_threads(launches: Iterable[LaunchRecord]) -> int:
-    """Threads that are counted of a launch: one that took too long even once has much to do."""
-    threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
-    share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
-    return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
 
 
 def _larger(counting: _Counting) -> CountedRun | None:
@@ -244,7 +219,7 @@ def _larger(counting: _Counting) -> CountedRun | None:
     costs = []
     for counted, of_run in zip(planned, counting.made, strict=True):
         efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
-        launches = counting.recorded[counted.number]
+        launches = counting.recorded[counted.number].launches
         reached = {(p.base, p.size) for r in launches for p in r.pointers}
         costs.append(Cost(sum(efforts), sum(size for _, size in reached)))
     run = larger_run([counted.run for counted in planned], costs)
@@ -257,11 +232,10 @@ def _larger(counting: _Counting) -> CountedRun | None:
 def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
-    kernel = subject.kernel
     smaller, most = smaller_and_largest(experiments)
-    missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
-    kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
-    subject = replace(subject, kernel=kernel)
+    missing = {*subject.kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
+    subject = subject.without(missing)
+    kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     measured = [
         _measurement(subject, COUNTS, experiment, counted)
@@ -276,7 +250,7 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
     """Why no model can be made of these launches; empty if one can.
 
-    `is_run`: there was time for all candidates in a run, so that those that may be launched were.
+    `is_run`: all candidates were launched in some run, so that none was left out for want of time.
     """
     if not of_runs:
         count = len({*fitting(subject.kernel), subject.kernel.original})
@@ -288,14 +262,14 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: 
         for one in of_run:
             size = one.asked.grid, recorded_sizes(subject, one.asked)
             works.setdefault(size, []).append(one.work)
-        if not all(_is_told_by_size(same) for same in works.values()):
+        if not all(map(_is_told_by_size, works.values())):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
     return ""
 
 
 def _is_told_by_size(works: Sequence[int]) -> bool:
-    """Do launches of one size do about the same work, or several that matter?"""
+    """Do all launches of one size do similar work, or at least those that do most of it?"""
     alike = [work for work in works if LARGEST_SPREAD * work >= max(works)]
     is_most = len(alike) > 1 and sum(alike) >= LARGEST_SHARE * sum(works)
     return is_most or len(alike) == len(works)

@@ -1,16 +1,16 @@
 """Runs of an instrumented program on the emulated device. Takes runs, gives launches and trials.
 
-Launches are recorded, candidates tried, and races of the program with its own blocks found. Where
-the results of a block differ from the original's, either the block is wrong, or the original's own
-results depend on the order of its threads, so that there is nothing to compare with.
+In sweep mode the program itself launches all candidates, on the memory contents of one of its own
+launches: to compare their results, or to count what each does. Where the results of a block differ
+from the original's, either the block is wrong, or the original has a race: it is checked for that.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -19,12 +19,13 @@ from cutune.core.processes import ProgramResult
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.findings import Finding, read_findings
-from cutune.emulator.launch_log import LaunchRecord, is_cut, read_launches
+from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
 from cutune.emulator.run import device_environment
 from cutune.measure.candidate_trials import Attempt, CandidateTrial, TrialRun, with_larger
 from cutune.measure.other_runs import try_smaller
 from cutune.measure.program_runs import (
     RUN_SECONDS,
+    RecordedRun,
     Run,
     check_end,
     check_kernels,
@@ -32,9 +33,11 @@ from cutune.measure.program_runs import (
     nothing_launched,
     run_program,
 )
+from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.source.launch_sites import SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
@@ -56,8 +59,7 @@ class Sweep:
     Attributes:
         effort: warp instructions of all launches with candidates, about.
         experiments: launches of the program that are made with all candidates.
-        seconds: behind which no further launch is made, and one under way does not count; 0: there
-            is no such limit.
+        seconds: time limit; a launch that is under way then does not count; 0: none.
     """
 
     effort: int = 0
@@ -67,7 +69,7 @@ class Sweep:
     def ending(self, run: Run) -> dict[str, str]:
         """Variables that end the run behind the last of these launches.
 
-        One that is cut ends at the latest where it has executed more than while it was recorded.
+        A run that is cut executes at most `EXECUTED_INSTRUCTIONS` besides them.
         """
         ends = {"CUTUNE_EXPERIMENTS": str(self.experiments)} if self.experiments else {}
         if run.is_cut:
@@ -79,34 +81,31 @@ class Sweep:
 
 def record_launches(
     runs: Sequence[Run], device: DeviceProfile, progress: Progress, warn: Warn
-) -> list[tuple[Run, list[LaunchRecord]]]:
-    """Run the instrumented program on the emulated device; each run with its launches, in order.
+) -> list[RecordedRun]:
+    """Run the instrumented program on the emulated device. Raises CT411.
 
-    A run that takes too long is cut: kernels behind the limit are not executed any more, but their
-    launches are recorded. So are those of all kernels in the runs behind it.
-
-    Raises:
-        CutuneError: CT411 when it does not end well.
+    In a run that takes too long, later kernels are recorded but not executed; nor are any
+    kernels of the runs behind it.
     """
-    recorded: list[tuple[Run, list[LaunchRecord]]] = []
+    recorded: list[RecordedRun] = []
     with temporary_folder() as folder:
-        described = {**os.environ, **device_environment(device, Path(folder))}
+        described = device_environment(device, Path(folder))
         for index, asked in enumerate(runs):
             log = Path(folder) / f"launches-{index}.jsonl"
             progress("running", index, len(runs))
-            is_long = any(before.is_cut for before, _ in recorded)
+            is_long = any(before.run.is_cut for before in recorded)
             run = replace(asked, launches_only=True, is_cut=True) if is_long else asked
             try:
-                made, launches, ended = _recorded(run, described, log)
+                made, ended = _recorded(run, described, log)
             except CutuneError:
                 if not is_long:
                     raise
                 continue  # It launches nothing in that time; runs before it did.
-            if made.is_cut and not is_long:
-                advice = try_smaller(run, launches)
+            if made.run.is_cut and not is_long:
+                advice = try_smaller(made)
                 warn(Diagnostic.at(Code.CUT_SHORT, command=run.shown, advice=advice))
-            recorded.append((made, launches))
-    if not any(launches for _, launches in recorded):
+            recorded.append(made)
+    if not any(one.launches for one in recorded):
         raise nothing_launched(run, ended)
     progress("running", len(runs), len(runs))
     return recorded
@@ -114,8 +113,8 @@ def record_launches(
 
 def _recorded(
     run: Run, variables: Mapping[str, str], log: Path
-) -> tuple[Run, list[LaunchRecord], ProgramResult]:
-    """One run, what it launched, and its end; kernels are executed while there is time for it."""
+) -> tuple[RecordedRun, ProgramResult]:
+    """One run, its launches, and how it ended; kernels are executed while there is time."""
     ended = _logged(run, variables, log)
     launches, made = list(read_launches(log)), run
     if is_cut(log):
@@ -131,11 +130,11 @@ def _recorded(
         check_end(run, ended)
     if not run.launches_only:
         check_kernels(run, ended)
-    return made, launches, ended
+    return RecordedRun(made, launches), ended
 
 
 def _logged(run: Run, variables: Mapping[str, str], log: Path) -> ProgramResult:
-    """Run the program; of each launch site few launches are logged."""
+    """Run the program and log the first launches of each site."""
     logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
     if run.launches_only:
         seconds = PATIENCE_SECONDS if run.is_cut else RUN_SECONDS
@@ -154,23 +153,18 @@ def try_candidates(
     device: DeviceProfile,
     sweep: Sweep,
 ) -> Mapping[str, CandidateTrial]:
-    """Launch every candidate in one run of the program and compare results.
+    """Launch every candidate in one run of the program and compare results. Raises CT411.
 
-    A candidate that breaks the context hides those behind it: the program then runs again
-    without it. What was not tried before the sweep ends is not.
-
-    Raises:
-        CutuneError: CT411 when the run does not end well.
+    A candidate that breaks the CUDA context hides those behind it: the program runs again without.
     """
     broken: frozenset[Attempt] = frozenset()
     for attempt in range(TRIAL_RUNS):
         with temporary_folder() as folder:
-            described = device_environment(device, Path(folder))
             trial_run = TrialRun(kernels, numbers, Path(folder))
             sweeping = {**trial_run.environment(broken), **sweep.ending(run)}
             failure = None
             try:
-                run_program(run, {**os.environ, **described, **sweeping})
+                run_program(run, {**device_environment(device, Path(folder)), **sweeping})
             except CutuneError as error:
                 failure = error
             hiding = trial_run.hiding_candidates() - broken
@@ -192,15 +186,151 @@ _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DI
 
 
 def races_with_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
-    """Run the instrumented program as it is; the first race of each kernel that has one, by name.
-
-    If the run fails, the races that were found until then count.
-    """
+    """The first race of each kernel, by name, in one run as the program is, even if that fails."""
     with temporary_folder() as folder:
         found = Path(folder) / "findings.jsonl"
         checking = {"CUTUNE_MODE": "off", "CUTUNE_CHECK": str(found)}
-        described = device_environment(device, Path(folder))
-        with contextlib.suppress(CutuneError):
-            run_program(run, {**os.environ, **described, **checking}, seconds=CHECK_SECONDS)
+        with suppress(CutuneError):
+            described = {**device_environment(device, Path(folder)), **checking}
+            run_program(run, described, seconds=CHECK_SECONDS)
         races = [finding for finding in read_findings(found) if finding.code in _RACES]
     return {finding.kernel: finding for finding in reversed(races)}
+
+
+#: Tracing one line or sector takes as long as so many warp instructions.
+TRACING = 4
+#: What a memory instruction logs that is no count.
+_PLACES = frozenset({"site", "lowest", "highest"})
+#: Time limit of a run that the user did not ask for.
+EXTRA_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One launch of the program, repeated with every candidate.
+
+    `is_cut`: time ran out before the last of them.
+    """
+
+    asked: LaunchRecord
+    by_block: Mapping[Block, LaunchRecord]
+    is_cut: bool = False
+
+    @property
+    def work(self) -> int:
+        """Warp instructions of the launch as the program asked for it."""
+        return self.asked.warp_instructions
+
+    @property
+    def effort(self) -> int:
+        """The cost of counting all of its launches, in warp instructions."""
+        total = 0
+        for record in self.by_block.values():
+            total += record.warp_instructions
+            for site in record.sites:
+                lines = (site["load_cost_x20"] + site["store_cost_x20"]) // 20
+                total += TRACING * (lines + site["new_sectors"])
+        return total
+
+
+@dataclass(frozen=True)
+class CountedRun:
+    """One run of the program in which all candidates of some kernels are launched and counted.
+
+    `subjects`: kernels of one source. `launches`: of each site. `is_extra`: the user did not
+    ask for this run; if it fails, it counts as not made. `sweep`: when it may end.
+    """
+
+    number: int
+    run: Run
+    subjects: tuple[Subject, ...]
+    launches: int
+    is_extra: bool = False
+    sweep: Sweep = field(default_factory=Sweep)
+    #: Threads of a launch that are executed, in whole blocks, and stand for all; 0: all.
+    sampled_threads: int = 0
+
+    def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
+        """Run the program; gives its experiments by entry. Raises CT411 unless `is_extra`."""
+        seconds = EXTRA_SECONDS if self.is_extra else RUN_SECONDS
+        with temporary_folder() as folder:
+            log = Path(folder) / "launches.jsonl"
+            try:
+                run_program(self.run, self._environment(device, log), seconds=seconds)
+            except CutuneError:
+                if not self.is_extra:
+                    raise
+                return {}
+            logged = [_whole(record) for record in read_launches(log)]
+        return {
+            subject.kernel.entry: [
+                experiment
+                for number in subject.site_numbers
+                for experiment in _experiments(
+                    r for r in logged if r.site == number and subject.is_launch(r)
+                )
+            ]
+            for subject in self.subjects
+        }
+
+    def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
+        kernels = [subject.kernel for subject in self.subjects]
+        # A launch is made as asked for, then with each candidate, then as asked for again.
+        lines = self.launches * (2 + max(len(kernel.candidates()) for kernel in kernels))
+        return {
+            **device_environment(device, log.parent),
+            **TrialRun(kernels, self.subjects[0].numbers, log.parent).environment(),
+            **self.sweep.ending(self.run),
+            "CUTUNE_LAUNCH_LOG": str(log),
+            "CUTUNE_LOG_LIMIT": str(lines),
+            "CUTUNE_COUNT": "trace",
+            "CUTUNE_LAUNCH_LIMIT": str(self.launches),
+            "CUTUNE_SAMPLED_THREADS": str(self.sampled_threads),
+        }
+
+
+def _experiments(records: Iterable[LaunchRecord]) -> list[Experiment]:
+    """Group the launches of one site: one as asked for, its candidates, the first one again.
+
+    If time runs out during the first group, what was counted of it is used.
+    """
+    found: list[Experiment] = []
+    asked: LaunchRecord | None = None
+    by_block: dict[Block, LaunchRecord] = {}
+    for record in records:
+        if asked is None:
+            asked, by_block = record, {record.block: record}
+        elif (record.block, record.grid) != (asked.block, asked.grid):
+            by_block[record.block] = record
+        else:
+            if len(by_block) > 1:
+                found.append(Experiment(asked, by_block))
+            asked = None
+    if asked is not None and len(by_block) > 1 and not found:
+        found.append(Experiment(asked, by_block, is_cut=True))
+    return found
+
+
+def _whole(record: LaunchRecord) -> LaunchRecord:
+    """Scale the counters of a launch from the executed thread blocks to all."""
+    count, executed = prod(record.grid), record.executed_blocks
+    if not executed or executed == count:
+        return record
+
+    def scaled(value: int) -> int:
+        return round(value * count / executed)
+
+    def scaled_site(site: LoggedSite) -> LoggedSite:
+        counters = site.counters.items()
+        return LoggedSite(site.site, {n: v if n in _PLACES else scaled(v) for n, v in counters})
+
+    blocks = (LoggedBlock(b.block, scaled(b.executions), scaled(b.lanes)) for b in record.blocks)
+    return replace(
+        record,
+        warp_instructions=scaled(record.warp_instructions),
+        thread_instructions=scaled(record.thread_instructions),
+        executed_blocks=count,
+        working_threads=scaled(record.working_threads),
+        blocks=tuple(blocks),
+        sites=tuple(map(scaled_site, record.sites)),
+    )

@@ -12,12 +12,11 @@ candidate, several times in turn, and makes its launches with that one.
 from __future__ import annotations
 
 import ctypes
-import os
 import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +24,31 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
+from cutune.core.workspace import Workspace, append_lines
+from cutune.emulator.program_builds import build_instrumented
 from cutune.measure.candidate_trials import TOLERANCE
 from cutune.measure.ncu import ProfiledLaunch, profile
-from cutune.measure.program_runs import Run, run_program
+from cutune.measure.program_runs import Run, RunPlan, run_program
+from cutune.measure.resources import static_counters
+from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import (
     IN_PROGRAM,
+    REPEATED,
     RESTORED,
     TIMING,
+    RecordedSweep,
     SweptLaunch,
     read_entries,
     swept_launches,
+    swept_line,
 )
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.candidates import candidate_blocks
 from cutune.source.program import LaunchSite, Program
 from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import LARGEST, Block, as_block, threads_of
-from cutune.toolchain.ptxas import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters, by_kernel
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
@@ -51,19 +59,103 @@ REPETITIONS = 5
 #: from the second on a site's own launches are before it.
 IN_SEQUENCE = 3
 WHERE = "the GPU"
-
-
-@dataclass(frozen=True)
-class GpuBuild:
-    """An instrumented program that runs on a GPU. `counters`: by kernel, as compiled for it."""
-
-    program: Program
-    counters: Mapping[str, StaticCounters]
+COUNTERS_SCHEMA = "cutune-counters-1"
+_METHOD = (
+    "instrumented program in sweep mode: least of the event times per block after one warm-up;"
+    " blocks three times slower than the best were timed once"
+)
+METHODS = {
+    RESTORED: f"{_METHOD}; memory was put back before each launch",
+    REPEATED: f"{_METHOD}; behind the same launch",
+    IN_PROGRAM: "instrumented program, a run for each configuration: least of the event times",
+}
 
 
 def gpu_target(architecture: str) -> tuple[str, ...]:
     """Options of nvcc for a program that runs on a GPU without further libraries."""
     return ("-cudart", "static", f"-arch={architecture}")
+
+
+@dataclass(frozen=True)
+class GpuBuild:
+    """An instrumented program for a GPU, and its runs. `counters`: by kernel, as compiled."""
+
+    program: Program
+    counters: Mapping[str, StaticCounters]
+    runs: Sequence[Run]
+    candidate_set: str
+    progress: Progress
+
+    @staticmethod
+    def of(
+        analyzer: Analyzer,
+        program: Program,
+        plan: RunPlan,
+        device: DeviceProfile,
+        workspace: Workspace,
+    ) -> GpuBuild:
+        """Build it in the workspace. Raises CT415 where no launch may be tuned."""
+        if not program.tunable_launches:
+            raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
+        folder, progress = workspace.create().folder / "gpu", analyzer.reporter.progress
+        progress("compiling", 0, 1)
+        toolchain, target = analyzer.toolchain, gpu_target(device.architecture)
+        binary = build_instrumented(toolchain, [program], folder, target).binary
+        path = program.source.path
+        counters = by_kernel(static_counters(toolchain, analyzer.code, path, device.architecture))
+        progress("compiling", 1, 1)
+        return GpuBuild(program, counters, plan.runs(binary), plan.candidate_set, progress)
+
+
+def collect_on_gpu(
+    analyzer: Analyzer,
+    program: Program,
+    plan: RunPlan,
+    device: DeviceProfile,
+    workspace: Workspace,
+    counters: bool,
+) -> list[SweptLaunch]:
+    """Sweep every tunable launch on the GPU of this machine; append to the workspace.
+
+    Timings only test the models, which are made from counts. `counters`: read hardware counters.
+    """
+    build = GpuBuild.of(analyzer, program, plan, device, workspace)
+    swept = list(sweep_on_gpu(build))
+    name, driver = gpu_name()
+    origin = asdict(Origin.of(program.source, program.deciding_files))
+    about = {"device": name, "driver": driver, "origin": origin}
+    append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
+    if counters:
+        lines = (
+            {
+                "schema": COUNTERS_SCHEMA,
+                **about,
+                **{key: entry[key] for key in ("kernel", "extent", "arguments")},
+                "grid": launch.grid,
+                "block": launch.block,
+                "counters": launch.values,
+            }
+            for entry, launch in _counters_on_gpu(build)
+        )
+        append_lines(workspace.measurements, lines)
+    return swept
+
+
+def sweep(
+    analyzer: Analyzer,
+    programs: Sequence[Program],
+    plan: RunPlan,
+    device: DeviceProfile,
+    workspace: Workspace,
+    cache: str = RESTORED,
+) -> RecordedSweep:
+    """Time every configuration of every tunable launch of some programs, each run on its own."""
+    launches: list[SweptLaunch] = []
+    for program in map(analyzer.with_checked_variants, programs):
+        build = GpuBuild.of(analyzer, program, plan, device, workspace)
+        launches += sweep_on_gpu(build, cache)
+    name, driver = gpu_name()
+    return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 
 
 def candidates_text(
@@ -76,8 +168,12 @@ def candidates_text(
     """
     lines = []
     for site in program.tunable_launches:
-        own_block = (own or {}).get(site.id, NO_BLOCK)
-        blocks = site_candidates(program, site, candidate_set, own_block)
+        kernel, own_block = program.kernel(site.kernel), (own or {}).get(site.id, NO_BLOCK)
+        assert kernel is not None, "a tunable launch has a kernel"
+        # If the own block is not known, the launch itself skips illegal candidates.
+        needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
+        about = kernel.max_threads, kernel.allowed, needs_warps
+        blocks = candidate_blocks(kernel.free, own_block, candidate_set, *about)
         known = [block for block in blocks if block != NO_BLOCK]
         lines += [_line(site, block) for block in known]
         for variant in variants_at(program, site):
@@ -91,42 +187,25 @@ def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
     return f"{site.id} {' '.join(map(str, block))}{variant}\n"
 
 
-def site_candidates(
-    program: Program, site: LaunchSite, candidate_set: str, own_block: Block
-) -> tuple[Block, ...]:
-    """The blocks that one launch may be given, its own among them."""
-    kernel = program.kernel(site.kernel)
-    assert kernel is not None, "a tunable launch has a kernel"
-    # If the program's own thread block is not known, the launch itself skips illegal candidates.
-    needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
-    return candidate_blocks(
-        kernel.free, own_block, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
-    )
-
-
-def sweep_on_gpu(
-    build: GpuBuild,
-    runs: Sequence[Run],
-    candidate_set: str,
-    progress: Progress,
-    cache: str = RESTORED,
-) -> Iterator[SweptLaunch]:
+def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch]:
     """Time every candidate of the first launch of each site, in one process per run.
 
     `cache`: what lies in the caches then. In the program's own sequence the third launch counts, or
     the last one before it, and every candidate has processes of its own.
 
-    Raises:
-        CutuneError: CT411 when a run does not end well, CT428 when it timed nothing.
+    Raises CT411 when a run does not end well, CT428 when it timed nothing.
     """
-    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "sweeping"):
+    for run, output, candidates in _with_files(build, "sweeping"):
         environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}
         if cache == IN_PROGRAM:
             timings = _in_sequence(run, environment, output, candidates)
         else:
-            run_program(run, {**os.environ, **environment}, WHERE)
+            run_program(run, environment, WHERE)
             timings = read_entries(output, TIMING)
-        found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
+        # The size is the only number that the run was given.
+        numbers = [int(value) for value in run.values.values() if value.isdigit()]
+        size = numbers[0] if len(numbers) == 1 else None
+        found = swept_launches(build.program, timings, size, TOLERANCE, build.counters)
         if not found:
             raise _not_timed(run, timings)
         yield from found
@@ -135,12 +214,12 @@ def sweep_on_gpu(
 def _in_sequence(
     run: Run, environment: Mapping[str, str], output: Path, candidates: Path
 ) -> list[dict[str, Any]]:
-    """Lines of the last timed launch of each site, of several runs with every candidate in turn."""
+    """Run with each candidate several times in turn; the lines of each site's last timed launch."""
     most = Counter(line.split()[0] for line in candidates.read_text().splitlines())
     steps = range(1 + max(most.values(), default=0))
     for step in [step for _ in range(REPETITIONS) for step in steps]:
         hooks = {"CUTUNE_STEP": str(step), "CUTUNE_LAUNCH_LIMIT": str(IN_SEQUENCE)}
-        run_program(run, {**os.environ, **environment, **hooks}, WHERE)
+        run_program(run, {**environment, **hooks}, WHERE)
     timings = read_entries(output, TIMING)
     last: dict[int, int] = {}
     for entry in timings:
@@ -148,15 +227,9 @@ def _in_sequence(
     return [entry for entry in timings if entry["launch"] == last[entry["site"]]]
 
 
-def counters_on_gpu(
-    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
-) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
-    """Read hardware counters of every candidate: a line of the probe, and what ncu counted.
-
-    Raises:
-        CutuneError: CT411, CT428, or CT429 when ncu cannot be used.
-    """
-    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "counting"):
+def _counters_on_gpu(build: GpuBuild) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
+    """Read hardware counters of every candidate: a line of the probe, and what ncu counted."""
+    for run, output, candidates in _with_files(build, "counting"):
         counted = profile(run.command, _hooks("profile", output, candidates))
         entries = read_entries(output, "cutune-profile-1")
         if not entries:
@@ -164,17 +237,20 @@ def counters_on_gpu(
         yield from join_counters(entries, counted)
 
 
-def _with_files(
-    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress, activity: str
-) -> Iterator[tuple[Run, Path, Path]]:
+def _with_files(build: GpuBuild, activity: str) -> Iterator[tuple[Run, Path, Path]]:
     """Each run, the file that its hooks write, and the file of candidates that they read."""
     with temporary_folder() as name:
-        folder = Path(name)
-        candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
+        folder, runs = Path(name), build.runs
+        # The first run tells the program's own blocks.
+        recorded, candidates = folder / "record", folder / "candidates"
+        run_program(runs[0], _hooks("record", recorded, None), WHERE)
+        own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
+        text = candidates_text(build.program, build.candidate_set, own)
+        candidates.write_text(text, encoding="ascii")
         for index, run in enumerate(runs):
-            progress(activity, index, len(runs))
+            build.progress(activity, index, len(runs))
             yield run, folder / f"output-{index}", candidates
-        progress(activity, len(runs), len(runs))
+        build.progress(activity, len(runs), len(runs))
 
 
 def join_counters(
@@ -194,7 +270,7 @@ def join_counters(
 
 
 def gpu_name() -> tuple[str, str]:
-    """The names of the GPU and its driver by nvidia-smi."""
+    """The names of the GPU and its driver, as nvidia-smi gives them."""
     path = shutil.which("nvidia-smi")
     if path is not None:
         query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
@@ -215,16 +291,6 @@ def require_gpu() -> None:
         raise CutuneError.at(Code.NO_GPU, reason=f"the driver does not start (error {status})")
 
 
-def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
-    """Find the program's own blocks by recording one run; write the blocks to be tried."""
-    recorded = folder / "record"
-    run_program(run, {**os.environ, **_hooks("record", recorded, None)}, WHERE)
-    own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
-    path = folder / "candidates"
-    path.write_text(candidates_text(program, candidate_set, own), encoding="ascii")
-    return path
-
-
 def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
     hooks = {
         "CUTUNE_MODE": mode,
@@ -233,12 +299,6 @@ def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
         "CUTUNE_REPETITIONS": str(REPETITIONS),
     }
     return hooks | ({"CUTUNE_CANDIDATES": str(candidates)} if candidates else {})
-
-
-def _size(run: Run) -> int | None:
-    """The one number that a run was given, if there is one."""
-    numbers = [int(value) for value in run.values.values() if value.isdigit()]
-    return numbers[0] if len(numbers) == 1 else None
 
 
 def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:

@@ -60,11 +60,7 @@ class ProfiledLaunch:
 
 
 def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[ProfiledLaunch]:
-    """Run a command under ncu; its launches in order.
-
-    Raises:
-        CutuneError: CT429 when ncu is missing or refuses.
-    """
+    """Run a command under ncu; its launches in order. Raises CT429 when it cannot be."""
     path = shutil.which("ncu")
     if path is None:
         raise _failed("ncu is not on PATH: install NVIDIA Nsight Compute")
@@ -77,7 +73,9 @@ def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Prof
     said = ended.output_text + ended.errors_text
     found = parse(ended.output_text)
     if not found or ended.status:
-        raise _failed(explanation(said) or f"status {ended.status}: {_last_line(said)}")
+        lines = [line for line in said.splitlines() if line.strip() and not line.startswith('"')]
+        last = lines[-1] if lines else "it said nothing"
+        raise _failed(explanation(said) or f"status {ended.status}: {last}")
     return found
 
 
@@ -91,35 +89,26 @@ def ncu_options() -> list[str]:
 
 
 def explanation(said: str) -> str | None:
-    """The meaning of a known message of ncu."""
     return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
 
 
 def parse(text: str) -> list[ProfiledLaunch]:
-    """The launches in ncu's output, among what the program printed; columns are found by name.
-
-    Raises:
-        CutuneError: CT429 where its table is another one than expected.
-    """
+    """The launches in ncu's output, among what the program printed. Raises CT429."""
     rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
     header: list[str] = []
     found = []
     try:
         for row in rows:
             if row[0] == "ID":
-                header = _checked(row)
+                header = row
+                if missing := [name for name in _COLUMNS if name not in row]:
+                    reason = f"its table has no column '{missing[0]}'"
+                    raise _failed(f"{reason}: is this another version of ncu?")
             elif header and len(row) == len(header) and row[0].isdigit():
                 found.append(_counters(dict(zip(header, row, strict=True))))
     except csv.Error as error:
         raise _failed(f"its table is damaged: {error}") from error
     return found
-
-
-def _checked(header: list[str]) -> list[str]:
-    missing = next((name for name in _COLUMNS if name not in header), None)
-    if missing is not None:
-        raise _failed(f"its table has no column '{missing}': is this another version of ncu?")
-    return header
 
 
 def _counters(row: Mapping[str, str]) -> ProfiledLaunch:
@@ -142,11 +131,6 @@ def _triple(text: str) -> Block:
     if match is None:
         raise _failed(f"its table has {text[:40]!r} where a shape should be")
     return as_block([int(number) for number in match.groups()])
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith('"')]
-    return lines[-1] if lines else "it said nothing"
 
 
 def _failed(reason: str) -> CutuneError:

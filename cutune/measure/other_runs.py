@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import log, log2
 
-from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import RecordedRun, Run
 
 MOST_DOUBLINGS = 6
 #: If doubling a value multiplies the work by less than this, the value is not a size.
@@ -46,7 +45,12 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     if not known:
         return None
     least, most = known[0][1], known[-1][1]
-    grown = _growths(runs[least], runs[most])
+    pairs = ((name, runs[least].values[name], value) for name, value in runs[most].values.items())
+    grown = {
+        name: int(after) / int(before)
+        for name, before, after in pairs
+        if before.isdecimal() and after.isdecimal() and 0 < int(before) < int(after)
+    }
     if not grown:
         return None
     doublings = sum(log2(growth) for growth in grown.values()) / len(grown)
@@ -65,18 +69,7 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
 
 
 def _growth(before: int, after: int, doublings: float) -> float:
-    """The factor per doubling by which a quantity grew."""
     return (after / before) ** (1 / doublings) if before else 1.0
-
-
-def _growths(least: Run, most: Run) -> dict[str, float]:
-    """The factors by which the integers of one run exceed those of another."""
-    growths = {}
-    for name, after in most.values.items():
-        before = least.values[name]
-        if before.isdecimal() and after.isdecimal() and 0 < int(before) < int(after):
-            growths[name] = int(after) / int(before)
-    return growths
 
 
 #: Smaller numbers are seldom sizes: steps, radii, selectors.
@@ -92,51 +85,47 @@ _NUMBER = re.compile(r"(--?[\w-]+=)?(\d{1,9})")
 _PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
 
 
-def try_smaller(run: Run, launches: Sequence[LaunchRecord]) -> str:
+def try_smaller(made: RecordedRun) -> str:
     """`; try: --run './app {n}' --vary n=128,256` for n = 1024; empty where no size is found."""
 
     def smaller(size: int) -> tuple[int, int]:
         return (size * 3 // 5, size * 4 // 5) if size < STEPWISE else (size // 8, size // 4)
 
-    return _proposed(run, launches, smaller)
+    return _proposed(made, smaller)
 
 
-def try_two(run: Run, launches: Sequence[LaunchRecord]) -> str:
+def try_two(made: RecordedRun) -> str:
     """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general.
 
     A run whose values vary is counted, and so is one with half of them.
     """
-    if halved := [_halved(*one) for one in run.values.items()]:
+    if halved := [_halved(*one) for one in made.run.values.items()]:
         return f"; try: {' '.join(halved)}"
-    program = "./{program}" if any("{program}" in word for word in run.words) else "./app"
+    program = "./{program}" if any("{program}" in word for word in made.run.words) else "./app"
     example = f", such as --run '{program} {_HOLE}' --vary n=256,1024"
-    return _proposed(run, launches, lambda size: (size // 2, size)) or example
+    return _proposed(made, lambda size: (size // 2, size)) or example
 
 
-def _proposed(
-    run: Run, launches: Sequence[LaunchRecord], sizes: Callable[[int], tuple[int, int]]
-) -> str:
+def _proposed(made: RecordedRun, sizes: Callable[[int], tuple[int, int]]) -> str:
+    run = made.run
     if run.values or run.shell:
         return ""
-    given = {number for launch in launches for number in _numbers(launch.parameters)}
+    given = {number for launch in made.launches for number in _numbers(launch.parameters)}
     for place, word in enumerate(run.words[1:], 1):
         match = _NUMBER.fullmatch(word)
         size = int(match[2]) if match is not None else 0
         if match is not None and size >= LEAST_SIZE and size in given:
             words = [*run.words]
             words[place] = f"{match[1] or ''}{_HOLE}"
+            line = " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
             values = ",".join(map(str, sizes(size)))
-            return f"; try: --run {shlex.quote(_joined(words))} --vary n={values}"
+            return f"; try: --run {shlex.quote(line)} --vary n={values}"
     return ""
 
 
 def _halved(name: str, value: str) -> str:
     half = f"{int(value) // 2}," if value.isdecimal() and int(value) > 1 else ""
     return f"--vary {shlex.quote(f'{name}={half}{value}')}"
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 def _numbers(parameters: bytes) -> set[int]:

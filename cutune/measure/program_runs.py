@@ -11,10 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.core.processes import ProgramResult, run_to_end, signal_name
+
+if TYPE_CHECKING:
+    from cutune.emulator.launch_log import LaunchRecord
 
 RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
@@ -51,11 +55,8 @@ _SHELL = re.compile(r"[|&;<>()$`*?\n]|(?:^|\s)~|^\s*\w+=")
 class RunPlan:
     """The runs that are asked for, and what is measured in them.
 
-    Attributes:
-        run: template of its command lines, with the names of `vary` in braces.
-        candidate_set: the thread blocks that its launches may have.
-        training: are kernels replayed at the sizes of the published method, too?
-        launches_only, statuses: see `Run`.
+    `run`: template of the command lines, with names of `vary` in braces. `training`: replay kernels
+    at the sizes of the published method, too. `launches_only`, `statuses`: see `Run`.
     """
 
     run: str
@@ -65,9 +66,9 @@ class RunPlan:
     launches_only: bool = False
     statuses: frozenset[int] | None = WELL
 
-    def runs(self, program: Path) -> list[Run]:
-        """See `plan_runs`."""
-        return plan_runs(self.run, self.vary, program, None, self.launches_only, self.statuses)
+    def runs(self, program: Path, environment: Mapping[str, str] | None = None) -> list[Run]:
+        about = environment, self.launches_only, self.statuses
+        return plan_runs(self.run, self.vary, program, *about)
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,11 @@ class Run:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command line after substitution."""
         return self._command(self.program)
 
     @property
     def shown(self) -> str:
-        """The command line as one would type it; of a temporary program the name alone."""
+        """The command line as one would type it; of a temporary program only the name."""
         place = Path(os.path.realpath(self.program))
         is_temporary = place.is_relative_to(os.path.realpath(tempfile.gettempdir()))
         is_far = self.program.startswith(os.pardir)
@@ -114,6 +114,14 @@ class Run:
         return tuple(word.format(**named) for word in self.words)
 
 
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run, and the launches that it made on the emulated device, in their order."""
+
+    run: Run
+    launches: Sequence[LaunchRecord]
+
+
 def plan_runs(
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -124,11 +132,8 @@ def plan_runs(
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
-    `program`: `Path()` where the template names another, as that of a project.
-
-    Raises:
-        CutuneError: CT410 when the template names something that is not varied, or leaves out
-            something that is, or the program.
+    `program`: `Path()` where the template names another, as that of a project. Raises CT410 where
+    names of the template are not varied, or it lacks some that are, or the program.
     """
     if unused := _unused(template, vary, program):
         raise _bad_run(template, unused)
@@ -157,7 +162,7 @@ def _bad_run(template: str, reason: object) -> CutuneError:
 
 
 def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> str:
-    """The remark on what a template leaves out, and what to write; empty where it is nothing."""
+    """The fault of a template that leaves something out, and what to write; else empty."""
     named = _NAMES.findall(template)
     if program != Path() and "program" not in named:
         example = " ".join(["./{program}", *(f"{{{name}}}" for name in vary)])
@@ -179,9 +184,8 @@ def needs_shell(template: str) -> bool:
 def ended_run(
     run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS
 ) -> ProgramResult:
-    """Run a program; give how it ended."""
-    variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
-    return run_to_end(run.command, variables, seconds)
+    own = {**run.environment, "CUTUNE_PYTHON": sys.executable}
+    return run_to_end(run.command, {**os.environ, **environment, **own}, seconds)
 
 
 def run_program(
@@ -190,11 +194,7 @@ def run_program(
     where: str = "the emulated device",
     seconds: float = RUN_SECONDS,
 ) -> None:
-    """Run a program to its end; one that is cut may end in any way.
-
-    Raises:
-        CutuneError: CT411 when the run fails.
-    """
+    """Run a program to its end; one that is cut may end in any way. Raises CT411 when it fails."""
     ended = ended_run(run, environment, seconds)
     if ended.not_started or not run.is_cut:
         check_end(run, ended, where, seconds)
@@ -203,7 +203,7 @@ def run_program(
 def check_end(
     run: Run, ended: ProgramResult, where: str = "the emulated device", seconds: float = RUN_SECONDS
 ) -> None:
-    """Refuse a run that did not end as it should. Raises CT411."""
+    """Raise CT411 for a run that did not end as it should."""
     problem = _problem(run, ended, seconds)
     if problem and not ended.timed_out and (failed := failed_kernel(ended.errors_text)):
         problem = _helped(failed)
@@ -213,20 +213,13 @@ def check_end(
 
 
 def failed_kernel(said: str) -> str:
-    """The message of the emulated device about a kernel that failed; empty if there is none.
-
-    A program may go on after it, and end well.
-    """
+    """The emulated device's message about a failed kernel, or empty: a program may go on."""
     found = _FAILED_KERNEL.search(said)
     return found[0].removeprefix("cutune: ") if found is not None else ""
 
 
 def check_kernels(run: Run, ended: ProgramResult) -> None:
-    """Refuse a run in which a kernel failed, also where the program did not notice.
-
-    Raises:
-        CutuneError: CT411.
-    """
+    """Raise CT411 for a run in which a kernel failed, even if the program did not notice."""
     failed = failed_kernel(ended.errors_text)
     # Who accepts any end knows that something fails.
     if failed and run.statuses is not None:
@@ -235,7 +228,6 @@ def check_kernels(run: Run, ended: ProgramResult) -> None:
 
 
 def _helped(failed: str) -> str:
-    """The failure of a kernel, and what helps."""
     helps = []
     if failed.startswith(_ILLEGAL):
         helps = [_BEYOND_HELP if _BEYOND.match(failed) else _MEND]
@@ -243,7 +235,7 @@ def _helped(failed: str) -> str:
 
 
 def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
-    """The error for a program that launches nothing, with what it said last."""
+    """The error for a program that launches nothing, with the last lines that it printed."""
     return _with_last_lines(Diagnostic.at(Code.NOTHING_LAUNCHED, command=run.shown), ended)
 
 
@@ -263,7 +255,7 @@ def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
 
 
 def _with_last_lines(said: Diagnostic, ended: ProgramResult) -> CutuneError:
-    """An error with the last lines that the program printed; without them after a time-out."""
+    """The error with the last lines that the program printed; without them after a time-out."""
     lines = [ended.output_text.splitlines()[-5:], ended.errors_text.splitlines()[-5:]]
     printed = [] if ended.timed_out else [*lines[0], *lines[1]]
     return CutuneError(Diagnostic(said.code, "\n".join([said.message, *printed]).rstrip()))

@@ -27,13 +27,7 @@ Resources = Mapping[str, StaticCounters]
 def resources_of(
     toolchain: Toolchain, code: KnownCode, program: Program, device: DeviceProfile
 ) -> Resources:
-    """The resources of a source's kernels, with their variants, for one device.
-
-    `code`: what sources were compiled to.
-
-    Raises:
-        CutuneError: CT701 when nvcc cannot.
-    """
+    """The resources of a source's kernels, with their variants, for one device. Raises CT701."""
     path = program.source.path
     if not any(variants_at(program, site) for site in program.tunable_launches):
         return static_counters(toolchain, code, path, device.architecture)
@@ -50,11 +44,7 @@ def resources_of(
 def static_counters(
     toolchain: Toolchain, code: KnownCode, path: str, architecture: str
 ) -> dict[str, StaticCounters]:
-    """Registers and shared memory of a source's kernels, by mangled name.
-
-    Raises:
-        CutuneError: CT701 when nvcc cannot.
-    """
+    """Registers and shared memory of a source's kernels, by mangled name. Raises CT701."""
     flags = toolchain.compile_flags(path)
     compiled = code.original(path, flags)
     number = toolchain.nvcc.architecture(architecture)

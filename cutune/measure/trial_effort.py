@@ -1,4 +1,4 @@
-"""The effort of trying the candidates of kernels. Takes recorded launches, gives instructions."""
+"""The cost of trying candidates, in warp instructions, and the choice of what there is time for."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import log2
 
-from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.candidate_trials import LAUNCHES
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import RecordedRun
 from cutune.measure.replay.plan import fits_launches
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
@@ -27,16 +26,16 @@ FEWEST_CANDIDATES = 6
 
 
 def affordable(
-    subjects: Sequence[Subject], run: Run, launches: Sequence[LaunchRecord]
+    subjects: Sequence[Subject], made: RecordedRun
 ) -> tuple[list[Subject], list[Subject]]:
-    """The kernels that are tried, and those that are not.
+    """Split kernels into those whose candidates are tried, and the others.
 
-    Those that an annotation asserts always are; of the others as many as there is time for, the
-    cheapest first, and none where the run is not executed to its end.
+    Kernels that an annotation asserts are always tried; of the others the cheapest, within
+    `TRIAL_BUDGET`, and none where the run is not executed to its end.
     """
-    efforts = [0 if s.kernel.asserted else effort([s], launches) for s in subjects]
+    efforts = [0 if s.kernel.asserted else effort([s], made) for s in subjects]
     tried, spent = [subject.kernel.asserted for subject in subjects], 0
-    if not (run.launches_only or run.is_cut):
+    if not (made.run.launches_only or made.run.is_cut):
         for place in sorted(range(len(subjects)), key=efforts.__getitem__):
             spent += efforts[place]
             tried[place] |= spent <= TRIAL_BUDGET
@@ -44,60 +43,51 @@ def affordable(
     return [s for s, is_tried in pairs if is_tried], [s for s, is_tried in pairs if not is_tried]
 
 
-def effort(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
-    """Warp instructions of launches with each candidate, of as many as are tried.
-
-    `unknown`: what counts for a kernel whose launches were not executed.
-    """
+def effort(subjects: Iterable[Subject], made: RecordedRun, unknown: int = 0) -> int:
+    """Warp instructions to try every candidate in one run; `unknown` for a kernel not executed."""
     return sum(
-        experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches) or unknown
+        experiments([subject], made, LAUNCHES) * one_of_each(subject, made) or unknown
         for subject in subjects
     )
 
 
-def experiments(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
-    """The number of launches that are going to be tried, `most` of each site and instance."""
-    own = {id(r): r for subject in subjects for r in launches if subject.is_launch(r)}
-    made = Counter((record.site, record.signature) for record in own.values())
-    return sum(min(count, most) for count in made.values())
+def experiments(subjects: Iterable[Subject], made: RecordedRun, most: int) -> int:
+    """The number of launches that will be tried: `most` of each site and instance."""
+    own = {id(r): r for subject in subjects for r in subject.launches_in(made.launches)}
+    counts = Counter((record.site, record.signature) for record in own.values())
+    return sum(min(count, most) for count in counts.values())
 
 
-def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
+def one_of_each(subject: Subject, made: RecordedRun) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    return _most_work(subject, launches) * len(fitting(subject.kernel))
+    return _most_work(subject, made) * len(fitting(subject.kernel))
 
 
 def with_fewer_candidates(
-    subject: Subject, recorded: Iterable[Sequence[LaunchRecord]], budget: int
+    subject: Subject, recorded: Iterable[RecordedRun], budget: int
 ) -> Subject:
-    """The kernel with as many candidates as `budget` is enough for in the cheapest of its runs.
-
-    At least `FEWEST_CANDIDATES`.
-    """
-    works = [work for launches in recorded if (work := _most_work(subject, launches))]
+    """The kernel with as many candidates as `budget` allows in the cheapest of its runs."""
+    works = [work for made in recorded if (work := _most_work(subject, made))]
     most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
     return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
 
 
-def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecord]) -> Subject:
-    """The kernel with as many candidates as there is time to try, where an annotation asserts them.
+def with_fewer_trials(subject: Subject, made: RecordedRun) -> Subject:
+    """An asserted kernel with as many candidates as there is time to try; others as they are.
 
-    A launch for which a run was too long has too much work.
+    If a launch was not executed for want of time, only `FEWEST_CANDIDATES` stay.
     """
-    own = [record for record in launches if subject.is_launch(record)]
+    own = subject.launches_in(made.launches)
     if not subject.kernel.asserted or not own:
         return subject
-    if run.is_cut and not all(record.is_executed for record in own):
+    if made.run.is_cut and not all(record.is_executed for record in own):
         return thinned(subject, FEWEST_CANDIDATES)
-    made = experiments([subject], launches, LAUNCHES)
-    return with_fewer_candidates(subject, [launches], ASSERTED_BUDGET // made)
+    budget = ASSERTED_BUDGET // experiments([subject], made, LAUNCHES)
+    return with_fewer_candidates(subject, [made], budget)
 
 
 def thinned(subject: Subject, most: int) -> Subject:
-    """The kernel with so many candidates at most.
-
-    The program's own stays, then each time the one that lies farthest from those that do.
-    """
+    """The kernel with at most so many candidates, which lie far apart."""
     kernel = subject.kernel
     if most >= len(kernel.remaining()):
         return subject
@@ -111,18 +101,15 @@ def thinned(subject: Subject, most: int) -> Subject:
 
 
 def fitting(kernel: MeasuredKernel) -> list[Block]:
-    """The candidates with which its recorded launches can be made.
-
-    Where no guard is known these are the ones that divide the threads.
-    """
+    """The candidates with which all recorded launches can be made."""
     covered = [extents for _, extents in kernel.recorded]
     return [block for block in kernel.remaining() if fits_launches(kernel, block, covered)]
 
 
-def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
-    return max((r.warp_instructions for r in launches if subject.is_launch(r)), default=0)
+def _most_work(subject: Subject, made: RecordedRun) -> int:
+    return max((r.warp_instructions for r in subject.launches_in(made.launches)), default=0)
 
 
 def _distance(block: Block, other: Block) -> float:
-    """The number of doublings from one to the other, in all dimensions together."""
+    """Doublings from one block to the other, summed over the dimensions."""
     return sum(abs(log2(one / two)) for one, two in zip(block, other, strict=True))

@@ -16,11 +16,10 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -45,7 +44,6 @@ MISSING = "missing"
 
 
 def digest(*parts: str | bytes) -> str:
-    """One for all parts, in their order."""
     found = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
@@ -55,7 +53,6 @@ def digest(*parts: str | bytes) -> str:
 
 
 def file_digest(path: str | Path) -> str:
-    """The content of a file."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
@@ -64,22 +61,16 @@ def file_digest(path: str | Path) -> str:
 
 
 def text_of(path: str | Path) -> str:
-    """All bytes of a file, as `write_text` writes them.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """All bytes of a file, as `write_text` writes them. Raises OSError."""
     return Path(path).read_bytes().decode("latin-1")
 
 
 def files_digest(paths: Iterable[str | Path]) -> str:
-    """The names and contents of some files."""
-    parts = [part for path in paths for part in (os.fspath(path), file_digest(path))]
-    return digest(*parts)
+    return digest(*(part for path in paths for part in (os.fspath(path), file_digest(path))))
 
 
 def tree_files(folder: Path, suffixes: tuple[str, ...] = ()) -> list[str]:
-    """All files below a folder, or those with such endings, in one order everywhere."""
+    """All files below a folder, or those with such endings, sorted."""
     found = [
         os.path.join(place, name)
         for place, folders, names in os.walk(folder, followlinks=True)
@@ -99,13 +90,8 @@ def state(path: str | Path) -> str:
     return f"{about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
 
 
-def states_digest(paths: Iterable[str | Path]) -> str:
-    """The names and states of some files: for large ones, such as a compiler's."""
-    return digest(*(part for path in paths for part in (os.fspath(path), state(path))))
-
-
 def is_untouched_since(paths: Iterable[str | Path], nanoseconds: int) -> bool:
-    """Was none of the files written or replaced since then? One that is missing may have been."""
+    """Was no file written or replaced since then? A missing file may have been."""
     try:
         return all(os.stat(path).st_ctime_ns < nanoseconds for path in paths)
     except OSError:
@@ -133,7 +119,9 @@ def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
     programs = sorted(found for name in named if (found := shutil.which(name, path=path)))
     parts = [part for program in programs for part in _parts_of(program)]
     files = [os.path.realpath(file) for file in (str(nvcc.path), *programs, *parts)]
-    return digest(nvcc.version, *files, states_digest([*files, *_data(variables)]))
+    # These files are large: their contents are not read.
+    states = digest(*(part for path in (*files, *_data(variables)) for part in (path, state(path))))
+    return digest(nvcc.version, *files, states)
 
 
 def _parts_of(program: str) -> list[str]:
@@ -183,12 +171,8 @@ _INCLUDED_BYTES = ".incbin"
 class Request:
     """A request, with all that its answer may depend on.
 
-    Attributes:
-        options: as they were parsed, without those that only change what is shown meanwhile.
-        sources: those of the program.
-        toolchain: its flags hold no files of options.
-        devices: that it is made for.
-        named: further files that options name.
+    `options`: as parsed, without those that only change what is shown. `toolchain`: its flags hold
+    no files of options. `named`: further files that options name.
     """
 
     options: Mapping[str, object]
@@ -200,21 +184,14 @@ class Request:
 
     @property
     def name(self) -> str:
-        """A name that equal requests share, whatever the answer.
-
-        Raises:
-            CutuneError: there is no nvcc.
-        """
+        """A name that equal requests share. Raises CutuneError without nvcc."""
         toolchain = self.toolchain
         places = os.getcwd(), str(self.workspace.folder.absolute()), str(toolchain.nvcc.path)
         asked = [self.options, self.sources, toolchain.flags, toolchain.architectures, places]
         return digest(json.dumps(asked, sort_keys=True, default=str))[:32]
 
     def with_begun(self) -> Request:
-        """Begin to compile the only source, if that has kernels.
-
-        Those of headers are seen only in the preprocessed text.
-        """
+        """Begin to compile the only source, if it has kernels of its own, not of headers alone."""
         if len(self.sources) == 1:
             with suppress(OSError), open(self.sources[0], "rb") as file:
                 if b"__global__" in file.read():
@@ -223,7 +200,7 @@ class Request:
 
     @property
     def unknown(self) -> str:
-        """The first option whose inputs cannot be known, as of the linker; empty without any."""
+        """The first option with unknown inputs, as of the linker; empty without any."""
         return next((flag for flag in self.toolchain.flags if _LINKING.search(flag)), "")
 
 
@@ -231,8 +208,7 @@ class Request:
 class Inputs:
     """Digests of what a result depends on, by what that is.
 
-    Attributes:
-        files: that the compiler read. others: that were read besides.
+    `files`: those that the compiler read. `others`: cutune's own, and those that options name.
     """
 
     digests: dict[str, str]
@@ -241,7 +217,7 @@ class Inputs:
 
 
 class UnknownInput(Exception):
-    """A source that depends on a file of which its preprocessed text does not tell."""
+    """A source reads a file that its preprocessed text does not name."""
 
 
 #: What stands in the way of knowing all inputs: then nothing is kept, and nothing given again.
@@ -249,23 +225,23 @@ UNKNOWN = (CutuneError, OSError, UnknownInput)
 
 
 def inputs_of(request: Request) -> Inputs:
-    """Digest all inputs of a request.
-
-    Raises:
-        CutuneError: where nvcc cannot read a source.
-        UnknownInput: where it cannot be said what is read.
-    """
+    """Digest all inputs. Raises CutuneError, or UnknownInput where they cannot be known."""
     toolchain = request.toolchain
-    named = [*request.named, *_files_in(request.toolchain.flags)]
+    words = [p for f in toolchain.flags for p in (f, *f.split("=")[1:], *f.split(","))]
+    # Files that options name: objects, profiles, response files.
+    named = [*request.named, *filter(os.path.isfile, dict.fromkeys(words))]
     own = tree_files(Path(cutune.__file__).resolve().parent)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         hosts = [pool.submit(toolchain.preprocessed, one) for one in request.sources]
         flags, first = toolchain.compile_flags(request.sources[0]), request.sources[0]
         compiler = pool.submit(compiler_digest, toolchain.nvcc, flags, first)
+        folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+        packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
+        variables = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
         digests = {
             "request": request.name,
-            "cutune": digest(_python(), files_digest(own)),
-            "environment": _environment(),
+            "cutune": digest(digest(sys.version, *packages), files_digest(own)),
+            "environment": digest(*(f"{name}={value}" for name, value in variables)),
             "machine": digest(platform.machine(), _processor(), str(os.sched_getaffinity(0))),
             "devices": digest(*map(repr, request.devices)),
             "named": files_digest(named),
@@ -273,7 +249,14 @@ def inputs_of(request: Request) -> Inputs:
         }
         found = [text.result() for text in hosts]
         # Text without end is met once, by the passes of the host.
-        found += pool.map(lambda read: read(), _device_passes(toolchain, request.sources))
+        targeted = [
+            pool.submit(_device_pass, toolchain, source, architecture)
+            for source in request.sources
+            for architecture in targets(
+                toolchain.compile_flags(source), toolchain.architectures, toolchain.nvcc
+            )
+        ]
+        found += [text.result() for text in targeted]
         digests["compiler"] = compiler.result()
     if any(_INCLUDED_BYTES in text for text in found):
         raise UnknownInput
@@ -284,7 +267,7 @@ def inputs_of(request: Request) -> Inputs:
 
 
 def further_files(request: Request, instrumented: InstrumentedProgram, known: Inputs) -> list[str]:
-    """The files that the compiler reads besides for a program with hooks."""
+    """The files that the compiler reads for the instrumented program alone."""
     ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
     nvcc, read = request.toolchain.nvcc, instrumented.read
     found = {file for path, _ in instrumented.units for file in read.get(path, ())}
@@ -300,28 +283,13 @@ def further_files(request: Request, instrumented: InstrumentedProgram, known: In
     return sorted(path for path in further if not os.path.abspath(path).startswith(written))
 
 
-def _device_passes(toolchain: Toolchain, sources: Sequence[str]) -> Iterator[Callable[[], str]]:
-    """The preprocessor's passes over sources for each architecture."""
-    for source in sources:
-        flags = toolchain.compile_flags(source)
-        for architecture in targets(flags, toolchain.architectures, toolchain.nvcc):
-            yield partial(_device_pass, toolchain, source, flags, architecture)
-
-
-def _device_pass(toolchain: Toolchain, source: str, flags: Sequence[str], architecture: str) -> str:
-    begun = toolchain.begun
+def _device_pass(toolchain: Toolchain, source: str, architecture: str) -> str:
+    begun, flags = toolchain.begun, toolchain.compile_flags(source)
     if begun is not None and begun.is_of(source, flags):
         text = begun.device_pass(architecture)
         if text is not None:
             return text
     return device_pass(toolchain.nvcc, source, flags, architecture)
-
-
-def _python() -> str:
-    """The interpreter, and the packages that it computes with."""
-    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
-    return digest(sys.version, *packages)
 
 
 def _processor() -> str:
@@ -330,17 +298,6 @@ def _processor() -> str:
             return next((line for line in lines if line.startswith("model name")), "")
     except OSError:
         return platform.processor()
-
-
-def _environment() -> str:
-    kept = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
-    return digest(*(f"{name}={value}" for name, value in kept))
-
-
-def _files_in(flags: Sequence[str]) -> list[str]:
-    """Files that options name: objects, profiles, response files."""
-    words = [part for flag in flags for part in (flag, *flag.split("=")[1:], *flag.split(","))]
-    return [word for word in dict.fromkeys(words) if os.path.isfile(word)]
 
 
 #: The clock of files is read less often than ours.
@@ -357,14 +314,12 @@ class Keeper:
 
     @staticmethod
     def begin(request: Request) -> Keeper | None:
-        """Look at all inputs while the request is answered; None if they cannot be known."""
-        if request.unknown:
-            return None
-        return Keeper.watching(request)
+        """Read all inputs while the request is answered; None if they cannot be known."""
+        return None if request.unknown else Keeper.watching(request)
 
     @staticmethod
     def watching(request: Request) -> Keeper:
-        """Look at all inputs, where options of the linker do not matter."""
+        """As `begin`, where options of the linker do not matter."""
         started = time.time_ns() - _CLOCK_NANOSECONDS
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)
@@ -372,15 +327,11 @@ class Keeper:
         return Keeper(request, inputs, started)
 
     def wait(self) -> None:
-        """Until all inputs were read, or could not be."""
+        """Wait until all inputs were read, or could not be."""
         self.inputs.exception()
 
     def settled(self) -> Inputs | None:
-        """The inputs, unless one may have changed since.
-
-        Raises:
-            CutuneError: they cannot be read.
-        """
+        """The inputs; None if one may have changed. Raises CutuneError if one cannot be read."""
         inputs = self.inputs.result()
         read = [*inputs.files, *inputs.others]
         is_same = files_digest(inputs.files) == inputs.digests["files"]

@@ -1,9 +1,12 @@
 """Kept results of `tune` and of rewriting. Takes a request, gives its result, if all is unchanged.
 
-The answer of `tune` is kept where everything that it depends on is known: no input has changed
-while it was made, no message came of the time that this machine had for it, and the program reads
-nothing but its command line and its variables, as far as the names tell that it imports: known to
-be safe are functions that compute, write, or tell the time.
+They live in the user's cache, not in the workspace: `~/.cache/cutune/tuned/NAME.json` and
+`rewritten/NAME.json` (`cache_folder()`), the newest of each kind.
+
+An answer of `tune` is kept only if everything that it depends on is known: no input changed
+meanwhile, no message depends on the speed of this machine, and the program reads nothing but its
+command line and its variables. That is told from the names that it imports: functions that
+compute, write, or tell the time are known to be safe.
 """
 
 from __future__ import annotations
@@ -53,11 +56,7 @@ T = TypeVar("T")
 
 
 def found_in(kind: str, name: str, form: type[T]) -> T | None:
-    """Read the document of a name; None without one.
-
-    Raises:
-        CutuneError: it cannot be read, or was kept by another version.
-    """
+    """Read a kept document; None without one. Raises CutuneError for one of another version."""
     path = _place(kind, name)
     return read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
 
@@ -86,25 +85,18 @@ _LOADED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)\s*$|^\s*(/\S+) \(0x[0-9a-f]+\)\s
 
 @dataclass(frozen=True)
 class KeptMeasurements:
-    """The measurements of a workspace as a result left them.
+    """The measurements of a workspace when a result was kept.
 
-    Attributes:
-        length, content: of measurements.jsonl.
-        about: words that lines which others add must not hold.
+    `length`, `content`: of measurements.jsonl. `about`: names of kernels, which lines that are
+    added later must not hold.
     """
 
     length: int
     content: str
     about: list[str]
 
-    @staticmethod
-    def of(workspace: Workspace, about: Iterable[str]) -> KeptMeasurements:
-        """As they are now."""
-        data = workspace.measurements.read_bytes()
-        return KeptMeasurements(len(data), digest(data), sorted({*about}))
-
     def hold(self, workspace: Workspace) -> bool:
-        """Has nothing been added but measurements of other kernels?"""
+        """Were only measurements of other kernels added?"""
         try:
             data = workspace.measurements.read_bytes()
         except OSError:
@@ -124,8 +116,7 @@ class Kept:
         program: the instrumented program. libraries: states of those that it runs with.
         models: digests of the models of its kernels in models.json.
         tuned: the texts of the tuned program's files by their paths.
-        said: messages, as they were shown.
-        shown: what else was shown, for who shows it.
+        said: messages. shown: what else was shown.
     """
 
     inputs: dict[str, str]
@@ -138,15 +129,9 @@ class Kept:
     said: list[str]
     shown: Json
 
-    def save(self, request: Request) -> None:
-        """Keep it for a request. Where the cache cannot be written it is not kept."""
-        save_in(TUNED, request.name, asdict(self), MOST_TUNED)
-
     def holds(self, request: Request) -> bool:
-        """Have none of the inputs changed?"""
-        places_are_free = not any(map(os.path.isdir, self.tuned))
         return (
-            places_are_free
+            not any(map(os.path.isdir, self.tuned))
             and self.measured.hold(request.workspace)
             and self.models == model_digests(request.workspace, request.sources)
             and self.inputs == inputs_of(request).digests
@@ -154,16 +139,9 @@ class Kept:
             and self.libraries == libraries_of(self.program)
         )
 
-    def write_tuned(self) -> None:
-        """Write the tuned program anew: who builds by the times of files sees that it was made.
 
-        Raises:
-            CutuneError: CT002.
-        """
-        _write(self.tuned)
-
-
-def _write(texts: Mapping[str, str]) -> None:
+def write_texts(texts: Mapping[str, str]) -> None:
+    """Write kept files anew: builds go by the times of files. Raises CT002."""
     for path, text in texts.items():
         make_folder(Path(path).parent)
         write_text(Path(path), text)
@@ -181,12 +159,11 @@ def kept_for(request: Request) -> Kept | None:
 
 
 def digests_of(paths: Iterable[str]) -> dict[str, str]:
-    """The contents of files by their paths."""
     return {path: file_digest(path) for path in paths}
 
 
 def libraries_of(program: str) -> dict[str, str]:
-    """The states of the libraries that a program would be run with now, by their paths."""
+    """The states of the libraries that a program would now be run with, by their paths."""
     variables = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
         done = subprocess.run([program], env=variables, capture_output=True, text=True, check=False)
@@ -201,13 +178,10 @@ def model_digests(workspace: Workspace, sources: Sequence[str]) -> list[str]:
     own = {str(Path(path).resolve()) for path in sources}
     try:
         entries = parsed(workspace.models.read_bytes())["models"]
-        return [_digest(entry) for entry in entries if entry["facts"]["origin"]["path"] in own]
+        found = [entry for entry in entries if entry["facts"]["origin"]["path"] in own]
+        return [digest(json.dumps(entry, sort_keys=True)) for entry in found]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-
-
-def _digest(entry: Mapping[str, object]) -> str:
-    return digest(json.dumps(entry, sort_keys=True))
 
 
 #: The kind of result, and how many are kept.
@@ -218,10 +192,8 @@ REWRITTEN, MOST_REWRITTEN = "rewritten", 256
 class KeptRewriting:
     """A source as it was rewritten.
 
-    Attributes:
-        inputs: see `Inputs`.
-        shadow: how it is compiled, for who compiles it; None where it is compiled as it is.
-        texts: those of all files that were written.
+    `inputs`: see `Inputs`. `shadow`: a `ShadowSource`; None where it is compiled as it is. `texts`:
+    those of all files that were written.
     """
 
     inputs: dict[str, str]
@@ -230,7 +202,7 @@ class KeptRewriting:
 
     @staticmethod
     def keep(keeper: Keeper, shadow: Json | None, files: Iterable[str]) -> None:
-        """Keep what was just made, unless an input has changed since."""
+        """Keep a rewriting that was just made, unless an input has changed since."""
         try:
             inputs = keeper.settled()
             if inputs is not None:
@@ -239,10 +211,6 @@ class KeptRewriting:
                 save_in(REWRITTEN, keeper.request.name, document, MOST_REWRITTEN)
         except UNKNOWN:
             return  # It is made again then.
-
-    def write(self) -> None:
-        """Write all files. Raises CT002."""
-        _write(self.texts)
 
 
 def rewriting_for(request: Request) -> KeptRewriting | None:
@@ -260,44 +228,40 @@ _LIBRARIES = re.compile(
     r"libcutune_cudart\.so|libcudart\.so.*|libstdc\+\+\.so\.6|libm\.so\.6|libmvec\.so\.1|"
     r"libgcc_s\.so\.1|libc\.so\.6|libpthread\.so\.0|librt\.so\.1|libgomp\.so\.1|ld-linux.*"
 )
-_FORMATTED = re.compile(r"(__)?(v?[fd]?printf|v?sn?printf|v?asprintf)(_chk)?|(__isoc\d+_)?v?sscanf")
-_OUTPUT = re.compile(
+#: Functions that read nothing but what the program was given.
+_KNOWN = re.compile(
+    # Formatted text.
+    r"(__)?(v?[fd]?printf|v?sn?printf|v?asprintf)(_chk)?|(__isoc\d+_)?v?sscanf|"
+    # Output.
     r"puts|putchar|putc|f?puts(_unlocked)?|fputc|_IO_putc|fwrite(_unlocked)?|fflush|setv?buf|"
-    r"setlinebuf|perror|stdout|stderr"
-)
-#: Standard input is empty, and nothing else is open.
-_INPUT = re.compile(
-    r"stdin|(__isoc\d+_)?v?f?scanf|fgets|fread|fgetc|getc|_IO_getc|getchar|ungetc|feof|ferror|clearerr"
-)
-_MEMORY = re.compile(
+    r"setlinebuf|perror|stdout|stderr|"
+    # Standard input is empty, and nothing else is open.
+    r"stdin|(__isoc\d+_)?v?f?scanf|fgets|fread|fgetc|getc|_IO_getc|getchar|ungetc|feof|ferror|clearerr|"
+    # Memory.
     r"malloc|calloc|realloc(array)?|free|(posix_)?memalign|aligned_alloc|valloc|"
-    r"(__)?(mem|str|stp|wcs|wmem)\w*"
-)
-_TEXT = re.compile(
+    r"(__)?(mem|str|stp|wcs|wmem)\w*|"
+    # Text, options, variables.
     r"(__isoc\d+_)?(strto|wcsto)\w+|ato[fil]+|to(upper|lower)|__ctype_\w+|bcmp|bcopy|bzero|"
     r"is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit|nan|inf|finite)|"
-    r"optarg|optind|opterr|optopt|getopt(_long(_only)?)?|getenv|secure_getenv|__errno_location"
-)
-_NUMBERS = re.compile(
+    r"optarg|optind|opterr|optopt|getopt(_long(_only)?)?|getenv|secure_getenv|__errno_location|"
+    # Numbers.
     r"l?l?(abs|div)|imaxabs|s?rand(om)?(_r)?|[delmn]rand48|s?rand48|seed48|initstate|setstate|"
     r"qsort(_r)?|bsearch|__\w+_finite|__(finite|is(nan|inf)|signbit|fpclassify)[fl]?|"
     r"_ZGV\w+|(l?l?(rint|round)|a?(sin|cos|tan)h?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|"
     r"sqrt|cbrt|hypot|erfc?|[lt]gamma|lgamma_r|j[01n]|y[01n]|f(abs|ma|max|min|mod|dim)|ceil|floor|"
     r"trunc|nearbyint|remainder|remquo|copysign|next(after|toward)|ldexp|frexp|modf|scalbl?n|ilogb|"
-    r"nan|c?(real|imag|conj|arg|proj)|c(abs|exp|log|pow|sqrt|sin|cos|tan))[fl]?|__\w+[tds][fic]\d"
-)
-_TIME = re.compile(
-    r"time|clock|clock_gettime|clock_getres|gettimeofday|difftime|u?sleep|nanosleep|clock_nanosleep"
-)
-_RUNNING = re.compile(
+    r"nan|c?(real|imag|conj|arg|proj)|c(abs|exp|log|pow|sqrt|sin|cos|tan))[fl]?|__\w+[tds][fic]\d|"
+    # Time.
+    r"time|clock|clock_gettime|clock_getres|gettimeofday|difftime|u?sleep|nanosleep|clock_nanosleep|"
+    # The program and its threads.
     r"exit|_exit|_Exit|quick_exit|abort|atexit|__assert_fail|_?_?(sig)?(set|long)jmp(_chk)?|"
     r"__cxa_\w+|__gxx_\w+|_Unwind_\w+|_ITM_\w+|__gmon_start__|__libc_start_main|__stack_chk_fail|"
     r"__(chk|fortify)_fail|__tls_get_addr|__dso_handle|__dynamic_cast|pthread_\w+|sched_yield|"
     r"sem_(init|wait|post|destroy)|GOMP_\w+|omp_(get_(wtime|thread_num|num_threads|max_threads|"
-    r"num_procs)|set_num_threads)|signal|raise"
+    r"num_procs)|set_num_threads)|signal|raise|"
+    # CUDA.
+    r"cutune_\w+|__cuda\w+|cuda(?!\w*FromFile)\w+"
 )
-_CUDA = re.compile(r"cutune_\w+|__cuda\w+|cuda(?!\w*FromFile)\w+")
-_KNOWN = (_FORMATTED, _OUTPUT, _INPUT, _MEMORY, _TEXT, _NUMBERS, _TIME, _RUNNING, _CUDA)
 #: Names of the C++ library with which a program reads files or draws numbers by chance.
 _READING = re.compile(
     r"filebuf|fstream|basic_file|random_device|filesystem|tzdb|leap_second|_byname|"
@@ -307,7 +271,7 @@ _OF_CPP = re.compile(r"_Z(?!GV)\w+")
 
 
 def unknown_input(program: Path) -> str:
-    """Why it cannot be said what a program reads: a name, a library; empty where it can be."""
+    """The import or library that may read what is not known; empty where there is none."""
     try:
         linkage, names = read_linkage(program), read_imports(program)
     except OSError as error:
@@ -323,7 +287,7 @@ def unknown_input(program: Path) -> str:
 def _is_known(name: str) -> bool:
     if _OF_CPP.fullmatch(name):
         return _READING.search(name) is None
-    return any(known.fullmatch(name) for known in _KNOWN)
+    return _KNOWN.fullmatch(name) is not None
 
 
 #: Messages of results that another run, at another time, might not have.
@@ -336,11 +300,8 @@ _LOADING = ("LD_PRELOAD", "LD_AUDIT")
 class Answer:
     """The answer of `tune`, and where it came from.
 
-    Attributes:
-        run: the template of the program's command lines.
-        instrumented: the program that was run.
-        kernels: names of all kernels that it launches.
-        tuned: the files that were written. said: all messages. shown: what else was shown.
+    `run`: the template of the program's command lines. `kernels`: names of all that it launches.
+    `tuned`: the files that were written.
     """
 
     run: str
@@ -363,12 +324,13 @@ def keep(keeper: Keeper, answer: Answer) -> None:
         if not is_untouched_since(further, keeper.started):
             return
         workspace, program = keeper.request.workspace, str(answer.instrumented.binary)
+        measured = workspace.measurements.read_bytes()
         kept = Kept(
             inputs.digests,
             digests_of(further),
             program,
             libraries_of(program),
-            KeptMeasurements.of(workspace, answer.kernels),
+            KeptMeasurements(len(measured), digest(measured), sorted({*answer.kernels})),
             model_digests(workspace, keeper.request.sources),
             {str(path): text_of(path) for path in answer.tuned},
             [diagnostic.render() for diagnostic in answer.said],
@@ -376,7 +338,7 @@ def keep(keeper: Keeper, answer: Answer) -> None:
         )
     except UNKNOWN:
         return  # It is made again then.
-    kept.save(keeper.request)
+    save_in(TUNED, keeper.request.name, asdict(kept), MOST_TUNED)
 
 
 def unkeepable(answer: Answer) -> str:

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
 from cutune.emulator.link import searched_libraries
 from cutune.measure.collect import Part, measure
-from cutune.measure.program_runs import WELL, plan_runs
+from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import Resources, or_none, resources_of, with_lent
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
@@ -49,7 +49,6 @@ from cutune.tuning.nvcc.units import (
     CompiledSource,
     connect,
     forget,
-    forget_lending,
     lenders_of,
     noted_launches,
     registered,
@@ -68,17 +67,11 @@ USUAL = "NVCC"
 
 
 def is_make(command: str) -> bool:
-    """Is it make alone, with nothing before it?"""
     return command.split(maxsplit=1)[:1] in (["make"], ["gmake"])
 
 
 def compiler_variable(command: str, folder: Path = Path()) -> str | None:
-    """The variable by which make is given another nvcc; None: its rules say nvcc themselves.
-
-    Args:
-        command: the one of make.
-        folder: where it is run.
-    """
+    """The variable by which make, run in `folder`, gets another nvcc; None: its rules say nvcc."""
     text = _text(_words(command), folder)
     named = (str(one[1]) for one in _ASSIGNED.finditer(text) if _NVCC.fullmatch(one[2]))
     used = [name for name in dict.fromkeys(named) if _is_used(name, text)]
@@ -91,11 +84,7 @@ def compiler_variable(command: str, folder: Path = Path()) -> str | None:
 
 
 def kept_tuned(command: str, stand_in: str) -> str:
-    """The command that leaves a project tuned from now on.
-
-    Args:
-        stand_in: the folder with an nvcc that is cutune, from the current one.
-    """
+    """The command that leaves a project tuned. `stand_in`: a folder whose nvcc is cutune."""
     name = compiler_variable(command)
     if name is None:
         return f'PATH="$PWD/{stand_in}:$PATH" {command}'
@@ -140,39 +129,23 @@ _CMAKE_CACHE = "CMakeCache.txt"
 
 @dataclass(frozen=True)
 class ProjectBuild:
-    """How a project is built and run, seen from the current folder.
-
-    Attributes:
-        make: builds it. clean: run before each build, if it is not empty.
-        run: runs the program, with the names of `vary` in braces.
-        launches_only: its kernels need not be executed in order to record their launches.
-        statuses: exit statuses with which it may end; None: any.
-    """
+    """How a project is built and run. `clean`: run before each build, unless it is empty."""
 
     make: str
-    run: str
-    vary: Mapping[str, Sequence[str]]
+    plan: RunPlan
     clean: str = ""
-    launches_only: bool = False
-    statuses: frozenset[int] | None = WELL
 
 
 def tune_project(
-    project: ProjectBuild,
-    analyzer: Analyzer,
-    device_name: str,
-    workspace: Workspace,
-    candidate_set: str,
+    project: ProjectBuild, analyzer: Analyzer, device_name: str, workspace: Workspace
 ) -> list[FittedModel]:
-    """The whole cycle; the project is left in its tuned build.
+    """Build, measure, and build again; the project is left in its tuned build.
 
-    Raises:
-        CutuneError: CT706 when a build fails, CT707 when it compiled nothing through cutune.
+    Raises CT706 when a build fails, CT707 when it compiled nothing through cutune.
     """
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
-    forget(workspace)
-    forget_lending(workspace)
+    forget(workspace, with_lending=True)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
     compiled_sources(outputs).unlink(missing_ok=True)
@@ -190,7 +163,7 @@ def tune_project(
         forget(workspace)
         build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     progress("building", 1, 1)
-    models = _models(project, analyzer, device, workspace, candidate_set)
+    models = _models(project, analyzer, device, workspace)
     _remove(outputs)
     progress("building the tuned program", 0, 1)
     build.run(TUNED, {})
@@ -199,31 +172,32 @@ def tune_project(
 
 
 def _models(
-    project: ProjectBuild,
-    analyzer: Analyzer,
-    device: DeviceProfile,
-    workspace: Workspace,
-    candidate_set: str,
+    project: ProjectBuild, analyzer: Analyzer, device: DeviceProfile, workspace: Workspace
 ) -> list[FittedModel]:
     units = registered(workspace)
     if not units:
         raise _nothing_to_measure(project, noted_launches(workspace), _compiled(workspace))
-    read = _Sources(analyzer, device)
+    read: dict[str, ReadSource] = {}
     parts = []
     for unit in units:
         lenders = lenders_of(unit, workspace)
-        program, *others = linked([read.source(one) for one in (unit, *lenders)])
+        for one in (unit, *lenders):
+            if one.key not in read:
+                read[one.key] = one.read(analyzer, require_nvcc=True)
+        program, *others = linked([read[one.key] for one in (unit, *lenders)])
         analyzer.reported([program])
         program = unit.instrumented(program)
-        lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
-        resources = with_lent(program, read.resources(unit, program), lent)
+        lent = [
+            (other, _resources(analyzer, lender, other, device))
+            for lender, other in zip(lenders, others, strict=True)
+        ]
+        resources = with_lent(program, _resources(analyzer, unit, program, device), lent)
         own = unit.own_workspace(workspace).create()
         parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
     reporter = analyzer.reporter
     libraries = searched_libraries(analyzer.toolchain.nvcc, reporter.progress)
-    only, statuses = project.launches_only, project.statuses
-    runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
-    measured = measure(reporter, parts, runs, device, candidate_set)
+    runs = project.plan.runs(Path(), libraries)
+    measured = measure(reporter, parts, runs, device, project.plan.candidate_set)
     return [
         model
         for part, collected in zip(parts, measured, strict=True)
@@ -233,14 +207,12 @@ def _models(
 
 
 def _compiled(workspace: Workspace) -> list[str]:
-    """The sources of CUDA that were compiled through cutune, as the build names them."""
     noted = compiled_sources(workspace.folder / "outputs")
     lines = noted.read_text(errors="surrogateescape").splitlines() if noted.exists() else []
     return [Path(line).name for line in dict.fromkeys(lines)]
 
 
 def _way_to_cutune(project: ProjectBuild) -> str:
-    """Advice for a build that did not call cutune."""
     if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
         return (
             "CMake keeps the path of its nvcc: configure with -DCMAKE_CUDA_COMPILER_LAUNCHER="
@@ -254,15 +226,12 @@ def _way_to_cutune(project: ProjectBuild) -> str:
 def _nothing_to_measure(
     project: ProjectBuild, seen: Sequence[SeenLaunch], sources: Sequence[str]
 ) -> CutuneError:
-    """The error where no launch of the build may be tuned, or none was compiled."""
     if not seen and sources:
         shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
-        code, make = Code.NO_LAUNCH_COMPILED, project.make
-        return CutuneError.at(code, command=make, sources=shown)
+        return CutuneError.at(Code.NO_LAUNCH_COMPILED, command=project.make, sources=shown)
     if not seen:
-        advice = _way_to_cutune(project)
-        raised = Diagnostic.at(Code.NOTHING_COMPILED, command=project.make, advice=advice)
-        return CutuneError(raised)
+        code, advice = Code.NOTHING_COMPILED, _way_to_cutune(project)
+        return CutuneError.at(code, command=project.make, advice=advice)
     reasons = (
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen
@@ -270,40 +239,19 @@ def _nothing_to_measure(
     named = shlex.join(dict.fromkeys(one.site.source for one in seen))
     advice = f"what would help, if anything does: cutune inspect --suggest {named}"
     why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
-    code, make = Code.NOTHING_TUNABLE_BUILT, project.make
-    launches = "1 launch" if len(seen) == 1 else f"{len(seen)} launches"
-    return CutuneError.at(code, command=make, launches=launches, why=why)
+    code, launches = Code.NOTHING_TUNABLE_BUILT, f"{len(seen)} launch{'es' * (len(seen) > 1)}"
+    return CutuneError.at(code, command=project.make, launches=launches, why=why)
 
 
-@dataclass(frozen=True)
-class _Sources:
-    """Units that were read; each is read once.
-
-    Attributes:
-        device: the one whose resources are asked for.
-        known: what was read, by the key of its unit.
-    """
-
-    analyzer: Analyzer
-    device: DeviceProfile
-    known: dict[str, ReadSource] = field(default_factory=dict)
-
-    def source(self, unit: CompiledSource) -> ReadSource:
-        """Return the unit as it was read, without kernels of others."""
-        if unit.key not in self.known:
-            self.known[unit.key] = unit.read(self.analyzer, require_nvcc=True)
-        return self.known[unit.key]
-
-    def resources(self, unit: CompiledSource, program: Program) -> Resources:
-        """Registers and shared memory of the kernels of a unit."""
-        with unit.working_in():
-            toolchain = self.analyzer.toolchain.with_flags(unit.flags)
-            about = toolchain, self.analyzer.code, program, self.device
-            return or_none(self.analyzer.reporter.warn, program, partial(resources_of, *about))
+def _resources(
+    analyzer: Analyzer, unit: CompiledSource, program: Program, device: DeviceProfile
+) -> Resources:
+    with unit.working_in():
+        about = analyzer.toolchain.with_flags(unit.flags), analyzer.code, program, device
+        return or_none(analyzer.reporter.warn, program, partial(resources_of, *about))
 
 
 def _remove(outputs: Path) -> None:
-    """Delete the files that the compiler made and that still exist."""
     if outputs.exists():
         for line in outputs.read_text(errors="surrogateescape").splitlines():
             if os.path.isfile(line):

@@ -44,12 +44,9 @@ def collect(
     device: DeviceProfile,
     workspace: Workspace,
 ) -> tuple[list[Collected], InstrumentedProgram]:
-    """Instrument, compile, run on the emulated device, replay; append to the workspace.
+    """Instrument, compile, run, replay; append to the workspace. Raises CT415.
 
     `programs`: the sources of one program. Gives what was measured, and the program that was run.
-
-    Raises:
-        CutuneError: CT415 where no launch may be tuned.
     """
     programs = [analyzer.with_checked_variants(program) for program in programs]
     if not any(program.tunable_launches for program in programs):
@@ -71,7 +68,7 @@ def collect(
 def _built(
     analyzer: Analyzer, programs: Sequence[Program], device: DeviceProfile, workspace: Workspace
 ) -> tuple[list[Part], InstrumentedProgram]:
-    """The sources of a program with what each kernel needs of a GPU, and the program with hooks."""
+    """The sources of a program with their kernels' resources, and the instrumented program."""
     toolchain, code, reporter = analyzer.toolchain, analyzer.code, analyzer.reporter
     with ThreadPoolExecutor(1) as pool:
         futures = [pool.submit(resources_of, toolchain, code, one, device) for one in programs]
@@ -100,7 +97,7 @@ def fit(
 ) -> list[FittedModel]:
     """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
 
-    `device`: timings on it, if there are any, check the models.
+    `device`: its timings in the workspace, if any, check the models.
     """
     models = _fitted(reporter, *measurements(workspace, reporter.warn), method)
     with workspace.replacing_models():
@@ -134,7 +131,7 @@ def _read_saved(workspace: Workspace) -> list[FittedModel]:
 
 
 def nothing_modelled(names: Sequence[str], reason: str) -> CutuneError:
-    """The error where no kernel of the sources, or of what a command builds, has a model."""
+    """The error where no kernel has a model."""
     listed = "', '".join(names)
     return CutuneError.at(Code.NOTHING_MODELLED, path=listed, reason=reason)
 
@@ -172,7 +169,6 @@ def _saved(
 def _timed(
     reporter: Reporter, workspace: Workspace, models: Sequence[FittedModel], device: DeviceProfile
 ) -> list[FittedModel]:
-    """The models with the timings of the workspace that were taken on this device."""
     swept, found = swept_on(workspace.measurements, device.name), []
     for model in models:
         stem, kernel = Path(model.kernel.origin.path).stem, model.kernel.name
@@ -194,12 +190,7 @@ def emit(
     fitted: Sequence[FittedModel] | None = None,
     parameters: ParameterOptions = NO_PARAMETERS,
 ) -> Path:
-    """Write the tuned program; the path of its source.
-
-    Args:
-        fitted: the models; None: the saved ones.
-        parameters: what the command line says of them.
-    """
+    """Write the tuned program; the path of its source. `fitted`: None means the saved models."""
     tunables, chosen = replacement(program, workspace), fixed_values(program, workspace)
     warn, sets = analyzer.reporter.warn, chosen_sets(program, workspace)
     by_size = sets_in_program(analyzer.compiler, warn, program, sets, chosen)

@@ -20,7 +20,7 @@ from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
 from cutune.tuning.inputs import Keeper, Request
-from cutune.tuning.kept import Answer, Kept, keep, kept_for
+from cutune.tuning.kept import Answer, Kept, keep, kept_for, write_texts
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
@@ -36,14 +36,11 @@ class Tuning:
     """How a program is tuned.
 
     Attributes:
-        plan: its runs.
         output: the file or the folder that is to be written; None: beside each source.
         targets_of: the places of the tuned sources, one per source.
-        method: how models are fitted; None: the usual way.
-        performance: the model that chooses; None: the usual one.
+        method: how models are fitted. performance: the model that chooses. None: the usual one.
         is_associative: may rounded numbers be added up in any order?
-        parameters: what the command line says of them.
-        is_anew: is what an earlier call has made left aside?
+        is_anew: ignore what an earlier call has made.
     """
 
     plan: RunPlan
@@ -59,13 +56,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class TunedProgram:
-    """A program that was tuned.
-
-    Attributes:
-        launches: all of the program's. models: of its kernels.
-        targets: where it was written to.
-        said: the messages.
-    """
+    """A program that was tuned, the files it was written to, and the messages."""
 
     programs: Sequence[Program]
     launches: Sequence[SeenLaunch]
@@ -78,12 +69,11 @@ class TunedProgram:
 
     @property
     def sources(self) -> list[Path]:
-        """The tuned sources."""
         pairs = zip(self.targets, self.programs, strict=True)
         return [target.source_of(program) for target, program in pairs]
 
     def keep(self, shown: Json) -> None:
-        """Keep it for who asks for the same again, with what was shown."""
+        """Keep it, with what was shown, for the next equal request."""
         if self._keeper is None:
             return
         pairs = zip(self.targets, self.programs, strict=True)
@@ -94,13 +84,7 @@ class TunedProgram:
 
 
 def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Target]:
-    """Where the sources of a tuned program are written to.
-
-    `output`: the file or the folder that the user names; None: beside each source.
-
-    Raises:
-        CutuneError: see `Target.of`.
-    """
+    """Where the tuned sources are written to; `output` None: beside each. Raises as `Target.of`."""
     from cutune.source.rewrite.output import Target
 
     if len(programs) == 1 or output is None:
@@ -127,15 +111,12 @@ class NothingTuned(CutuneError):
 def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
     """Collect, fit, emit the sources of one program; or write what an earlier call has made.
 
-    The first device is the one that is modelled.
-
-    Raises:
-        NothingTuned: CT415 where no launch may be tuned, CT503 where nothing could be modelled.
-        CutuneError: what the stages raise, CT002.
+    The first device is the one that is modelled. Raises NothingTuned (CT415 where no launch may be
+    tuned, CT503 where nothing could be modelled), CT002, and what the stages raise.
     """
     kept = None if tuning.is_anew else kept_for(request)
     if kept is not None:
-        kept.write_tuned()
+        write_texts(kept.tuned)
         return kept
     _check_place(request, tuning.output)
     try:
@@ -174,7 +155,6 @@ def _tuned(
     programs: Sequence[Program],
     targets: Sequence[Target],
 ) -> tuple[list[FittedModel], InstrumentedProgram]:
-    """The stages; gives the models of the program, and what was measured."""
     from cutune.model.fit.fit import EXACT
     from cutune.model.selection.chooser import DEFAULT
     from cutune.tuning.stages import collect, emit, fit_collected, nothing_modelled
@@ -197,13 +177,7 @@ def _tuned(
 
 
 def _check_place(request: Request, output: str | None) -> None:
-    """A file is written at the end: where it cannot be, that is said before the work.
-
-    The folder of the workspace is made on the way.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Raise CT002 before the work if the file cannot be written at its end."""
     if len(request.sources) != 1 or output is None or not Path(output).suffix:
         return
     folder = Path(output).parent

@@ -9,10 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
-from cutune.check.outcome import RunPlace
 from cutune.check.shake import build_both, trials_of
 from cutune.check.shake import shake as compare
-from cutune.check.verify import Conditions
+from cutune.check.verify import Conditions, RunPlace
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_text

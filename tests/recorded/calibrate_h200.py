@@ -12,14 +12,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cutune.check.calibration.calibrate import calibrated, case_model, emulated_module, timed_cases
-from cutune.check.calibration.fit_constants import (
+from cutune.measure.calibration.calibrate import (
+    calibrated,
+    case_model,
+    emulated_module,
+    timed_cases,
+)
+from cutune.measure.calibration.fit_constants import (
     Calibration,
     beliefs,
     fit_constants,
     prior_constants,
 )
-from cutune.check.calibration.suite import MicroBenchmark, cases
+from cutune.measure.calibration.suite import MicroBenchmark, cases
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.toolchain.device.profile import DeviceProfile, Limits
 from cutune.toolchain.nvcc import find_nvcc

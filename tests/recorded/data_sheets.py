@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from cutune.check.calibration.fit_constants import beliefs
+from cutune.measure.calibration.fit_constants import beliefs
 from cutune.toolchain.device import profile
 from cutune.toolchain.device.profile import DeviceProfile, Limits, ModelConstants
 

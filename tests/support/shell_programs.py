@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cutune.check.outcome import RunPlace
-from cutune.check.verify import Conditions
+from cutune.check.verify import Conditions, RunPlace
 from cutune.measure.program_runs import Run, plan_runs
 
 #: As on a GPU: nothing stands between a program and the machine.

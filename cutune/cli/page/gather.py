@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.check.evaluate import Evaluation, evaluate_sweep
-from cutune.check.sweep_gpu import by_name
+from cutune.check.evaluate import Evaluation, by_name, evaluate_sweep
 from cutune.check.training_table import TrainingRow, training_rows
 from cutune.cli.page.kernel_facts import kernel_facts
 from cutune.cli.page.page_facts import PageFacts, ProgramFacts

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.padding import Padding
     from rich.text import Text
 
-    from cutune.check.calibration.fit_constants import Calibration
+    from cutune.measure.calibration.fit_constants import Calibration
 
 PIPE_WIDTH = 500
 #: Of a remark below its row.

@@ -51,7 +51,7 @@ class _Launch:
     work: int
 
     def with_block(self, purpose: str, block: Block) -> Measurement:
-        """The launch with another block, its addresses traced; what is counted stands for all."""
+        """Replay the launch with another block and trace its addresses."""
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
             found = self.replayer.run(purpose, sizes, block, trace_every=1)
@@ -65,35 +65,32 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     if not subject.code.oblivious:
         return None
     subject = replace(subject, kernel=replace(subject.kernel, on_data=True))
-    own = [record for record in launches if subject.is_launch(record)]
     made: list[_Launch] = []
     with suppress(CutuneError):
-        made = list(_made(subject, own))
-    if not made or not _is_told_by_sizes(made):
+        made = list(_made(subject, subject.launches_in(launches)))
+    # Launches of equal sizes have to do equal work.
+    if not made or len({m.sizes for m in made}) < len({(m.sizes, m.work) for m in made}):
         return None
     smaller, most = smaller_and_largest(made)
     kernel = subject.kernel
     covered = [recorded_extents(one.record, kernel.grid_kept) for one in (smaller, most)]
-    by_block = {
-        block: (below, above)
-        for block in kernel.remaining()
-        if fits_launches(kernel, block, covered)
-        for below, above in _pairs(smaller, most, block)
-    }
+    by_block: dict[Block, tuple[Measurement, Measurement]] = {}
+    for block in kernel.remaining():
+        if fits_launches(kernel, block, covered):
+            with suppress(CutuneError):
+                pair = smaller.with_block(SMALLER, block), most.with_block(FEATURES, block)
+                by_block[block] = pair
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     if counted not in by_block:
         return None
-    rejected = {*kernel.rejected, *kernel.candidates()} - by_block.keys()
-    kernel = replace(kernel, rejected=tuple(sorted(rejected)))
+    subject = subject.without({*kernel.candidates()} - by_block.keys())
     totals = (replace(one, purpose=COUNTS) for one in by_block[counted])
     launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
     # As if the program had been run for them.
-    described = [replace(one, setting=kernel.setting, source=RUN) for one in launches_of_all]
-    return OwnSizes(
-        replace(subject, kernel=kernel),
-        list({one.key: one for one in described}.values()),
-        [smaller.record, most.record],
-    )
+    setting = subject.kernel.setting
+    described = [replace(one, setting=setting, source=RUN) for one in launches_of_all]
+    measured = list({one.key: one for one in described}.values())
+    return OwnSizes(subject, measured, [smaller.record, most.record])
 
 
 def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launch]:
@@ -107,27 +104,10 @@ def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launc
 
 
 def _numbers(record: LaunchRecord) -> bytes:
-    """The arguments without the pointers."""
     numbers = bytearray(record.parameters)
     for pointer in record.pointers:
         numbers[pointer.offset : pointer.offset + 8] = bytes(8)
     return bytes(numbers)
-
-
-def _is_told_by_sizes(made: Sequence[_Launch]) -> bool:
-    """Do launches of the same sizes do the same?"""
-    works: dict[Sizes, set[int]] = {}
-    for one in made:
-        works.setdefault(one.sizes, set()).add(one.work)
-    return all(len(same) == 1 for same in works.values())
-
-
-def _pairs(
-    smaller: _Launch, most: _Launch, block: Block
-) -> Iterator[tuple[Measurement, Measurement]]:
-    """Both launches with a block; nothing where one of them fails."""
-    with suppress(CutuneError):
-        yield smaller.with_block(SMALLER, block), most.with_block(FEATURES, block)
 
 
 def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:
@@ -152,7 +132,7 @@ _W = TypeVar("_W", bound=_Worked)
 def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
     """Two launches between which growth is measured: the largest, and one with less work.
 
-    Of those with little enough work it is the largest: the smallest may fill hardly one block.
+    That is the largest with at most half the work: the smallest may hardly fill one block.
     """
     ordered = sorted(experiments, key=lambda experiment: experiment.work)
     most = ordered[-1]

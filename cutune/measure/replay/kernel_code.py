@@ -27,7 +27,11 @@ from cutune.toolchain.ptxas import StaticCounters
 
 def least_work(code: KernelCode) -> LeastWork:
     """The least of any thread, and of one that accesses memory."""
-    own = _own_blocks(code.blocks)
+    # The blocks of the kernel itself, without those of functions that it calls.
+    reached = [0]
+    for index in reached:
+        reached += [target for target in code.blocks[index].targets if target not in reached]
+    own = [code.blocks[index] for index in sorted(reached)]
     accessed = {site.block for site in code.sites}
     # A function that is called may be where a thread accesses memory.
     through = {b.index for b in own if b.index in accessed or b.calls} or {b.index for b in own}
@@ -41,14 +45,6 @@ def least_work(code: KernelCode) -> LeastWork:
         _shortest(own, lambda block: block.demand.slots, through),
         _shortest(own, lambda block: accesses[block.index], through),
     )
-
-
-def _own_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks of the kernel itself, without those of functions that it calls."""
-    found = [0]
-    for index in found:
-        found += [target for target in blocks[index].targets if target not in found]
-    return [blocks[index] for index in sorted(found)]
 
 
 def _shortest(
@@ -70,7 +66,7 @@ def _shortest(
 def _distances(
     starts: Sequence[int], edges: dict[int, list[int]], costs: dict[int, int]
 ) -> dict[int, int]:
-    """The cost of the cheapest way to each node, both ends counted (Dijkstra)."""
+    """The cost of the cheapest way to each node, both ends included (Dijkstra)."""
     found: dict[int, int] = {}
     waiting = [(costs[start], start) for start in starts]
     heapq.heapify(waiting)
@@ -91,15 +87,7 @@ NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
-    """A kernel's code as measurements hold it, with the compiler's static counters."""
-    uncertain = code.obliviousness.uncertain
-    blocks, memory = _code_blocks(code), _memory_instructions(code)
-    return CompiledKernel(static, blocks, memory, uncertain, least_work(code))
-
-
-def _code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
-    """The basic blocks with what one execution of each asks of the units of an SM."""
-    return tuple(
+    blocks = tuple(
         CodeBlock(
             block.loop,
             block.demand.slots,
@@ -111,12 +99,8 @@ def _code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
         )
         for block in code.blocks
     )
-
-
-def _memory_instructions(code: KernelCode) -> tuple[MemoryInstruction, ...]:
-    """The static instructions that access memory, each with the position of its block."""
     place = {block.index: position for position, block in enumerate(code.blocks)}
-    return tuple(
+    memory = tuple(
         MemoryInstruction(
             index,
             site.kind,
@@ -129,6 +113,7 @@ def _memory_instructions(code: KernelCode) -> tuple[MemoryInstruction, ...]:
         for index, site in enumerate(code.sites)
         if site.space in _COUNTED_SPACES
     )
+    return CompiledKernel(static, blocks, memory, code.obliviousness.uncertain, least_work(code))
 
 
 def site_counters(counted: Mapping[str, int] | np.void, array: int, start: int) -> SiteCounters:

@@ -78,10 +78,8 @@ WINDOWS = 4
 class Replay:
     """One launch to be replayed, with a value for each variable of the kernel.
 
-    Attributes:
-        purpose: see `Measurement`.
-        trace_every: one window of 8 executions out of so many is traced.
-        is_spread: blocks all over the grid, where the work of a thread depends on its place.
+    `trace_every`: one window of 8 executions out of so many is traced. `is_spread`: look at blocks
+    all over the grid, where the work of a thread depends on its place.
     """
 
     purpose: str
@@ -92,12 +90,11 @@ class Replay:
 
 
 def count_block(kernel: MeasuredKernel) -> Block:
-    """One warp wide in the first free dimension: it divides all sizes that are counted. Where each
-    thread does several ids, those of a warp are as many.
+    """A block one warp wide in the first free dimension: it divides all sizes that are counted.
 
-    A kernel that is tunable by annotation alone may not be right with such a block, nor do its
-    counts have to be independent of it: there the program's own block is taken, or another that
-    divides a warp. Where the grid is kept, it is the smallest, which idles at no size.
+    Where each thread does several ids, a warp of ids. Under an annotation such a block may be
+    wrong, and counts may depend on it: there the program's own block is taken, or another that
+    divides a warp. Where the grid is kept, the smallest block: at no size has it idle threads.
     """
     if kernel.keeps_grid:
         return min(_tried(kernel), key=threads_of)
@@ -112,10 +109,7 @@ def count_block(kernel: MeasuredKernel) -> Block:
 
 
 def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:
-    """May launches be made with this block? Where no guard is known, it divides the threads.
-
-    `covered`: the extents of each launch.
-    """
+    """Can these launches have this block? Without a guard, it must divide the threads."""
     axes = zip(kernel.free, kernel.variable_extents, kernel.grid_kept, strict=True)
     divided = [free and varies and not kept for free, varies, kept in axes]
     return all(
@@ -127,10 +121,10 @@ def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extent
 
 
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
-    """Full launches at small sizes, every variable on its own.
+    """Full launches at small sizes, in which every variable varies on its own.
 
-    Where the grid is kept, few blocks are enough; the sizes are such that all of their threads have
-    work even if they share it, and all blocks if they do.
+    Where the grid is kept, few blocks are enough; all threads and blocks have work even if they
+    share it.
     """
     block = count_block(kernel)
     for point in count_points(kernel.variables):
@@ -154,24 +148,20 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
 
 
 def _kept_extents(kernel: MeasuredKernel) -> dict[str, int]:
-    """The variables that are numbers of blocks, with the most that a recorded launch had.
-
-    More blocks than that might have no work.
-    """
-    names = kernel.extent_words.values()
-    axes = ((name, "xyz".index(name[-1])) for name in names)
+    """The variables that are numbers of blocks, with the most that a recorded launch had."""
+    axes = zip("xyz", kernel.variable_extents, kernel.grid_kept, strict=True)
     return {
-        name: max(extents[axis] for _, extents in kernel.recorded)
-        for name, axis in axes
-        if kernel.grid_kept[axis]
+        f"extent_{name}": max(extents[axis] for _, extents in kernel.recorded)
+        for axis, (name, varies, is_kept) in enumerate(axes)
+        if varies and is_kept
     }
 
 
 def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[str, int]:
     """Every variable at one size, but for numbers of blocks, and of threads that share work.
 
-    Where each block has a part of fixed size, there are as many parts as blocks at least, and where
-    any number of blocks divides the work, there is one: others without work would be seen else.
+    Where each block has a part of fixed size, there are as many parts as blocks at least. Where any
+    number of blocks divides the work, there is one block: of several some might have no work.
     """
     kept = _kept_extents(kernel)
     sizes = {**dict.fromkeys(kernel.variables, size), **kept}
@@ -183,14 +173,17 @@ def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[
         sizes[kernel.strided_to] *= FEWEST_ROUNDS
     if kernel.asserted and kernel.parameters:
         for name in set(kernel.extent_words.values()) - kept.keys():
-            sizes[name] = size * _threads_per_size(kernel, "xyz".index(name[-1]))
+            axis = "xyz".index(name[-1])
+            pairs = ((extents[axis], max(own)) for own, extents in kernel.recorded)
+            # By the largest ratio of threads to the greatest size in the recorded launches.
+            sizes[name] = size * max(max(1, t // most) if most > 0 else 1 for t, most in pairs)
     return sizes
 
 
 def striding_launches(kernel: MeasuredKernel) -> Iterator[tuple[str, list[Mapping[str, int]]]]:
-    """Sizes of two launches, with one block and with more, by the number of blocks that differs.
+    """Per number of blocks, the sizes of a launch with one block and of one with more.
 
-    They tell whether blocks divide the work among them, however many there are.
+    Their work tells whether the blocks divide it among them, however many there are.
     """
     kept = _kept_extents(kernel)
     sizes = dict.fromkeys(kernel.variables, MORE_BLOCKS * SHARED_BASES[-1])
@@ -203,14 +196,12 @@ def striding_launches(kernel: MeasuredKernel) -> Iterator[tuple[str, list[Mappin
 def _shares(kernel: MeasuredKernel) -> dict[str, tuple[str, int]]:
     """Data parameters that blocks divide among them: the number of blocks, and the share of each.
 
-    That is what launches of different sizes show: there were ceil(size / share) blocks. Of the
-    shares that explain all of them, the roundest is taken.
+    The recorded launches show it: each had ceil(size / share) blocks. Of the shares that explain
+    all of them, the roundest is taken.
     """
     found = {}
-    for word, blocks_name in kernel.extent_words.items():
-        axis = "xyz".index(word[-1])
-        if not kernel.grid_kept[axis]:
-            continue
+    for blocks_name in _kept_extents(kernel):
+        axis = "xyz".index(blocks_name[-1])
         for place, name in enumerate(kernel.parameters):
             pairs = [(sizes[place], extents[axis]) for sizes, extents in kernel.recorded]
             if len({blocks for _, blocks in pairs}) < FEW_SIZES or min(pairs)[0] <= 0:
@@ -230,34 +221,24 @@ def _roundest(least: int, most: int) -> int:
     return -(-least // unit) * unit
 
 
-def _threads_per_size(kernel: MeasuredKernel, axis: int) -> int:
-    """The largest ratio of threads to the greatest size in the recorded launches."""
-    pairs = ((extents[axis], max(sizes)) for sizes, extents in kernel.recorded)
-    return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
-
-
 def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
-    if not is_looped(kernel):
-        return _loop_free_base(kernel, counts)
+    free = sum(kernel.free)
     bases: Sequence[int] = BASES
-    if kernel.keeps_grid:
+    if not is_looped(kernel):
+        bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, free)]
+    elif kernel.keeps_grid:
         bases = SHARED_BASES
-    elif kernel.asserted and (kernel.extent_words or sum(kernel.free) == 1):
+    elif kernel.asserted and (kernel.extent_words or free == 1):
         bases = SHARED_BASES[1:]
-    for base in bases:
-        if counts.per_thread(counts.instructions, sizes_at(kernel, counts, base)) <= WARP_BUDGET:
-            return base
-    return bases[-1]
 
+    def is_possible(base: int) -> bool:
+        sizes = sizes_at(kernel, counts, base)
+        if not is_looped(kernel):
+            return prod(extents_at(kernel, sizes)) <= LARGEST_LAUNCH
+        return counts.per_thread(counts.instructions, sizes) <= WARP_BUDGET
 
-def _loop_free_base(kernel: MeasuredKernel, counts: CountFunctions) -> int:
-    """The largest size at which a launch that covers products of sizes is possible."""
-    bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, sum(kernel.free))]
-    for base in bases:
-        if prod(extents_at(kernel, sizes_at(kernel, counts, base))) <= LARGEST_LAUNCH:
-            return base
-    return bases[-1]
+    return next(filter(is_possible, bases), bases[-1])
 
 
 def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
@@ -289,8 +270,10 @@ def feature_launches(
     rows: Iterable[Row],
     blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per row of alignment classes and candidate block; a smaller one where the grid is
-    kept. `blocks`: these instead of the candidates."""
+    """One launch per row of alignment classes and block; a smaller one, too, if the grid is kept.
+
+    `blocks`: these instead of the candidates.
+    """
     base, every = base_size(kernel, counts), _trace_every(kernel, counts)
     blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]
@@ -314,7 +297,6 @@ def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
 
 
 def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
-    """Training launches of the published method: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:
         sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
@@ -329,7 +311,7 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
 def _tried(
     kernel: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
-    """The candidates whose results were right when they were tried; the kernel's own block is."""
+    """The candidates whose results were right when they were tried, or the kernel's own block."""
     return kernel.remaining(which, max_threads) or (kernel.original,)
 
 

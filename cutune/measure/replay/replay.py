@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from cutune.core.diagnostics import CutuneError
@@ -51,7 +51,6 @@ class IntegerPlace:
 
     @property
     def slice(self) -> slice:
-        """Its bytes."""
         return slice(self.offset, self.offset + self.bytes)
 
 
@@ -121,7 +120,7 @@ def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
 
 
 def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
-    """The kernel with those sizes held at their recorded values that replays have no room for."""
+    """The kernel, with sizes that are too narrow for replays held at their recorded values."""
     least = LOOPED_BYTES if is_looped(kernel) else LOOP_FREE_BYTES
     held = {}
     for name, position in zip(kernel.parameters, kernel.positions, strict=True):
@@ -131,31 +130,24 @@ def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -
     return with_held(kernel, held)
 
 
+@dataclass(frozen=True)
 class Replayer:
     """Runs one kernel of a loaded module with ghost memory."""
 
-    def __init__(
-        self,
-        module: LoadedModule,
-        code: KernelCode,
-        record: LaunchRecord,
-        kernel: MeasuredKernel,
-        made: Made | None = None,
-    ) -> None:
-        self._module, self._code, self._record, self._kernel = module, code, record, kernel
-        self._made: Made = {} if made is None else made
-
-    def extents(self, sizes: Mapping[str, int]) -> Block:
-        """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
-        return as_block([max(1, extent) for extent in extents_at(self._kernel, sizes)])
+    module: LoadedModule
+    code: KernelCode
+    record: LaunchRecord
+    kernel: MeasuredKernel
+    made: Made = field(default_factory=dict)
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
-        return grid_of(block, self.extents(sizes), self._kernel.grid_kept)
+        extents = as_block([max(1, extent) for extent in extents_at(self.kernel, sizes)])
+        return grid_of(block, extents, self.kernel.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
         """Count one planned launch, unless its counters are known."""
-        sizes = tuple((name, plan.sizes[name]) for name in self._kernel.variables)
-        kernel = self._kernel
+        kernel = self.kernel
+        sizes = tuple((name, plan.sizes[name]) for name in kernel.variables)
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
         if key in done:
             return done[key]
@@ -167,7 +159,7 @@ class Replayer:
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
             return self._look(plan, everywhere)
-        inside = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
+        inside = self._look(plan, interior_blocks(self.kernel, grid, plan.block))
         # Where blocks share rows out, those in the middle may have come too late for one.
         return inside if inside.working_threads else self._look(plan, everywhere)
 
@@ -185,36 +177,33 @@ class Replayer:
         trace_every: int = 0,
         is_sampled: bool = False,
     ) -> Measurement:
-        """Count one launch.
+        """Count one launch. Raises CT4xx when it fails or takes too many instructions.
 
         Args:
             sizes: a value for every variable of the kernel.
             blocks: linear indices of the blocks to run; all when None.
             trace_every: look at the addresses of one window out of this many; 0: of none.
             is_sampled: count some blocks, which stand for all.
-
-        Raises:
-            CutuneError: CT4xx when the launch fails or takes too many instructions.
         """
         grid = self._grid(block, sizes)
         parameters = self._parameters(sizes)
-        names = tuple((name, sizes[name]) for name in self._kernel.variables)
-        shared = self._kernel.shared_bytes(block)
+        names = tuple((name, sizes[name]) for name in self.kernel.variables)
+        shared = self.kernel.shared_bytes(block)
         chosen = None if blocks is None else tuple(blocks)
         every = -1 if is_sampled else trace_every
-        launch = (self._code.digest, grid, block, parameters, shared, chosen, every)
-        entry, setting = self._kernel.entry, self._kernel.setting
-        if launch in self._made:
+        launch = (self.code.digest, grid, block, parameters, shared, chosen, every)
+        entry, setting = self.kernel.entry, self.kernel.setting
+        if launch in self.made:
             # Another kernel of the module has the same code.
-            made = self._made[launch]
+            made = self.made[launch]
             return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
         try:
             counters = self._counters(grid, block, parameters, blocks, trace_every, is_sampled)
         except CutuneError as error:
-            raise _with_sizes(error, complete(self._kernel, sizes)) from error
-        self._made[launch] = Measurement(
+            raise _with_sizes(error, complete(self.kernel, sizes)) from error
+        self.made[launch] = Measurement(
             entry=entry,
-            code=self._kernel.code,
+            code=self.kernel.code,
             purpose=purpose,
             source=REPLAYED,
             sizes=names,
@@ -227,7 +216,7 @@ class Replayer:
             sites=self._sites(counters),
             setting=setting,
         )
-        return self._made[launch]
+        return self.made[launch]
 
     def _counters(
         self,
@@ -238,11 +227,11 @@ class Replayer:
         trace_every: int,
         is_sampled: bool,
     ) -> LaunchCounters:
-        launch = (self._code.name, grid, block, parameters)
-        shared_bytes = self._kernel.shared_bytes(block)
+        launch = (self.code.name, grid, block, parameters)
+        shared_bytes = self.kernel.shared_bytes(block)
 
         def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
-            return self._module.run(
+            return self.module.run(
                 *launch,
                 shared_bytes=shared_bytes,
                 blocks=blocks,
@@ -257,21 +246,21 @@ class Replayer:
             middle = counted([prod(grid) // 2], 0)
             is_sampled = middle.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS
         if is_sampled:
-            sampled = run_sampled(self._module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
+            sampled = run_sampled(self.module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
             return sampled.rounded()
         return counted(blocks, trace_every)
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
-        buffer = bytearray(self._record.parameters)
-        values = complete(self._kernel, sizes)
-        named = dict(zip(self._kernel.parameters, self._kernel.positions, strict=True))
-        named |= {name: position for name, position, _ in self._kernel.tied}
+        buffer = bytearray(self.record.parameters)
+        values = complete(self.kernel, sizes)
+        named = dict(zip(self.kernel.parameters, self.kernel.positions, strict=True))
+        named |= {name: position for name, position, _ in self.kernel.tied}
         for name, position in named.items():
-            place = integer_place(self._record, self._code, position)
+            place = integer_place(self.record, self.code, position)
             assert place is not None, NOT_SEEN
             value = values[name].to_bytes(place.bytes, "little", signed=values[name] < 0)
             buffer[place.slice] = value
-        for array, pointer in enumerate(self._record.pointers[:MAX_ARRAYS]):
+        for array, pointer in enumerate(self.record.pointers[:MAX_ARRAYS]):
             # The offset into the allocation is kept: it decides the alignment.
             address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + pointer.delta % 4096
             struct.pack_into("<Q", buffer, pointer.offset, address)
@@ -279,7 +268,7 @@ class Replayer:
 
     def _sites(self, counters: LaunchCounters) -> tuple[SiteCounters, ...]:
         sites = []
-        for memory in self._kernel.memory:
+        for memory in self.kernel.memory:
             site = counters.sites[memory.site]
             low = int(site["lowest"])
             array, start = -1, 0
@@ -291,7 +280,7 @@ class Replayer:
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
-    """The error with the sizes that were tried, in place of addresses that nobody knows."""
+    """The error, naming the sizes that were tried in place of meaningless addresses."""
     tried = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "other sizes"
     what = error.diagnostic.message.partition(":")[0]
     message = f"{what} with {tried}, which the program may never have"
@@ -301,9 +290,9 @@ def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
 def interior_blocks(kernel: MeasuredKernel, grid: Block, block: Block) -> list[int]:
     """Linear indices of a few blocks inside the grid, enough for `INSIDE_WARPS`.
 
-    Neighbours in y and alternating in x, so that rows of several alignments are seen: all of them
-    where no loop makes that dear. They lie off the diagonal: on it, what threads read for their row
-    is what they read for their column.
+    Neighbours in y and alternating in x, so that rows of several alignments are seen: of all
+    alignments if the kernel has no loop. They lie off the diagonal, where a thread would read the
+    same for its row as for its column.
     """
     count = max(1, -(-INSIDE_WARPS // warps_of(block)))
     if not is_looped(kernel):

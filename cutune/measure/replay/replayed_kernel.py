@@ -7,7 +7,7 @@ all candidates are traced in each class.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -61,13 +61,16 @@ from cutune.model.measurement.size_relations import (
     with_strides,
 )
 
+#: Measurements by their keys.
+Known = dict[tuple[object, ...], Measurement]
+
 
 def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
     """Small sizes that no launch has varied, where requests cost otherwise than at large ones.
 
-    Alignment classes say that a size matters by its residue: what 4 and 772 have in common. For a
-    small stride between neighbours that is not so: with 4 channels of a pixel a warp reads 512
-    bytes in a row, with 772 each thread has a sector of its own.
+    Alignment classes assume that a size matters by its residue. For a small stride between
+    neighbours it does not: with 4 channels of a pixel a warp reads 512 bytes in a row, with 772
+    each thread has a sector of its own.
     """
     factors = small_factors(subject.kernel).items()
     return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
@@ -109,9 +112,8 @@ def counted_kernel(
 ) -> CountedKernel:
     """Count full launches that were not counted before, and some that are held out.
 
-    If the counts show that some parameters are not sizes, or follow from others, the kernel is
-    counted again without these: no functions give them, or not at the sizes that were held out. So
-    it is without small strides.
+    The kernel is counted again with fewer sizes if the counts show that some parameters are not
+    sizes, follow from others, or are small strides.
     """
     measured = _counted(subject, known, progress)
     held = with_constants_fixed(subject.kernel, _counts(measured))
@@ -146,7 +148,7 @@ def counted_kernel(
 
 
 def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
-    """The kernel with fewer sizes, where its counts are no functions of these; None: they are."""
+    """The kernel with fewer sizes, if its counts are no functions of all of them."""
     if checked is None or not checked.holds:
         return with_sizes_tied(kernel)
     # Loops of a few rounds are compiled to other code than long ones: no function has both.
@@ -154,8 +156,8 @@ def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel 
     return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
 
 
-def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
-    """Count launches that take no part, and add them to what was found; None: no functions."""
+def _checked(subject: Subject, measured: Known) -> HeldOut | None:
+    """Count held-out launches and add them to `measured`; None: there are no functions."""
     kernel = subject.kernel
     if not have_functions(kernel, _counts(measured)):
         return None
@@ -169,10 +171,8 @@ def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) 
     return checked
 
 
-def _held_out(
-    subject: Subject, plans: Iterable[Replay], done: Mapping[tuple[object, ...], Measurement]
-) -> dict[tuple[object, ...], Measurement]:
-    """The launches of a plan that can be made: some take too long, or the kernel fails there."""
+def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
+    """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
     measured, replayer = {}, subject.replayer()
     for plan in plans:
         with suppress(CutuneError):
@@ -183,14 +183,18 @@ def _held_out(
 
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
-) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
-    """The kernel counted in another way, where functions of its sizes are found so."""
-    for kernel in _other_ways(subject.kernel):
-        other = replace(subject, kernel=kernel)
-        *_, largest = count_launches(kernel)
+) -> tuple[Subject, Known, HeldOut] | None:
+    """The kernel counted in another way, if that gives functions of its sizes."""
+    kernel, covered = subject.kernel, with_extents_covered(subject.kernel)
+    # With as many threads as its sizes say, or with many rounds of a loop.
+    ways = [] if covered is None else [covered]
+    ways += with_strides(kernel) if is_looped(kernel) else []
+    for way in ways:
+        other = replace(subject, kernel=way)
+        *_, largest = count_launches(way)
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
-            other.replayer().replay(largest, _own(kernel, known))
+            other.replayer().replay(largest, _own(way, known))
             measured = _counted(other, known, progress)
         except CutuneError:
             continue
@@ -200,15 +204,6 @@ def _otherwise(
     return None
 
 
-def _other_ways(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
-    """With as many threads as its sizes say, or with many rounds of a loop."""
-    covered = with_extents_covered(kernel)
-    if covered is not None:
-        yield covered
-    if is_looped(kernel):
-        yield from with_strides(kernel)
-
-
 def _problem(
     kernel: MeasuredKernel,
     checked: HeldOut,
@@ -216,7 +211,6 @@ def _problem(
     largest: Measurement,
     larger: Sequence[Measurement],
 ) -> str:
-    """Why no model can be made; empty if one can. `largest`: of the launches counted in full."""
     if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
@@ -226,7 +220,7 @@ def _problem(
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:
-    """The extents in blocks that do not change the work: a loop strides by the grid."""
+    """The numbers of blocks that do not change the work, because a loop strides by the grid."""
     replayer, block = subject.replayer(), count_block(subject.kernel)
     names = []
     for name, launches in striding_launches(subject.kernel):
@@ -237,13 +231,11 @@ def _strides(subject: Subject) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _counts(measured: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
+def _counts(measured: Known) -> list[Measurement]:
     return [m for m in measured.values() if m.purpose == COUNTS]
 
 
-def _counted(
-    subject: Subject, known: Sequence[Measurement], progress: Progress
-) -> dict[tuple[object, ...], Measurement]:
+def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
     done = _own(subject.kernel, known)
     replays = list(count_launches(subject.kernel))
     new = _replayed(subject, "counting", replays, done, progress)
@@ -253,10 +245,7 @@ def _counted(
 def collect_kernel(
     counted: CountedKernel, known: Sequence[Measurement], progress: Progress, training: bool = False
 ) -> Iterator[Measurement]:
-    """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated.
-
-    `training`: also at those of the published method.
-    """
+    """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated."""
     subject, counts = counted.subject, counted.functions
     assert counts is not None
     kernel = subject.kernel
@@ -282,21 +271,14 @@ def collect_kernel(
         yield from measured("training", list(training_launches(kernel, counts)))
 
 
-def _own(
-    kernel: MeasuredKernel, known: Sequence[Measurement]
-) -> dict[tuple[object, ...], Measurement]:
+def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
     """The known measurements of a kernel, in this version of its code and of its description."""
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
 
 def _replayed(
-    subject: Subject,
-    what: str,
-    replays: Sequence[Replay],
-    done: Mapping[tuple[object, ...], Measurement],
-    progress: Progress,
+    subject: Subject, what: str, replays: Sequence[Replay], done: Known, progress: Progress
 ) -> Iterator[Measurement]:
-    """The launches of a plan that are not done."""
     replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -5,7 +5,7 @@ Launch sites are left out whose launches do not show which kernel they launch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,12 +25,13 @@ from cutune.measure.replay.replay import (
     replayable,
     unseen_member,
 )
-from cutune.model.measurement.measurement import BoundedCopy, CodeBlock, MeasuredKernel, Origin
+from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
 from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.source.launch_sites import SiteKey, SiteNumbers, may_launch
 from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Role
 from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.kernel_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -39,7 +40,7 @@ from cutune.toolchain.ptxas import StaticCounters
 class Launched:
     """One instance of a kernel, by its mangled name, and the sites that launched it.
 
-    `signatures`: those of its launches, where some site launches other instances, too.
+    `signatures`: those of its launches, where a site launches other instances, too; else empty.
     """
 
     kernel: Kernel
@@ -47,22 +48,17 @@ class Launched:
     sites: tuple[LaunchSite, ...]
     signatures: tuple[int, ...] = ()
 
-    def made(self, record: LaunchRecord, numbers: SiteNumbers) -> bool:
-        """Is this one of its launches?"""
-        site_numbers = {numbers.number(site) for site in self.sites}
-        return record.site in site_numbers and record.kernel == self.entry
-
 
 def launched_sites(
-    program: Program, recorded: Sequence[Sequence[LaunchRecord]], numbers: SiteNumbers, warn: Warn
+    program: Program, launches: Sequence[LaunchRecord], numbers: SiteNumbers, warn: Warn
 ) -> Iterator[Launched]:
     """Instances of kernels, each with the sites that launched it.
 
-    Left out with a warning: sites that launched none, or another kernel than the compiler calls
-    there, or several instances that the types of their arguments do not tell apart.
+    Warns of sites that are left out: those that launched nothing, another kernel than the compiler
+    calls there, or several instances that their arguments' types do not tell apart.
     """
     seen: dict[int, dict[str, set[int]]] = {}
-    for record in (r for run in recorded for r in run):
+    for record in launches:
         if record.site is not None:
             of_site = seen.setdefault(record.site, {})
             of_site.setdefault(record.kernel, set()).add(record.signature)
@@ -93,7 +89,7 @@ def launched_sites(
 def _not_clear(
     program: Program, site: LaunchSite, instances: Mapping[str, set[int]]
 ) -> Diagnostic | None:
-    """Why a site is left out: it must have launched the kernels that the compiler calls there."""
+    """Why a site is left out; None where it launched the kernels that the compiler calls there."""
     where = site.source, site.span
     others = [name for name in instances if not may_launch(program, site, name)]
     if others:
@@ -112,8 +108,7 @@ FEW_REGISTERS = 32
 class Subject:
     """A kernel that is going to be measured: its code, a recorded launch, its description.
 
-    `made`: launches of all kernels of its module. `numbers`: those of its launch sites in the
-    instrumented program.
+    `made`: launches of all kernels of its module.
     """
 
     module: LoadedModule
@@ -125,7 +120,6 @@ class Subject:
 
     @property
     def site_numbers(self) -> tuple[int, ...]:
-        """The numbers of its launch sites in logs of the instrumented program."""
         return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
     def is_launch(self, record: LaunchRecord) -> bool:
@@ -134,14 +128,21 @@ class Subject:
         is_told = not signatures or record.signature in signatures
         return record.site in self.site_numbers and is_told
 
+    def launches_in(self, launches: Iterable[LaunchRecord]) -> list[LaunchRecord]:
+        return [record for record in launches if self.is_launch(record)]
+
+    def without(self, blocks: Iterable[Block]) -> Subject:
+        """The kernel, of which these blocks are no candidates any more."""
+        rejected = tuple(sorted({*self.kernel.rejected, *blocks}))
+        return replace(self, kernel=replace(self.kernel, rejected=rejected))
+
     def replayer(self) -> Replayer:
-        """Replays its launches."""
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
 def subjects(
     program: Program,
-    recorded: Sequence[Sequence[LaunchRecord]],
+    launches: Sequence[LaunchRecord],
     numbers: SiteNumbers,
     static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
@@ -150,14 +151,15 @@ def subjects(
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also one whose
-    launches there was no time for.
+    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also kernels whose
+    recorded launches were not executed.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     measurable = []
-    for launched in launched_sites(program, recorded, numbers, warn):
+    for launched in launched_sites(program, launches, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
-        records = [r for run in recorded for r in run if launched.made(r, numbers)]
+        where, its_numbers = (kernel.source, kernel.span), {numbers.number(site) for site in sites}
+        records = [r for r in launches if r.site in its_numbers and r.kernel == launched.entry]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
@@ -166,7 +168,6 @@ def subjects(
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
         if unseen := unseen_member(kernel, records, code):
-            where = kernel.source, kernel.span
             warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
             continue
         if not code.oblivious:
@@ -174,7 +175,6 @@ def subjects(
             is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
             reason = code.obliviousness.reason
-            where = kernel.source, kernel.span
             warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason, advice=""))
             if not is_counted:
                 continue
@@ -186,8 +186,8 @@ def subjects(
             described = _describe(
                 launched, variant, one, records, its_code, content, origin, static, candidate_set
             )
-            bounds = _bounded(program, sites[0], described, static_counters)
-            described = replace(described, bounded=tuple(bounds))
+            bounded = tuple(_bounded(program, sites[0], described, static_counters))
+            described = replace(described, bounded=bounded)
             if its_code.oblivious:
                 described = replayable(described, one, its_code)
             measurable.append(Subject(module, its_code, one, described, made, numbers))
@@ -216,36 +216,26 @@ def _bounded(
     measured: MeasuredKernel,
     static_counters: Mapping[str, StaticCounters],
 ) -> Iterator[BoundedCopy]:
-    """The variants with bounds that have the code of what is measured, and room for more warps.
+    """The variants with launch bounds that have the code of `measured` and allow more warps.
 
-    Such a one needs fewer registers, and hardly spills more of them.
+    They need fewer registers, and hardly spill more of them.
     """
-    own = static_counters.get(measured.entry)
+    own, blocks = static_counters.get(measured.entry), measured.code_blocks
+    if own is None or measured.coarsen != (1, 1, 1):
+        return
+    # Words whose spilling costs next to nothing; in a loop it is not known how often.
+    has_loop = any(block.loop >= 0 for block in blocks)
+    free = 0 if has_loop else int(SPILLED_SHARE * sum(block.instructions for block in blocks))
     for variant in variants_at(program, site):
-        if own is None or variant.bounds is None:
-            continue
-        if bool(variant.pointers) != bool(measured.variant) or measured.coarsen != (1, 1, 1):
+        if variant.bounds is None or bool(variant.pointers) != bool(measured.variant):
             continue
         entry = renamed_entry(measured.entry, variant.kernel)
         its = static_counters.get(entry)
         if its is None or its.registers >= own.registers:
             continue
-        if its.spilled_bytes - own.spilled_bytes > 4 * _free_spills(measured.code_blocks):
-            continue
-        yield BoundedCopy(variant.name, entry, min(measured.max_threads, variant.bounds[0]), its)
-
-
-def _free_spills(blocks: Sequence[CodeBlock]) -> int:
-    """Words that may be spilled and cost next to nothing: in a loop it is not known how often."""
-    if any(block.loop >= 0 for block in blocks):
-        return 0
-    return int(SPILLED_SHARE * sum(block.instructions for block in blocks))
-
-
-def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:
-    """Pointers whose memory a launch asks about: those that must not meet, too."""
-    meeting = {pointer for pair in kernel.may_meet for pointer in pair}
-    return {*variant.pointers, *(meeting if variant.coarsen != (1, 1, 1) else ())}
+        if its.spilled_bytes - own.spilled_bytes <= 4 * free:
+            threads = min(measured.max_threads, variant.bounds[0])
+            yield BoundedCopy(variant.name, entry, threads, its)
 
 
 def _describe(
@@ -260,17 +250,27 @@ def _describe(
     candidate_set: str,
 ) -> MeasuredKernel:
     kernel, sites = launched.kernel, launched.sites
-    order = kernel.argument_names
+    place = kernel.argument_names.index
     sizes = tuple(p.name for p in kernel.data_parameters if p.is_size)
-    others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
-    positions = tuple(order.index(name) for name in sizes)
+    others = [p for p in kernel.data_parameters if not p.is_size]
     guards = [dimension.guard for dimension in kernel.dimensions]
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
-    unguarded = _unguarded(guards, records, kept)
-    unvaried = _unvaried(kernel, records, code)
-    required = [name for name in others if name in unvaried]
-    integers = [
-        tuple(integer_argument(r, code, position) for position in positions) for r in records
+
+    def value(name: str, launch: LaunchRecord = record) -> int:
+        return integer_argument(launch, code, place(name))
+
+    integers = [tuple(value(name, launch) for name in sizes) for launch in records]
+    extents = [recorded_extents(launch, kept) for launch in records]
+    # Integers with one value in all launches; an offset alone changes no work.
+    required = [
+        p.name
+        for p in others
+        if p.role is not Role.OFFSET and len({value(p.name, launch) for launch in records}) == 1
+    ]
+    # An extent that is always 1 is not a variable.
+    unguarded = [
+        guard is None and any(extent[axis] > 1 for extent in extents)
+        for axis, guard in enumerate(guards)
     ]
 
     def covered(axis: int) -> str | None:
@@ -279,6 +279,10 @@ def _describe(
         pairs = zip(integers, records, strict=True)
         return cover(sizes, [Covered(own, r.grid[axis], r.block[axis]) for own, r in pairs])
 
+    # The pointers that a launch checks: those of the variant, and those that must not meet.
+    asked = {*variant.pointers} if variant is not None else set()
+    if variant is not None and variant.coarsen != (1, 1, 1):
+        asked |= {pointer for pair in kernel.may_meet for pointer in pair}
     covers = [covered(axis) for axis in range(3)]
     variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
     return MeasuredKernel(
@@ -288,10 +292,8 @@ def _describe(
         origin=origin,
         sites=tuple(SiteKey(origin.path, site.id) for site in sites),
         parameters=sizes,
-        positions=positions,
-        fixed_arguments=tuple(
-            (name, integer_argument(record, code, order.index(name))) for name in others
-        ),
+        positions=tuple(map(place, sizes)),
+        fixed_arguments=tuple((p.name, value(p.name)) for p in others),
         free=kernel.free,
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
@@ -307,42 +309,15 @@ def _describe(
         needs_warps=kernel.keeps_warps_of(record.block),
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
-        recorded=tuple(
-            (own, recorded_extents(r, kept)) for own, r in zip(integers, records, strict=True)
-        ),
+        recorded=tuple(zip(integers, extents, strict=True)),
         compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
         bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),
-        required_arguments=tuple(
-            (order.index(name), integer_argument(record, code, order.index(name)))
-            for name in required
-        ),
+        required_arguments=tuple((place(name), value(name)) for name in required),
         required_names=tuple(required),
         signatures=launched.signatures,
         variant=variant.name if variant is not None else "",
-        asked_pointers=len(_asked_pointers(kernel, variant)) if variant is not None else 0,
+        asked_pointers=len(asked),
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
     )
-
-
-def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:
-    """Integers that have one value in all launches. An offset alone changes no work."""
-    order = kernel.argument_names
-    values = {
-        p.name: {integer_argument(record, code, order.index(p.name)) for record in records}
-        for p in kernel.data_parameters
-        if p.role is not Role.OFFSET
-    }
-    return tuple(name for name, its in values.items() if len(its) == 1)
-
-
-def _unguarded(
-    guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
-) -> list[bool]:
-    """Per axis: is only T known? An extent that is always 1 is not a variable."""
-    extents = [recorded_extents(record, kept) for record in records]
-    return [
-        guard is None and any(extent[axis] > 1 for extent in extents)
-        for axis, guard in enumerate(guards)
-    ]

@@ -146,20 +146,17 @@ class Command(NamedTuple):
         return Command(tuple(words), tuple(items))
 
     def has(self, names: Iterable[str]) -> bool:
-        """Is one of these options given?"""
         return any(item.name in names for item in self.items if item.name)
 
     def last(self, name: str) -> str | None:
-        """The value that counts of an option with one value."""
+        """The value of an option with one value; the last one counts."""
         return next((item.value for item in reversed(self.items) if item.name == name), None)
 
     def values(self, name: str) -> list[str]:
-        """All values of a list option."""
         return [v for item in self.items if item.name == name for v in split_list(item.value)]
 
     @property
     def inputs(self) -> tuple[Item, ...]:
-        """The files that it names."""
         return tuple(item for item in self.items if not item.name)
 
     @property
@@ -297,7 +294,6 @@ def _split(text: str) -> list[str]:
 
 
 def run_instead(launcher: Sequence[str], words: Sequence[str]) -> int:
-    """Become nvcc."""
     # Where nothing was to be done, nothing was imported.
     if temporary := sys.modules.get("cutune.core.temporary"):
         temporary.discard()
@@ -345,8 +341,6 @@ ASSOCIATIVE = "CUTUNE_ASSOCIATIVE_MATH"
 
 
 class Settings(NamedTuple):
-    """The values of the `--cutune-` options and of the environment."""
-
     modes: frozenset[str]
     workspace: str | None
     devices: tuple[str, ...]
@@ -357,7 +351,7 @@ class Settings(NamedTuple):
 
 
 class Usage(Exception):
-    """A `--cutune-` option is wrong: what is said, a name that is not known, and those that are."""
+    """A wrong `--cutune-` option: a message, an unknown name, and the known ones."""
 
     def __init__(self, said: str, name: str = "", known: Sequence[str] = ()) -> None:
         super().__init__(said)
@@ -365,11 +359,7 @@ class Usage(Exception):
 
 
 def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """The `--cutune-` options, wherever they stand, and the other words.
-
-    Raises:
-        Usage: an option, or a value of one, that does not exist.
-    """
+    """The `--cutune-` options, wherever they stand, and the other words. Raises Usage."""
     words: list[str] = []
     found: dict[str, str] = {}
     for word in arguments:
@@ -441,7 +431,6 @@ def workspaces_of(path: str, workspace: str | None) -> list[str]:
 
 
 def _upwards(folder: str) -> list[str]:
-    """A folder and all above it."""
     found = [folder]
     while (above := os.path.dirname(folder)) != folder:
         found.append(folder := above)

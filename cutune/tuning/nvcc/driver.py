@@ -45,6 +45,8 @@ from cutune.tuning.nvcc.command import (
 
 #: What stands in a source or an object that launches kernels, and in one that was tuned.
 _LAUNCHES, _TUNED = (b"<<<", b"cudaLaunchKernel"), b"cutune_select_"
+#: A source without these neither launches nor has kernels, nor includes what might.
+_MAY_LAUNCH = (b"<<<", b"include", b"__global__")
 
 
 def main_nvcc(arguments: Sequence[str]) -> int:
@@ -72,24 +74,19 @@ def main_nvcc(arguments: Sequence[str]) -> int:
         words, environment.get("NVCC_PREPEND_FLAGS", ""), environment.get("NVCC_APPEND_FLAGS", "")
     )
     if passes_on or not something_to_do(command, settings):
-        if not passes_on and settings.modes == {TUNED} and sys.stderr.isatty():
-            _say_whether_untuned(command, settings)
+        # Only to a person: scripts that configure builds read each line of a compiler.
+        is_told = not passes_on and settings.modes == {TUNED} and sys.stderr.isatty()
+        if is_told and links_untuned(command, settings.workspace):
+            name = command.outputs()[0]
+            run = name if name.startswith(("/", "./", "../")) else f"./{name}"
+            _say("LINKED_UNTUNED", name=name, run=run)
         return run_instead(launcher, words)
     from cutune.tuning.nvcc.rewriting import compile_rewritten
 
     return compile_rewritten(launcher, command, settings)
 
 
-def _say_whether_untuned(command: Command, settings: Settings) -> None:
-    """To a person alone: what configures or compares builds reads each line of a compiler."""
-    if links_untuned(command, settings.workspace):
-        name = command.outputs()[0]
-        run = name if name.startswith(("/", "./", "../")) else f"./{name}"
-        _say("LINKED_UNTUNED", name=name, run=run)
-
-
 def _say(code: str, **values: Any) -> None:
-    """Print a message by the name of its code."""
     from cutune.core.codes import Code
     from cutune.core.diagnostics import Diagnostic
 
@@ -97,7 +94,7 @@ def _say(code: str, **values: Any) -> None:
 
 
 def links_untuned(command: Command, workspace: str | None) -> bool:
-    """Does it link launches, none of which chooses its block, where nothing was ever tuned?"""
+    """Does it link launches, none of which was tuned, and is there no workspace?"""
     paths = [item.value for item in command.inputs]
     if not command.links or any(workspaces_of(path, workspace) for path in paths):
         return False
@@ -113,16 +110,11 @@ def something_to_do(command: Command, settings: Settings) -> bool:
     if not command.makes_host_code:
         return False
     if INSTRUMENT in settings.modes:
-        return any(_may_launch(item.value) for item in command.sources)
+        texts = (_content(item.value) for item in command.sources)
+        return any(word in text for text in texts for word in _MAY_LAUNCH)
     if TUNED in settings.modes:
         return any(has_models(command, item, settings.workspace) for item in command.sources)
     return False
-
-
-def _may_launch(path: str) -> bool:
-    """Holds the file a launch or a kernel, or includes it something that might?"""
-    text = _content(path)
-    return any(word in text for word in (b"<<<", b"include", b"__global__"))
 
 
 def _content(path: str) -> bytes:
@@ -134,7 +126,7 @@ def _content(path: str) -> bytes:
 
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:
-    """Is there a workspace with models that may be of this source, or of others by its kernels?"""
+    """Does a workspace have models of this source, or of others that use its kernels?"""
     folders = workspaces_of(source.value, workspace)
     if not folders:
         return False

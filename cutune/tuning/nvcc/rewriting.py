@@ -48,7 +48,6 @@ from cutune.tuning.nvcc.units import (
     lenders_of,
     lends,
     note,
-    note_launches,
     register,
 )
 
@@ -73,12 +72,11 @@ _REAL_TARGETS = frozenset(
 
 
 def compiled_sources(outputs: Path) -> Path:
-    """The file to which sources of CUDA are appended that were compiled, beside that of outputs."""
+    """The file that lists the compiled sources of CUDA, beside the one that lists the outputs."""
     return outputs.with_name("sources")
 
 
 def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
-    """Compile what can be rewritten in its rewritten form."""
     asked = command
     try:
         nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
@@ -110,7 +108,9 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             sys.stderr.buffer.write(done.stderr)
             return _status(done.returncode)
         if done.returncode != 0:
-            return _compile_original(launcher, command, done, settings.strict)
+            said = (done.stderr or done.stdout).decode(errors="replace")
+            remark = _not_rewritten(command, said)
+            return _compile_original(launcher, command, said, remark, settings.strict)
         sys.stdout.buffer.write(done.stdout)
         sys.stderr.buffer.write(done.stderr)
     try:
@@ -126,7 +126,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 def _is_built(
     nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
 ) -> bool:
-    """Build it here of device code that is known; False where nvcc has to do it, or to speak."""
+    """Build it here from known device code; False where nvcc has to do it, or to say something."""
     named = [item for item in command.items if item.name == "output-file"]
     (shadow, *others), code = shadows, next(iter(shadows)).code
     is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
@@ -142,12 +142,9 @@ def _is_built(
 
 
 def _dependencies_elsewhere(command: Command) -> str:
-    """Where nvcc writes the names of the copies, so that a killed call leaves no wrong file.
+    """Where nvcc writes its dependency file first, so that a killed call leaves no wrong file.
 
-    Empty where that cannot be said: several files, or a name in a response file.
-
-    Raises:
-        CutuneError: CT020 where nothing temporary can be written.
+    Empty where that cannot be said: several files, or a name in a response file. Raises CT020.
     """
     files = command.dependency_files()
     named = [item for item in command.items if item.name == "dependency-output"]
@@ -156,13 +153,10 @@ def _dependencies_elsewhere(command: Command) -> str:
 
 
 def _object_elsewhere(command: Command) -> str:
-    """Where nvcc writes the object, which appears behind its dependency file, and whole.
+    """Where nvcc writes the object first: it appears whole, and after its dependency file.
 
-    A call that is killed between them leaves none that make takes for up to date. Empty where other
-    files are named after the object.
-
-    Raises:
-        CutuneError: CT020 where nothing temporary can be written.
+    So a killed call leaves no object that make takes for up to date. Empty where other files are
+    named after the object. Raises CT020.
     """
     named = [item for item in command.items if item.name == "output-file"]
     can_be_said = len(named) == 1 and named[0].first >= 0 and command.has(STOPS_AT_OBJECT)
@@ -175,27 +169,38 @@ def _without_rewriting(
 ) -> int:
     """Compile the original; nvcc reports its errors better than cutune."""
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
-        done = subprocess.run([*launcher, *command.words], check=False)
-        if done.returncode != 0:
-            _tell_remedies(error.diagnostic.message)
-            return _status(done.returncode)
-        print(_said(error), file=sys.stderr)
-        return 1 if is_strict else 0
+        said = error.diagnostic.message
+        return _compile_original(launcher, command, said, _said(error), is_strict)
     print(_said(error), file=sys.stderr)
     return 1 if is_strict else run_instead(launcher, command.words)
 
 
-def _tell_remedies(said: str) -> None:
-    """Behind what nvcc has said itself: options that help, where some are known."""
+def _compile_original(
+    launcher: Sequence[str], command: Command, said: str, remark: str, is_strict: bool
+) -> int:
+    """Compile the original, behind which `remark` is printed if nvcc accepts it.
+
+    If not, options that help follow, where `said`, its messages about the copy, names known ones.
+    """
+    done = subprocess.run([*launcher, *command.words], check=False)
+    if done.returncode == 0:
+        print(remark, file=sys.stderr)
+        return 1 if is_strict else 0
     for remedy in remedies_of(said):
         if remedy.flag:
-            text, flag = remedy.text, remedy.flag
-            told = Diagnostic.at(Code.KNOWN_REMEDY, remedy=text, flag=flag)
+            told = Diagnostic.at(Code.KNOWN_REMEDY, remedy=remedy.text, flag=remedy.flag)
             print(told.render(), file=sys.stderr)
+    return _status(done.returncode)
+
+
+def _not_rewritten(command: Command, said: str) -> str:
+    lines = said.splitlines()
+    reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+    paths = ", ".join(item.value for item in command.sources)
+    return Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason).render()
 
 
 def _status(returncode: int) -> int:
-    """The exit status of a process, as a shell has it."""
     return returncode if returncode >= 0 else 128 - returncode
 
 
@@ -207,11 +212,7 @@ def _said(error: Exception) -> str:
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
-    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS."""
     from cutune.emulator.link import append_flags
 
     words = [
@@ -224,27 +225,15 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
 
 
 def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
-    """The rewritten sources by the path of the original.
-
-    Raises:
-        CutuneError: whatever stands in the way of the first source that has something to rewrite.
-    """
-    found = {}
-    for source in command.sources:
-        rewriter = _Rewriter.of(CompiledSource.of(command, source), settings, nvcc)
-        shadow = rewriter.kept_or_made()
-        if shadow is not None:
-            found[source.value] = shadow
-    return found
+    """The rewritten sources by the path of the original."""
+    units = {source.value: CompiledSource.of(command, source) for source in command.sources}
+    made = {p: _Rewriter.of(unit, settings, nvcc).kept_or_made() for p, unit in units.items()}
+    return {path: shadow for path, shadow in made.items() if shadow is not None}
 
 
 @dataclass(frozen=True)
 class _Rewriter:
-    """Makes of one unit what the mode asks for; None where that is the original.
-
-    Attributes:
-        toolchain: the compiler, without flags of the unit's.
-    """
+    """Makes of one unit what the mode asks for. `toolchain`: without the unit's own flags."""
 
     unit: CompiledSource
     workspace: Workspace
@@ -255,8 +244,8 @@ class _Rewriter:
     def of(unit: CompiledSource, settings: Settings, nvcc: Nvcc) -> _Rewriter:
         """The rewriter of a unit.
 
-        With the options that follow a program is compiled for the emulated device, and was if `tune
-        --make` has: what it was compiled to then is known.
+        Where `tune --make` has compiled the unit for the emulated device, its options are kept, so
+        that its device code is known.
         """
         from cutune.toolchain.toolchain import Toolchain
 
@@ -267,19 +256,17 @@ class _Rewriter:
 
     @property
     def instruments(self) -> bool:
-        """Does it put hooks in?"""
         return INSTRUMENT in self.settings.modes
 
     def kept_or_made(self) -> ShadowSource | None:
-        """The rewritten source, as it was kept if nothing has changed."""
         request = self._request()
         if request is None:
             return self._made()
         from cutune.tuning.inputs import Keeper
-        from cutune.tuning.kept import KeptRewriting, rewriting_for
+        from cutune.tuning.kept import KeptRewriting, rewriting_for, write_texts
 
         if (kept := rewriting_for(request)) is not None:
-            kept.write()
+            write_texts(kept.texts)
             return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
         own = self.unit.own_workspace(self.workspace)
         if own.models.exists() or self.workspace.models.exists():
@@ -293,15 +280,14 @@ class _Rewriter:
             keeper.wait()
             if begun is not None:
                 begun.wait()
-        files = shadow.files if shadow is not None else ()
+        files = shadow.originals if shadow is not None else ()
         KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
         return shadow
 
     def _request(self) -> Request | None:
-        """The request that a rewritten source answers; None where that is not kept.
+        """The request that a rewritten source answers; None where it is not kept.
 
-        A build that instruments takes notes of its sources, and sources that share kernels are read
-        together.
+        Instrumented builds also take notes, and sources that share kernels depend on each other.
         """
         unit, workspace, settings = self.unit, self.workspace, self.settings
         if self.instruments or knows_others(unit, workspace):
@@ -352,7 +338,6 @@ class _Rewriter:
 
         program = self._program(plain)
         note(self.unit, self.workspace, program)
-        note_launches(self.unit, self.workspace, program)
         if not program.tunable_launches:
             return instrument(program) if program.is_lent else None
         program = plain.with_flags(self.unit.flags).with_checked_variants(program)
@@ -376,7 +361,6 @@ class _Rewriter:
         return unit if unit.edits or program.is_lent else None
 
     def _program(self, plain: Analyzer) -> Program:
-        """The program, with the kernels that other units of the build lend it."""
         from cutune.proof.analysis.kernels_of_other_sources import linked
 
         analyzer = plain.with_flags(self.unit.flags)
@@ -400,27 +384,8 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
     return next(iter([*knowing, *places]), beside)
 
 
-def _compile_original(
-    launcher: Sequence[str],
-    command: Command,
-    failed: subprocess.CompletedProcess[bytes],
-    is_strict: bool,
-) -> int:
-    """Compile the original. If nvcc accepts it, the rewriting was wrong, which is said."""
-    done = subprocess.run([*launcher, *command.words], check=False)
-    said = (failed.stderr or failed.stdout).decode(errors="replace")
-    if done.returncode != 0:
-        _tell_remedies(said)
-        return _status(done.returncode)
-    lines = said.splitlines()
-    reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
-    paths = ", ".join(item.value for item in command.sources)
-    print(Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason).render(), file=sys.stderr)
-    return 1 if is_strict else 0
-
-
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
-    """Dependency files speak of the user's files."""
+    """Put the user's file names into the dependency files."""
     originals: dict[str, str] = {}
     for shadow in shadows:
         originals.update(shadow.originals)

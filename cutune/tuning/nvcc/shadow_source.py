@@ -36,10 +36,10 @@ class ShadowSource:
 
     Attributes:
         path: the copy that takes the place of the source.
-        host_options: what the host compiler, which preprocesses for nvcc, has to know.
+        host_options: options of the host compiler, which preprocesses for nvcc.
         originals: copy → the name by which the user knows it.
         tree: where all files of the user were copied, if headers are rewritten too.
-        code: what its device code is, where that is known now.
+        code: its device code, where that is known.
     """
 
     path: str
@@ -48,34 +48,26 @@ class ShadowSource:
     tree: ShadowTree | None = None
     code: BuiltCode | None = None
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """All files that were written."""
-        return tuple(self.originals)
-
     def to_json(self) -> Json:
-        """For who compiles the same again."""
         tree = self.tree and [str(self.tree.root), str(self.tree.folder)]
         options, originals = list(self.host_options), self.originals
         return {"path": self.path, "host_options": options, "originals": originals, "tree": tree}
 
     @staticmethod
     def from_json(entry: Json) -> ShadowSource:
-        """As it was written."""
         tree = entry["tree"] and ShadowTree(*map(Path, entry["tree"]))
         options = tuple(entry["host_options"])
         return ShadowSource(entry["path"], options, entry["originals"], tree)
 
     @staticmethod
     def write(unit: TranslationUnit, folder: Path) -> ShadowSource:
-        """Write a rewritten program below a folder.
-
-        An instrumented one includes headers of cutune's.
-
-        Raises:
-            CutuneError: CT002.
-        """
-        source = _named(unit.rewritten())
+        """Write a rewritten program below a folder. Raises CT002."""
+        source = unit.rewritten()
+        # For the prelude the user has no line: it stands in cutune's header.
+        mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
+        header = c_string(str(INCLUDE_DIRECTORY / "cutune_tuned.h"))
+        text = f"{mark}#line 1 {header}\n{source.text[len(mark) :]}"
+        source = Source(source.path, text)
         if any(owned.path != source.path for owned in unit.edits):
             # Not beside the copy of a source alone, which would find old copies of headers there.
             return _write_tree(unit, source, folder.with_name(f"{folder.name}-tree"))
@@ -88,7 +80,7 @@ class ShadowSource:
 
 
 def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSource:
-    """The source and all of the user's headers: those with launches are rewritten, too."""
+    """Write the source and all of the user's headers, rewritten where they have launches."""
     program = unit.program
     tree = ShadowTree.of(program, folder)
     headers = [_renamed(header) for header in unit.rewritten_headers()]
@@ -104,15 +96,8 @@ def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSo
     return ShadowSource(str(path), options, originals, tree)
 
 
-def _named(source: Source) -> Source:
-    """The prelude, which no line of the user's stands for, belongs to cutune's header."""
-    mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
-    header = c_string(str(INCLUDE_DIRECTORY / "cutune_tuned.h"))
-    return Source(source.path, f"{mark}#line 1 {header}\n{source.text[len(mark) :]}")
-
-
 def _renamed(header: Source) -> Source:
-    """A copied header goes by its name."""
+    """Give a copied header its original name, unless it has one."""
     if re.match(r'(\xef\xbb\xbf)?#line 1 "', header.text):
         return header
     return apply_edits(header, [prelude_edit(header, "")])
@@ -123,8 +108,7 @@ def with_copies(
 ) -> list[str]:
     """The words of a command, its sources (by their path) replaced by their shadows.
 
-    `dependencies`, `made`: where the dependency file, and the object that it is about, are to be
-    written instead; empty: where they are.
+    `dependencies`, `made`: other places for the dependency file and its object; empty: none.
     Response files are taken apart where what they hold is replaced.
     """
     tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
@@ -156,7 +140,7 @@ def with_copies(
 
 
 def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:
-    """Look into the copy first."""
+    """The words of an include option that looks into the copy first."""
     words = []
     for path in split_list(value):
         copy = tree.copy_of(path)
@@ -169,10 +153,7 @@ def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:
 
 
 def _host_options(includes: Sequence[str], copies: Path, spelled: str) -> tuple[str, ...]:
-    """Where `#include "…"` looks besides the folder of the copy; what debuggers are told instead.
-
-    An instrumented program includes headers of cutune's.
-    """
+    """Options for `#include "…"`, also of cutune's headers, and for names in debuggers."""
     own = [*includes, str(INCLUDE_DIRECTORY)]
     options = [quote_folder(folder) for folder in own]
     prefix = f"{spelled}/" if spelled else ""
@@ -187,12 +168,12 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 def restore_dependencies(
     written: str, path: str, original_of: Callable[[str], str | None], sources: Container[str]
 ) -> None:
-    """Make the user's dependency file of what nvcc wrote, whole or not at all.
+    """Turn the dependency file that nvcc wrote into the user's, whole or not at all.
 
     Args:
         written: what nvcc wrote; it is removed, unless it is `path` itself.
         original_of: the name that the user knows a file by; None for a file of cutune's.
-        sources: what is no header, by the user's names.
+        sources: the user's names of files that are no headers.
     """
     file = Path(written)
     if not file.is_file():
@@ -227,13 +208,10 @@ def _rule(
         target = _unescaped(match[1])
         return line if original_of(target) == target and target not in sources else None
     known = (original_of(file) for file in files)
-    listed = dict.fromkeys(_escaped(file) for file in known if file is not None)
+    paths = (file.replace("$", "$$") for file in known if file is not None)
+    listed = dict.fromkeys(re.sub(r"([ \t#])", r"\\\1", path) for path in paths)
     return f"{match[1]}{match[2]}: " + " \\\n    ".join(listed)
 
 
 def _unescaped(word: str) -> str:
     return re.sub(r"\\([ \t#])", r"\1", word).replace("$$", "$")
-
-
-def _escaped(path: str) -> str:
-    return re.sub(r"([ \t#])", r"\\\1", path.replace("$", "$$"))

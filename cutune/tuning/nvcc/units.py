@@ -26,14 +26,7 @@ from typing import TYPE_CHECKING, Annotated
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
-from cutune.core.workspace import (
-    Json,
-    Workspace,
-    locked,
-    make_folder,
-    read_typed,
-    write_document,
-)
+from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typed, write_document
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.toolchain.kernel_names import instance_names
@@ -85,7 +78,6 @@ class CompiledSource:
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
-        """The unit of one of the sources of a command."""
         about = [
             item
             for item in command.items
@@ -99,17 +91,16 @@ class CompiledSource:
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
-        """Where its measurements and models are."""
+        """The workspace with its measurements and models."""
         return Workspace(workspace.folder / UNITS / self.key)
 
     def note(self, workspace: Workspace, name: str, schema: str, document: Json) -> None:
-        """Write one of the documents about it. Raises CT002."""
+        """Write one of its documents. Raises CT002."""
         folder = self.own_workspace(workspace).folder
         make_folder(folder)
         write_document(folder / name, schema, document)
 
     def has_note(self, workspace: Workspace, name: str) -> bool:
-        """Was this document written?"""
         return (self.own_workspace(workspace).folder / name).exists()
 
     def working_in(self) -> chdir[str]:
@@ -122,7 +113,7 @@ class CompiledSource:
             return analyzer.with_flags(self.flags).read(self.source, require_nvcc=require_nvcc)
 
     def instrumented(self, program: Program) -> Program:
-        """Its program with those variants that were proven when it was instrumented."""
+        """The program with those variants that were proven when it was instrumented."""
         # A call whose result is kept starts quicker without.
         from cutune.proof.analysis.overloaded_kernels import named_by_arguments
         from cutune.proof.variants.registry import with_only
@@ -134,10 +125,7 @@ class CompiledSource:
 def register(unit: CompiledSource, workspace: Workspace, program: Program) -> CompiledSource:
     """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
 
-    `program`: with checked variants. Several compilers may run at the same time.
-
-    Raises:
-        CutuneError: CT002.
+    `program`: with checked variants. Several compilers may run at the same time. Raises CT002.
     """
     make_folder(workspace.folder / UNITS)
     counter = workspace.folder / UNITS / "last-site"
@@ -150,15 +138,6 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
     unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
     return numbered
-
-
-def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Write down how the launches of a source were judged. Raises CT002."""
-    from cutune.proof.analysis.recorded_launches import seen_launches
-
-    if program.launches:
-        launches = [one.to_json() for one in seen_launches([program])]
-        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
@@ -177,30 +156,22 @@ def registered(workspace: Workspace) -> list[CompiledSource]:
     return sorted(units, key=lambda unit: unit.first_site)
 
 
-def forget(workspace: Workspace) -> None:
-    """Forget the sources before a new build, which may compile fewer. Models stay."""
-    _remove(workspace, _UNIT, _LAUNCHES)
+def forget(workspace: Workspace, with_lending: bool = False) -> None:
+    """Forget the sources before a new build, which may compile fewer; models stay."""
+    names = (_UNIT, _LAUNCHES, *((_SEEN, _LENDERS, LENDS) if with_lending else ()))
+    for path in (path for name in names for path in _notes(workspace, name)):
+        path.unlink(missing_ok=True)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
 def _notes(workspace: Workspace, name: str) -> list[Path]:
-    """The documents of this name, of all units."""
     return sorted((workspace.folder / UNITS).glob(f"*/{name}"))
-
-
-def _remove(workspace: Workspace, *names: str) -> None:
-    for name in names:
-        for path in _notes(workspace, name):
-            path.unlink(missing_ok=True)
 
 
 def models_in(workspace: Workspace) -> list[FittedModel]:
     """The models of a workspace, and of the units that a build put there.
 
-    If a source is compiled in several ways, the models made last count.
-
-    Raises:
-        CutuneError: as `read_models`.
+    If a source is compiled in several ways, the newest models count. Raises as `read_models`.
     """
     # What is not compiled any more has no unit.json.
     units = workspace.folder.glob(f"{UNITS}/*/unit.json")
@@ -223,8 +194,7 @@ def instances_of(models: Sequence[FittedModel]) -> list[str]:
 def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
     """The one model of a kernel, by its name in the source, with template arguments, or in PTX.
 
-    Raises:
-        CutuneError: CT510 where there is none, CT514 where there are several.
+    Raises CT510 where there is none, CT514 where there are several.
     """
     if file is not None:
         path = str(Path(file).resolve())
@@ -242,8 +212,6 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None = Non
 
 @dataclass(frozen=True)
 class _Seen:
-    """The kernels that a source has, and those that it lacks."""
-
     unit: CompiledSource
     has: frozenset[str]
     lacks: frozenset[str]
@@ -255,11 +223,12 @@ class _Lenders:
 
 
 def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Remember the kernels that a source of an instrumented build has, and those that it lacks.
+    """Note the kernels that a source has and lacks, and how its launches were judged.
 
-    Raises:
-        CutuneError: CT002.
+    Raises CT002.
     """
+    from cutune.proof.analysis.recorded_launches import seen_launches
+
     has = sorted({kernel.name for kernel in program.definitions})
     missing = (site for site in program.launches if site.code is Code.MISSING_KERNEL)
     borrowed = {kernel.name for kernel in program.kernels if kernel.elsewhere is not None}
@@ -267,10 +236,13 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
     if has or lacks:
         document = {"unit": asdict(unit), "has": has, "lacks": lacks}
         unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
+    if program.launches:
+        launches = [one.to_json() for one in seen_launches([program])]
+        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
 
 
 def connect(workspace: Workspace) -> bool:
-    """Note who lends to whom in the build that was seen; whether anybody does. Raises CT002."""
+    """Note who lends to whom in the noted build; gives whether anybody does. Raises CT002."""
     seen = _all_seen(workspace)
     for borrower in seen:
         lenders = [one for one in seen if one is not borrower and borrower.lacks & one.has]
@@ -308,8 +280,3 @@ def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
 def lends(unit: CompiledSource, workspace: Workspace) -> bool:
     """May others launch its kernels?"""
     return unit.has_note(workspace, LENDS)
-
-
-def forget_lending(workspace: Workspace) -> None:
-    """Before a project is tuned anew."""
-    _remove(workspace, _SEEN, _LENDERS, LENDS)

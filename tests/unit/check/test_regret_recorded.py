@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cutune.check.evaluate import OWN, Evaluation, evaluate_sweep
-from cutune.check.sweep_gpu import by_name
+from cutune.check.evaluate import OWN, Evaluation, by_name, evaluate_sweep
 from cutune.model.measurement.sweep import SweptLaunch, read_sweep
 from cutune.model.selection.chooser import DEFAULT
 from cutune.toolchain.device.profile import DeviceProfile

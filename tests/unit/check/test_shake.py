@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.check.outcome import RunPlace
 from cutune.check.shake import Shaken, shake, trials_of
-from cutune.check.verify import Conditions
+from cutune.check.verify import Conditions, RunPlace
 from cutune.cli.comparing import named_trial
 from cutune.cli.main import main
 from cutune.core.codes import Code

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.check.outcome import RunPlace
-from cutune.check.verify import Baseline, Conditions, baseline, verify
+from cutune.check.verify import Baseline, Conditions, RunPlace, baseline, verify
 from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -91,7 +90,7 @@ def test_a_status_that_varies_is_an_error() -> None:
 
 def test_a_kernel_that_fails_unseen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the emulated device a program may go on as if nothing had happened."""
-    monkeypatch.setattr("cutune.check.outcome.program_environment", lambda program: {})
+    monkeypatch.setattr("cutune.check.verify.program_environment", lambda program: {})
     conditions = replace(PLAIN, place=RunPlace(DeviceProfile.named("h200")))
     said = "cutune: illegal address: kernel k"
     found = refused(f"echo 1; echo '{said}' >&2", conditions)

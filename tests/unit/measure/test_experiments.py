@@ -19,8 +19,8 @@ from cutune.measure.counted_on_data import (
     SAMPLED_THREADS,
     counted_on_data,
 )
-from cutune.measure.counted_runs import TRACING, CountedRun, Experiment
-from cutune.measure.program_runs import Run
+from cutune.measure.emulated_runs import TRACING, CountedRun, Experiment
+from cutune.measure.program_runs import RecordedRun, Run
 from cutune.measure.replay.subjects import Subject
 from cutune.measure.trial_effort import (
     ASSERTED_BUDGET,
@@ -163,7 +163,8 @@ def on_data(
 ) -> tuple[list[tuple[Subject, list[Measurement]]], list[Code]]:
     """What was measured, and what was said."""
     said: list[Diagnostic] = []
-    measured = counted_on_data(runs, launches, [found], H200, lambda *_: None, said.append)
+    recorded = list(map(RecordedRun, runs, launches))
+    measured = counted_on_data(recorded, [found], H200, lambda *_: None, said.append)
     return list(measured), [diagnostic.code for diagnostic in said]
 
 
@@ -292,10 +293,14 @@ def test_few_small_launches_among_large_ones_do_not_matter(logs: Logs) -> None:
     assert on_data([logs.run(1000, many)], at(1000)) == ([], [Code.DATA_DEPENDENT])
 
 
+def unrun(launches: Sequence[Sequence[LaunchRecord]]) -> list[RecordedRun]:
+    return [RecordedRun(Run((), {}), one) for one in launches]
+
+
 def test_as_many_candidates_are_counted_as_there_is_time_for(logs: Logs) -> None:
     work = BUDGET // 7
     launches = [[replace(recorded("gather"), warp_instructions=n * work)] for n in (1, 2)]
-    kept = with_fewer_candidates(GATHER, launches, BUDGET).kernel
+    kept = with_fewer_candidates(GATHER, unrun(launches), BUDGET).kernel
     blocks = [block for block in kept.candidates() if block not in kept.rejected]
     assert {*blocks} >= {OWN, (32, 1, 1), (1024, 1, 1)} and len(blocks) == 7
     runs = [logs.run(1000, sweep(1000, blocks, work))]
@@ -311,7 +316,7 @@ def test_as_many_asserted_candidates_are_tried_as_there_is_time_for(logs: Logs) 
 
     def left(subject: Subject, run: Run, *works: int) -> int:
         launches = [replace(recorded("gather"), warp_instructions=work) for work in works]
-        kernel = with_fewer_trials(subject, run, launches).kernel
+        kernel = with_fewer_trials(subject, RecordedRun(run, launches)).kernel
         return len(kernel.candidates()) - len(kernel.rejected)
 
     work = ASSERTED_BUDGET // 8
@@ -325,8 +330,8 @@ def test_as_many_asserted_candidates_are_tried_as_there_is_time_for(logs: Logs) 
 def test_all_candidates_are_counted_where_there_is_time(logs: Logs) -> None:
     work = BUDGET // len(BLOCKS)
     launches = [[replace(recorded("gather"), warp_instructions=work)]]
-    assert with_fewer_candidates(GATHER, launches, BUDGET) is GATHER
-    assert with_fewer_candidates(GATHER, [[]], BUDGET) is GATHER
+    assert with_fewer_candidates(GATHER, unrun(launches), BUDGET) is GATHER
+    assert with_fewer_candidates(GATHER, unrun([[]]), BUDGET) is GATHER
 
 
 def test_only_candidates_that_can_be_launched_are_chosen() -> None:
@@ -347,6 +352,6 @@ def test_only_candidates_that_can_be_launched_are_chosen() -> None:
 def test_the_smallest_block_is_counted_where_the_grid_stays() -> None:
     kernel = replace(GATHER.kernel, grid_kept=(True, False, False), rejected=((32, 1, 1),))
     launches = [[replace(recorded("gather"), warp_instructions=BUDGET // 6)]]
-    kept = with_fewer_candidates(replace(GATHER, kernel=kernel), launches, BUDGET).kernel
+    kept = with_fewer_candidates(replace(GATHER, kernel=kernel), unrun(launches), BUDGET).kernel
     blocks = {block for block in kept.candidates() if block not in kept.rejected}
     assert len(blocks) == 6 and (64, 1, 1) in blocks and (32, 1, 1) not in blocks

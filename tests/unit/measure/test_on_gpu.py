@@ -8,6 +8,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import silent
 from cutune.core.source import Source
 from cutune.measure.gpu_sweep import (
     NO_BLOCK,
@@ -163,9 +164,9 @@ def test_in_the_programs_sequence_the_last_launch_counts(tmp_path: Path) -> None
     path = tmp_path / "app"
     path.write_text(PROGRAM)
     path.chmod(0o755)
-    build = GpuBuild(analyzed(Source("app.cu", SOURCE)), {})
     run = Run((str(path),), {})
-    (found,) = sweep_on_gpu(build, [run], "paper", lambda *_: None, IN_PROGRAM)
+    build = GpuBuild(analyzed(Source("app.cu", SOURCE)), {}, [run], "paper", silent)
+    (found,) = sweep_on_gpu(build, IN_PROGRAM)
     assert found.own == (32, 1, 1)
     expected = {(32, 1, 1): 2.0, (64, 1, 1): 3.0, (96, 1, 1): 4.0, (128, 1, 1): 5.0}
     assert found.microseconds == expected

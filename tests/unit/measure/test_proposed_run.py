@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.other_runs import try_smaller, try_two
-from cutune.measure.program_runs import Run, plan_runs
+from cutune.measure.program_runs import RecordedRun, plan_runs
 from tests.support.replayed_kernels import recorded
 
 LAUNCH = replace(recorded("gather"), parameters=struct.pack("<qiid", 1 << 40, 2000, 7, 3.0))
 
 
-def run(command: str, **vary: list[str]) -> Run:
-    return plan_runs(command, vary, Path())[0]
+def run(command: str, launch: LaunchRecord = LAUNCH, **vary: list[str]) -> RecordedRun:
+    return RecordedRun(plan_runs(command, vary, Path())[0], [launch])
 
 
 @pytest.mark.parametrize(
@@ -35,16 +36,16 @@ def run(command: str, **vary: list[str]) -> Run:
     ],
 )
 def test_smaller_sizes(command: str, proposed: str) -> None:
-    assert try_smaller(run(command), [LAUNCH]) == (f"; try: {proposed}" if proposed else "")
+    assert try_smaller(run(command)) == (f"; try: {proposed}" if proposed else "")
 
 
 def test_small_numbers_become_a_little_smaller() -> None:
     deep = replace(LAUNCH, parameters=struct.pack("<i", 15))
-    assert try_smaller(run("./app 15 7"), [deep]) == "; try: --run './app {n} 7' --vary n=9,12"
+    assert try_smaller(run("./app 15 7", deep)) == "; try: --run './app {n} 7' --vary n=9,12"
 
 
 def test_what_is_proposed_is_a_plan_of_runs() -> None:
-    proposed = try_two(run("./app 100 2000"), [LAUNCH])
+    proposed = try_two(run("./app 100 2000"))
     assert proposed == "; try: --run './app 100 {n}' --vary n=1000,2000"
     runs = plan_runs("./app 100 {n}", {"n": ["1000", "2000"]}, Path())
     assert [one.shown for one in runs] == ["./app 100 1000", "./app 100 2000"]
@@ -52,20 +53,20 @@ def test_what_is_proposed_is_a_plan_of_runs() -> None:
 
 def test_sizes_that_vary_already_are_the_users() -> None:
     varied = run("./app {n} 2000", n=["2000"])
-    assert try_smaller(varied, [LAUNCH]) == ""
+    assert try_smaller(varied) == ""
 
 
 def test_a_run_that_was_counted_is_run_with_half_of_its_sizes_too() -> None:
     varied = run("./app {n} {m} {kind}", n=["16", "24"], m=["1"], kind=["a b"])
-    assert try_two(varied, [LAUNCH]) == "; try: --vary n=8,16 --vary m=1 --vary 'kind=a b'"
+    assert try_two(varied) == "; try: --vary n=8,16 --vary m=1 --vary 'kind=a b'"
 
 
 def test_launches_without_arguments_have_no_sizes() -> None:
-    assert try_smaller(run("./app 2000"), [replace(LAUNCH, parameters=b"")]) == ""
+    assert try_smaller(run("./app 2000", replace(LAUNCH, parameters=b""))) == ""
 
 
 def test_an_example_is_no_advice() -> None:
     # Nobody can run what is only an example.
-    assert "try:" not in try_two(run("./app data.txt"), [LAUNCH])
-    assert "--run './app {n}'" in try_two(run("./app data.txt"), [LAUNCH])
-    assert "--run './{program} {n}'" in try_two(run("./{program} data.txt"), [LAUNCH])
+    assert "try:" not in try_two(run("./app data.txt"))
+    assert "--run './app {n}'" in try_two(run("./app data.txt"))
+    assert "--run './{program} {n}'" in try_two(run("./{program} data.txt"))

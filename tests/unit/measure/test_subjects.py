@@ -51,7 +51,7 @@ def found_subjects(
 ) -> tuple[list[Subject], list[Code]]:
     """The subjects, and what was said."""
     said: list[Diagnostic] = []
-    found = subjects(program, [records], SiteNumbers(), told or {}, "paper", said.append)
+    found = subjects(program, records, SiteNumbers(), told or {}, "paper", said.append)
     return found, [diagnostic.code for diagnostic in said]
 
 

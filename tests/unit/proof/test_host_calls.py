@@ -279,13 +279,13 @@ def test_another_entry_that_arrives_puts_its_site_out() -> None:
     program = confirmed(analyzed_text(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
     warnings: list[Diagnostic] = []
     records = [record(1, "_Z1kPfi"), record(1, "_Z1kPii"), record(2, "_Z1kPii")]
-    (found,) = launched_sites(program, [records], SiteNumbers(), warnings.append)
+    (found,) = launched_sites(program, records, SiteNumbers(), warnings.append)
     assert found.kernel.name == "k" and [site.id for site in found.sites] == [2]
     assert [w.code for w in warnings] == [Code.OTHER_ENTRY, Code.NEVER_LAUNCHED]
     # Nobody asked the compiler: what arrives is taken.
     unasked = replace(program, launches=tuple(replace(s, entries=()) for s in program.launches))
     warnings.clear()
-    arrived = [[record(1, "_Z1jPi")]]
+    arrived = [record(1, "_Z1jPi")]
     assert len([*launched_sites(unasked, arrived, SiteNumbers(), warnings.append)]) == 1
 
 
@@ -325,7 +325,7 @@ def test_instances_that_are_not_proven(entry: str, unproven: str | None, is_kept
 
 def test_a_lambda_arrives_by_another_name() -> None:
     warnings: list[Diagnostic] = []
-    records = [[record(1, LAMBDA), record(2, "_Z1kIiEviT_")]]
+    records = [record(1, LAMBDA), record(2, "_Z1kIiEviT_")]
     found = launched_sites(of_instances(LAMBDA_ON_HOST), records, SiteNumbers(), warnings.append)
     assert [one.entry for one in found] == [LAMBDA]
     assert [w.code for w in warnings] == [Code.OTHER_ENTRY, Code.NEVER_LAUNCHED]

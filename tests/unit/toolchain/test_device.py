@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.check.calibration.fit_constants import DOUBLE_LANES, beliefs
 from cutune.cli.main import main
+from cutune.measure.calibration.fit_constants import DOUBLE_LANES, beliefs
 from cutune.toolchain.device.profile import (
     BlockResources,
     DeviceProfile,
@@ -67,7 +67,7 @@ def test_calibration_needs_pycuda_and_says_so(
     assert "cutune[gpu]" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("capability", sorted(DOUBLE_LANES))
+@pytest.mark.parametrize("capability", sorted({*DOUBLE_LANES, (12, 0)}))
 def test_every_constant_has_a_prior_with_a_source(capability: tuple[int, int]) -> None:
     known = beliefs(capability, DeviceProfile.named("h200").clock_ghz)
     assert set(known) == {field.name for field in fields(ModelConstants)}

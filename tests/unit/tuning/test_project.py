@@ -16,6 +16,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
+from cutune.measure.program_runs import RunPlan
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.source.launch_sites import SiteKey
@@ -25,7 +26,7 @@ from cutune.tuning.nvcc.rewriting import OUTPUTS
 from cutune.tuning.nvcc.units import connect, noted_launches, registered, seen_units
 from cutune.tuning.project import ProjectBuild, tune_project
 
-PROJECT = ProjectBuild(make="true", run="./app {n}", vary={"n": ["64"]})
+PROJECT = ProjectBuild("true", RunPlan("./app {n}", {"n": ["64"]}, "paper"))
 #: Written down by a build: what it was told.
 TOLD = ("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CCACHE_DISABLE", OUTPUTS)
 TELL = f'for name in {" ".join(TOLD)}; do eval echo "$name=\\$$name"; done > told; command -v nvcc'
@@ -46,7 +47,7 @@ def refused(project: ProjectBuild, folder: Path) -> CutuneError:
     """What a project that compiles nothing through cutune ends with."""
     analyzer = Analyzer(Toolchain(nvcc_option=str(folder / "toolkit" / "nvcc")))
     with pytest.raises(CutuneError) as caught:
-        tune_project(project, analyzer, "h200,a100", Workspace(Path("workspace")), "paper")
+        tune_project(project, analyzer, "h200,a100", Workspace(Path("workspace")))
     return caught.value
 
 

@@ -27,7 +27,15 @@ from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import inputs
 from cutune.tuning import kept as store
 from cutune.tuning.inputs import Keeper, Request, inputs_of
-from cutune.tuning.kept import Answer, keep, kept_for, libraries_of, unkeepable, unknown_input
+from cutune.tuning.kept import (
+    Answer,
+    keep,
+    kept_for,
+    libraries_of,
+    unkeepable,
+    unknown_input,
+    write_texts,
+)
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 
@@ -157,7 +165,7 @@ def test_what_has_not_changed_is_given_again(asked: Asked) -> None:
     assert kept is not None
     assert kept.shown == {"a": 1}
     os.unlink("app.tuned.cu")
-    kept.write_tuned()
+    write_texts(kept.tuned)
     assert Path("app.tuned.cu").read_bytes() == TUNED
     # The same content, written anew.
     asked.write("shape.h", "#define VALUE 1\n")

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cutune.check.calibration.fit_constants import TimedCase, beliefs, fit_constants
-from cutune.check.calibration.suite import cases
+from cutune.measure.calibration.fit_constants import TimedCase, beliefs, fit_constants
+from cutune.measure.calibration.suite import cases
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import CONSTANTS, compose
 from cutune.model.rational.evaluate import evaluate

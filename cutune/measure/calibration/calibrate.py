@@ -12,11 +12,18 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from cutune.check.calibration.fit_constants import (
+from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
+from cutune.emulator.assemble import assemble
+from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.module_metadata import KernelCode
+from cutune.measure.calibration.fit_constants import (
     FIXED,
     Belief,
     Calibration,
@@ -25,14 +32,8 @@ from cutune.check.calibration.fit_constants import (
     fit_constants,
     prior_constants,
 )
-from cutune.check.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
-from cutune.check.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
-from cutune.core.progress import Progress
-from cutune.core.temporary import temporary_folder
-from cutune.emulator.assemble import assemble
-from cutune.emulator.launch_log import LaunchRecord, Pointer
-from cutune.emulator.machine import LoadedModule, load
-from cutune.emulator.module_metadata import KernelCode
+from cutune.measure.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
+from cutune.measure.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
 from cutune.measure.replay.kernel_code import compiled_kernel
 from cutune.measure.replay.replay import Replayer, interior_blocks
 from cutune.model.fit.count_functions import CountFunctions, code_totals, loads_and_stores
@@ -50,29 +51,17 @@ LONG_LOOP, WINDOWS = 64, 4
 
 
 def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> FittedModel:
-    """Emulate a few blocks of a case with each of its thread blocks.
-
-    Args:
-        registers: per thread, as the compiler of the real GPU says.
-    """
+    """Emulate a few blocks of a case with each thread block. `registers`: per thread on the GPU."""
     code = module.kernel(case.kernel)
     kernel = _kernel(code, case, registers)
-    replayer = Replayer(module, code, _record(code, case), kernel)
+    run = partial(Replayer(module, code, _record(code, case), kernel).run, FEATURES, {})
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
     measured = [
-        replayer.run(
-            FEATURES,
-            {},
-            block,
-            blocks=interior_blocks(kernel, grid, block),
-            trace_every=every,
-        )
+        run(block, blocks=interior_blocks(kernel, grid, block), trace_every=every)
         for block, grid in zip(case.blocks, grids, strict=True)
     ]
-    ends = replayer.run(
-        FEATURES, {}, case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1
-    )
+    ends = run(case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1)
     counts = _counts(kernel, case, measured[0], ends)
     return model_of(kernel, counts, (), case.blocks, measured)
 
@@ -201,11 +190,7 @@ def query_profile(gpu: Gpu) -> DeviceProfile:
 
 
 def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, Calibration]:
-    """Time the suite and fit all constants.
-
-    Raises:
-        CutuneError: CT016 when a kernel fails, CT4xx when the emulated device does.
-    """
+    """Time the suite and fit all constants. Raises CT016, CT4xx when a kernel fails."""
     profile = query_profile(gpu)
     progress("compiling", 0, 1)
     kernels = gpu.load(source(), profile.architecture)
@@ -222,7 +207,6 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
 
 
 def emulated_module(nvcc: Nvcc) -> LoadedModule:
-    """The micro-kernels in the emulated device."""
     with temporary_folder() as folder:
         path = Path(folder) / "kernels.cu"
         path.write_text(source(), encoding="utf-8")
@@ -234,7 +218,6 @@ def timed_cases(
     models: Sequence[FittedModel],
     times: Sequence[Mapping[Block, float]],
 ) -> list[TimedCase]:
-    """Cases with the time of each block."""
     return [
         TimedCase(case, model, tuple(measured[b] for b in model.blocks))
         for case, model, measured in zip(suite, models, times, strict=True)
@@ -271,16 +254,11 @@ def _times(
         for array in model.arrays:
             touched[array.parameter] = int(array.extent_bytes({})) // 4 * 4
         integers = (case.n, case.p, case.q)
-        measured.append(
-            {
-                block: kernels.microseconds(
-                    TimedLaunch(case.kernel, grid_of(block, case.extents), block, integers),
-                    arrays,
-                    saved,
-                    touched,
-                )
-                for block in case.blocks
-            }
-        )
+        launches = {
+            block: TimedLaunch(case.kernel, grid_of(block, case.extents), block, integers)
+            for block in case.blocks
+        }
+        about = arrays, saved, touched
+        measured.append({b: kernels.microseconds(one, *about) for b, one in launches.items()})
     progress("timing", len(pairs), len(pairs))
     return measured

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from cutune.check.calibration.suite import MicroBenchmark
+from cutune.measure.calibration.suite import MicroBenchmark
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import compose
@@ -28,23 +28,11 @@ from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
 
 GUIDE = "CUDA C++ Programming Guide, throughput of arithmetic instructions"
 
-#: FP64 results per cycle and SM, by compute capability (the guide's table).
-DOUBLE_LANES = {
-    (6, 0): 32,
-    (6, 1): 4,
-    (7, 0): 32,
-    (7, 5): 2,
-    (8, 0): 32,
-    (8, 6): 2,
-    (8, 7): 2,
-    (8, 9): 2,
-    (9, 0): 64,
-    (10, 0): 64,
-    (12, 0): 2,
-}
+#: FP64 results per cycle and SM, by compute capability (the guide's table); all others have two.
+DOUBLE_LANES = {(6, 0): 32, (6, 1): 4, (7, 0): 32, (8, 0): 32, (9, 0): 64, (10, 0): 64}
+DOUBLE_LANES_OTHERWISE = 2
 #: Special functions per cycle and SM.
-SPECIAL_LANES = {(6, 0): 16, (6, 1): 32}
-SPECIAL_LANES_OTHERWISE = 16
+SPECIAL_LANES, SPECIAL_LANES_OTHERWISE = {(6, 1): 32}, 16
 LANES = 32
 
 
@@ -58,8 +46,7 @@ class Belief:
 
 
 def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[str, Belief]:
-    """The prior of every constant."""
-    double = DOUBLE_LANES.get(compute_capability, 2)
+    double = DOUBLE_LANES.get(compute_capability, DOUBLE_LANES_OTHERWISE)
     special = SPECIAL_LANES.get(compute_capability, SPECIAL_LANES_OTHERWISE)
     typical = "typical of GPUs since Volta"
     wide = 0.7
@@ -105,7 +92,6 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
 
 
 def prior_constants(compute_capability: tuple[int, int], clock_ghz: Fraction) -> ModelConstants:
-    """The values alone."""
     known = beliefs(compute_capability, clock_ghz)
     return ModelConstants(**{name: belief.value for name, belief in known.items()})
 
@@ -144,18 +130,13 @@ class Calibration:
 
     @property
     def typical_error(self) -> float:
-        """Median over the cases."""
         return float(np.median(list(self.errors.values())))
 
 
 def fit_constants(
     cases: Sequence[TimedCase], device: DeviceProfile, prior: Mapping[str, Belief]
 ) -> Calibration:
-    """Fit all constants at once.
-
-    Args:
-        device: the GPU's limits and rates; its constants do not matter.
-    """
+    """Fit all constants at once. `device`: the GPU's limits and rates."""
     start = {name: float(belief.value) for name, belief in prior.items()}
     names = [name for name in start if name not in FIXED]
     deviations = np.array([prior[name].deviation for name in names])

@@ -47,10 +47,9 @@ SOLID = tuple(
 
 @dataclass(frozen=True)
 class MicroBenchmark:
-    """One micro-kernel at one size.
+    """One micro-kernel at one size, with arguments `n`, `p`, `q`.
 
-    `extents`: threads per dimension; the grid covers them. `n`, `p`, `q`: its arguments.
-    `blocks`: those that are timed.
+    `extents`: threads per dimension; the grid covers them. `blocks`: those that are timed.
     """
 
     kernel: str
@@ -62,18 +61,18 @@ class MicroBenchmark:
 
     @property
     def name(self) -> str:
-        """A unique name: kernel, extents, arguments."""
         sizes = "x".join(str(size) for size in self.extents if size > 1)
         return f"{self.kernel} {sizes} p={self.p} q={self.q}"
 
 
 def source() -> str:
-    """The text of the micro-kernels."""
-    return (resources.files("cutune.check.calibration") / "kernels.cu").read_text(encoding="utf-8")
+    return (resources.files("cutune.measure.calibration") / "kernels.cu").read_text(
+        encoding="utf-8"
+    )
 
 
 def cases() -> tuple[MicroBenchmark, ...]:
-    """The whole suite, cheap ones first."""
+    """All micro-benchmarks, cheap ones first."""
     return (
         *_launching(),
         *_streams(),

@@ -35,11 +35,7 @@ class TimedLaunch:
 
 @contextmanager
 def open_gpu(index: int = 0) -> Iterator[Gpu]:
-    """The GPU of that number, with a context of its own.
-
-    Raises:
-        CutuneError: CT014 without pycuda, CT015 without a GPU.
-    """
+    """The GPU of that number, with a context. Raises CT014 without pycuda, CT015 without a GPU."""
     try:
         from pycuda import driver  # noqa: PLC0415
     except (ImportError, OSError) as error:
@@ -65,17 +61,15 @@ class Gpu:
 
     @property
     def name(self) -> str:
-        """Its name, by the driver."""
         return str(self._device.name())
 
     @property
     def compute_capability(self) -> tuple[int, int]:
-        """Major and minor."""
         major, minor = self._device.compute_capability()
         return int(major), int(minor)
 
     def attribute(self, name: str) -> int:
-        """A device attribute by its name in the driver's interface, in capitals."""
+        """The attribute of this name in the driver's interface, in capitals."""
         return int(self._device.get_attribute(getattr(self._driver.device_attribute, name)))
 
     def load(self, source: str, architecture: str) -> LoadedKernels:
@@ -105,7 +99,6 @@ class LoadedKernels:
         self._spin = module.get_function("cutune_spin")
 
     def registers(self, kernel: str) -> int:
-        """Registers per thread."""
         return int(self._module.get_function(kernel).num_regs)
 
     def microseconds(
