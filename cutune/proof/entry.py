@@ -118,6 +118,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
+    race: EntryProof | None = None
     named = function.operands
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
@@ -129,6 +130,7 @@ def _either(module: Module, function: Function) -> EntryProof:
                 reduced = judge(module, function, dimension, reducing=True)
                 if reduced.refused is None:
                     return reduced
+                race = reduced if reduced.refused.code is Code.RACE else None
     if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
             by_warps = judge(module, function, built_ins=built_ins)
@@ -139,6 +141,9 @@ def _either(module: Module, function: Function) -> EntryProof:
             beside_ids = judge(module, function, "x", beside_ids=True, reducing=reducing)
             if beside_ids.refused is None:
                 return beside_ids
+            race = beside_ids if beside_ids.refused.code is Code.RACE else race
+    if race is not None and not _is_tunable(proof):
+        return race
     return _with_single_threads(module, function, proof)
 
 
@@ -278,14 +283,18 @@ class _EntryProver:
             reductions, settled = found, settled_by(found, walk, self.function)
             self.recorder.reduced = reduced_by(found)
         first = graph.flow.blocks[0].instructions[0]
-        for block, error in self.recorder.postponed:
-            if block not in self.recorder.reduced.blocks:
-                raise error
+        begun = {one.begin for one in reductions}
+        for begin, problem in finder.failures.items():
+            if problem.is_race and begin not in begun and problem.instruction is not None:
+                raise NotUnderstood(Code.RACE, "", problem.instruction)
         if not reductions or found != reductions:
             failure = next(iter(finder.failures.values()), None)
             what = failure.what if failure is not None else "sums that are not found"
             instruction = (failure.instruction if failure is not None else None) or first
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        for block, error in self.recorder.postponed:
+            if block not in self.recorder.reduced.blocks:
+                raise error
         if isinstance(self.kept_grid, RowsOfEachBlock):
             self.recorder.sums.adding |= {line for one in reductions for line in one.effects}
             proof = self._verdict_beside_ids(graph, walk, self.kept_grid, reductions)

@@ -196,7 +196,7 @@ class RowJudge:
             is_late = not is_own and is_written_in(one.last, name, begin // size)
             is_early = is_written_in(one.first, name, begin // size)
             if is_late or (is_early and self._leads(access.block, one)):
-                self._stop(access.instruction, "shared memory without a barrier between")
+                raise NotUnderstood(Code.RACE, "", access.instruction)
         return True
 
     def _of_reduction(self, access: MemoryAccess) -> Position:
@@ -215,7 +215,13 @@ class RowJudge:
         for one in self.reductions:
             for other in self.reductions:
                 if self._follows_at_once(one, other) and meet_in_memory(one.last, other.first):
-                    self._refuse(other.begin, "shared memory without a barrier between")
+                    raise NotUnderstood(Code.RACE, "", self._first_use(other))
+
+    def _first_use(self, reduction: Reduction) -> Instruction:
+        """The first instruction of a reduction that uses shared memory."""
+        accesses = (a for a in self.recorder.accesses if a.block in reduction.blocks)
+        used = [a.instruction for a in accesses if a.space == "shared"]
+        return min(used, key=lambda item: item.line)
 
     def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
         if one.stop is None:

@@ -47,6 +47,7 @@ class Unsettled(Exception):
     def __init__(self, what: str, instruction: Instruction | None = None) -> None:
         super().__init__(what)
         self.what, self.instruction = what, instruction
+        self.is_race = False
 
 
 @dataclass(frozen=True)
@@ -533,7 +534,9 @@ class BlockRun:
         try:
             used(array, elements, np.flatnonzero(where), self.clock, writes)
         except Race as race:
-            self._refuse(instruction, str(race))
+            error = Unsettled(str(race), instruction)
+            error.is_race = True
+            raise error from race
 
     def _atomic(self, instruction: Instruction, where: Flags) -> None:
         operands = instruction.operands

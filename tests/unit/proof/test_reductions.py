@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from cutune.core.codes import Code
 from cutune.proof.entry import judge, prove
 from cutune.ptx.types import Module
 from tests.support.proof_verdicts import compiled
@@ -398,3 +399,10 @@ def test_sums_of_all_blocks(module: Module, name: str) -> None:
 @pytest.mark.parametrize("name", NOT_OF_ALL)
 def test_parts_that_another_block_does_not_have(module: Module, name: str) -> None:
     assert prove(module, name).refused is not None
+
+
+@pytest.mark.parametrize("name", ["no_barrier", "a_slot_too_early", "told_too_late"])
+def test_races_are_named(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert proof.refused is not None
+    assert (proof.refused.code is Code.RACE) == (name != "a_slot_too_early")
