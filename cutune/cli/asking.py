@@ -189,7 +189,6 @@ def help_verb(options: Options) -> int:
 
 
 def _show_page(text: str) -> None:
-    """Markdown, laid out where somebody reads it on a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
 

@@ -46,7 +46,6 @@ class Options(argparse.Namespace):
 
     @property
     def analyzer(self) -> Analyzer:
-        """The analyzer that the options describe."""
         from cutune.proof.analysis.analyzer import Analyzer
 
         return Analyzer(self.toolchain, self.reporter, self.variants == "all")
@@ -63,7 +62,6 @@ class Options(argparse.Namespace):
 
     @property
     def reporter(self) -> Reporter:
-        """Where messages and progress go."""
         from cutune.core.progress import Reporter, progress_for
 
         return Reporter(show, progress_for(self.quiet))
@@ -94,7 +92,6 @@ class Options(argparse.Namespace):
 
     @property
     def profile(self) -> DeviceProfile:
-        """The device that is modelled."""
         return self.profiles[0]
 
     @property
@@ -104,7 +101,6 @@ class Options(argparse.Namespace):
 
     @property
     def place(self) -> Workspace:
-        """Where results are kept."""
         from cutune.core.workspace import Workspace
 
         folder = self.workspace
@@ -129,7 +125,6 @@ class Options(argparse.Namespace):
 
     @property
     def ignored(self) -> str | None:
-        """The regular expression of `--ignore`."""
         try:
             re.compile((self.ignore or "").encode())
         except re.error as error:

@@ -153,7 +153,6 @@ def _print_shaken(
     found: Sequence[Shaken],
     difference: dict[str, Any] | None,
 ) -> None:
-    """The answer of `shake --json`."""
     outcome = {"same": difference is None, "difference": difference}
     whole = {**document, "trials": len(trials), "runs": len(found), **outcome}
     print(json.dumps(whole, indent=1))

@@ -158,7 +158,6 @@ def _search(options: Options, on: str) -> Search | None:
 
 
 def _rules(options: Options) -> Agreement:
-    """By which outputs of configurations are the same."""
     tolerance = options.tolerance
     if tolerance is not None and not 0 <= tolerance < math.inf:
         options.wrong("--tolerance takes a number from 0 on, as 1e-3")

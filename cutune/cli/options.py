@@ -149,7 +149,6 @@ def add_json(verb: argparse._ActionsContainer) -> None:
 
 
 def _add_inspect(inspect: argparse.ArgumentParser) -> None:
-    """`cutune inspect FILE …`."""
     inspect.add_argument(
         "files", nargs="+", metavar="FILE", help="sources, folders, or a compile_commands.json"
     )
@@ -180,7 +179,6 @@ def _add_inspect(inspect: argparse.ArgumentParser) -> None:
 
 
 def _add_instrument(instrument: argparse.ArgumentParser) -> None:
-    """`cutune instrument FILE`."""
     instrument.add_argument("file", metavar="FILE", help="a source")
     instrument.add_argument(
         "-o", "--output", help="file or folder to write (default: standard output)"
@@ -202,14 +200,12 @@ shows it again, and after errors."""
 
 
 def _add_verify(verify: argparse.ArgumentParser) -> None:
-    """`cutune verify ORIGINAL TUNED`."""
     verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
     verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
     _add_conditions(verify)
 
 
 def _add_shake(shake: argparse.ArgumentParser) -> None:
-    """`cutune shake FILE …`."""
     shake.set_defaults(run="{program}")
     shake.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     shake.add_argument(

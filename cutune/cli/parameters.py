@@ -128,7 +128,6 @@ def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> i
 
 
 def _build_tuned(options: Options, program: Program, target: Target, workspace: Workspace) -> None:
-    """Build a copy of the project with the tuned source in it."""
     from cutune.search.make_builds import tuned_copy
     from cutune.search.tunables.choices import fixed_values
 

@@ -133,7 +133,6 @@ def _show_inspected(
 
 
 def _space_of(program: Program, parameters: ParameterOptions, options: Options) -> ProgramSpace:
-    """The space of a program that has parameters, as large as it is at any size."""
     from cutune.search.program_space import device_values, program_space
 
     sizes = {name for constant in program.constants for name in constant.data}
@@ -142,7 +141,6 @@ def _space_of(program: Program, parameters: ParameterOptions, options: Options) 
 
 
 def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:
-    """Write the space of one program in the T1 format."""
     from cutune.core.workspace import replace_file
     from cutune.space.t1 import to_t1
 

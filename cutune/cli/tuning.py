@@ -155,7 +155,6 @@ def _show_compile_line(
 
 
 def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
-    """Where the sources of a tuned program are written to."""
     from cutune.tuning.tune import tuned_targets
 
     output = options.output
@@ -233,7 +232,6 @@ def tune_verb(options: Options) -> int:
 
 
 def _request(options: Options) -> Request:
-    """The request that the options describe."""
     from cutune.tuning.inputs import Request
 
     passing = ("words", "quiet", "again", "json")

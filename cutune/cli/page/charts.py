@@ -323,7 +323,6 @@ def scatter(at: AtSizes) -> Svg | None:
 
 
 def _named(at: AtSizes, places: dict[SweptConfiguration, tuple[float, float]]) -> list[Svg]:
-    """The program's own configuration and the chosen one, with their names."""
     parts = []
     for configuration, name in ((at.own, "own"), (at.chosen, "chosen")):
         if configuration not in places or (name == "own" and at.own == at.chosen):

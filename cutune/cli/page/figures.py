@@ -46,7 +46,6 @@ def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRo
 def _documents(
     report: PageFacts, training: Sequence[TrainingRow]
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Names of files, and their pages."""
     if report.kernels:
         yield "gains", [_gains(report)]
     if report.evaluation is not None:
@@ -82,7 +81,6 @@ def _figure(rows: int, around: float = AROUND) -> Any:
 
 
 def _gains(report: PageFacts) -> Any:
-    """Predicted gains of all kernels, and measured ones where there are any."""
     kernels = list(report.ranked)[::-1]
     figure = _figure(len(kernels))
     axes, places = figure.add_subplot(), range(len(kernels))
@@ -99,7 +97,6 @@ def _gains(report: PageFacts) -> Any:
 
 
 def _largest(evaluation: Evaluation) -> list[Case]:
-    """The largest timed launch of each kernel."""
     largest: dict[tuple[str, str], Case] = {}
     for case in sorted(evaluation.cases, key=lambda case: case.launch.size or 0):
         largest[case.launch.program, case.launch.kernel] = case

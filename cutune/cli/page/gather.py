@@ -162,7 +162,6 @@ class CompiledTogether:
 
     @property
     def paths(self) -> list[str]:
-        """Where the sources are."""
         return [str((Path(self.folder) / source).resolve()) for source in self.sources]
 
 
@@ -178,7 +177,6 @@ def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
-    """The models of a workspace; none where nothing was tuned."""
     try:
         return models_in(workspace)
     except CutuneError as error:
@@ -346,7 +344,6 @@ def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:
 def _evaluation(
     timings: Timings, models: Iterable[FittedModel], device: DeviceProfile
 ) -> Evaluation | None:
-    """The choices against the timings of those kernels that have a model."""
     known = by_name(models)
     launches = [one for one in timings.launches if (one.program, one.kernel) in known]
     return evaluate_sweep(launches, known, device) if launches else None

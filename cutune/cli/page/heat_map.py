@@ -72,7 +72,6 @@ def heat_tables(at: AtSizes) -> tuple[HeatTable, ...]:
 
 
 def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: TimeUnit) -> HeatCell:
-    """The fastest of the candidates at one place."""
     if not candidates:
         return HeatCell()
     best = min(candidates, key=lambda c: c.predicted_us or 0.0)

@@ -130,7 +130,6 @@ def _digest(text: str) -> str:
 
 
 def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
-    """Anchors and titles of the sections."""
     yield "gains", "Gains"
     if report.evaluation is not None:
         yield "measured", "Measured"
@@ -141,7 +140,6 @@ def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
 
 
 def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
-    """The launches without a prediction, and their anchors."""
     for number, program in enumerate(report.programs, 1):
         for place, launch in enumerate(program.launches, 1):
             if launch.standing in (Standing.REFUSED, Standing.UNMODELLED):
@@ -158,7 +156,6 @@ def _bar_width(gain: float, most: float) -> str:
 
 
 def _least(at: AtSizes) -> str:
-    """The least predicted time, and of what."""
     if not at.predicted:
         return "none"
     best = at.predicted[0]
@@ -167,7 +164,6 @@ def _least(at: AtSizes) -> str:
 
 
 def _terms_of(rows: Sequence[TermRow]) -> list[tuple[str, int]]:
-    """The terms that occur, and the numbers of their colours."""
     used = {term for row in rows for term, _ in row.terms}
     return [(title, n) for n, (term, title) in enumerate(TERMS.items()) if term in used]
 

@@ -178,7 +178,6 @@ class _Choosers:
         )
 
     def curve(self) -> Iterator[CurvePoint]:
-        """All sizes alike, from small to large."""
         sizes = LONG_CURVE if self._is_stream else sorted((*CURVE, *CURVE_UNALIGNED))
         choices = self._choice.choose_each([({}, size) for size in sizes])
         for size, choice in zip(sizes, choices, strict=True):

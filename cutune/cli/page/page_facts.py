@@ -60,7 +60,6 @@ class LaunchFacts:
 
     @property
     def is_tunable(self) -> bool:
-        """May its block change?"""
         return self.standing is not Standing.REFUSED
 
 
@@ -106,7 +105,6 @@ class AtSizes:
     grid: Block
 
     def candidate(self, configuration: SweptConfiguration) -> Candidate | None:
-        """The candidate with that configuration."""
         return next((c for c in self.candidates if c.configuration == configuration), None)
 
     @property
@@ -155,7 +153,6 @@ class Step:
 
     @property
     def is_question(self) -> bool:
-        """Does the flow part here?"""
         return bool(self.if_true or self.if_false)
 
 
@@ -210,13 +207,11 @@ class KernelFacts:
 
     @property
     def measured_gain(self) -> float | None:
-        """The gain by measured times, where there are any."""
         known = [one.measured_gain for one in self.sizes if one.measured_gain is not None]
         return geometric_mean(known) if known else None
 
     @property
     def standing(self) -> Standing:
-        """Whether it gains."""
         return Standing.GAINS if self.gain >= SPEAKING_GAIN else Standing.GOOD
 
 
@@ -243,7 +238,6 @@ class PageFacts:
 
     @property
     def launches(self) -> list[LaunchFacts]:
-        """Those of all programs."""
         return [launch for program in self.programs for launch in program.launches]
 
     @property

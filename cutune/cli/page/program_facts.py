@@ -60,7 +60,6 @@ _Remedies = Mapping[tuple[str, int], Suggestion]
 
 
 def _remedies(program: Program) -> _Remedies:
-    """Suggestions for refused launches, by kernel and line."""
     return {(s.kernel, line): s for s in suggestions(program) for line in s.launches}
 
 

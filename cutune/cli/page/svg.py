@@ -95,7 +95,6 @@ class PictureScale:
 
     @property
     def ticks(self) -> list[float]:
-        """Round numbers between the ends."""
         if self.is_logarithmic:
             return _decades(self.low, self.high)
         return _steps(self.low, self.high)

@@ -140,7 +140,6 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
 
 
 def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
-    """Print the fastest candidates, and what each resource would take alone."""
     ranked = configuration.ranked
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
@@ -290,7 +289,6 @@ def _named(sizes: Mapping[str, int], *first: str, between: str = ", ") -> str:
 
 
 def _question(model: FittedModel) -> str:
-    """The command that asks for its choice."""
     words = (*model.kernel.parameters, *model.kernel.extent_words)
     return " ".join(["cutune select", model.kernel.name, *(f"{word}=…" for word in words)])
 

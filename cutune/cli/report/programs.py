@@ -80,7 +80,6 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
 
 
 def _at(placed: Source, span: Span) -> Json:
-    """The place of an entry."""
     return {"file": placed.path, "line": placed.location(span.start).line}
 
 
@@ -320,7 +319,6 @@ def _threads(name: str, dimension: DimensionProof) -> str:
 
 
 def _kept(kernel: Kernel) -> str:
-    """Remarks on a tunable launch."""
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")

@@ -86,7 +86,6 @@ class Shown:
     built: str = ""
 
     def show(self, as_json: bool = False) -> None:
-        """Print it."""
         if as_json:
             print(json.dumps(self.to_json(), indent=1))
             return

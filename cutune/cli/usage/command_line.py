@@ -38,8 +38,6 @@ def arranged(words: Sequence[str], whole: Parser) -> list[str]:
 
 
 class _Reader:
-    """Reads the words behind a verb."""
-
     def __init__(self, verbs: Mapping[str, Parser], name: str) -> None:
         self._verbs, self._parser = verbs, verbs[name]
         self._is_run = name == RUN
@@ -70,7 +68,6 @@ class _Reader:
         return [*self._inputs, *self._options]
 
     def _read_command(self, words: Sequence[str]) -> None:
-        """Read the words behind `--`: a compile command, for verbs that compile."""
         if not self._compiles:
             self._inputs += words
             return
@@ -129,7 +126,6 @@ class _Reader:
         return list(rest[: min(next(ends, len(rest)), most)])
 
     def _check(self, action: argparse.Action, spelling: str, values: Iterable[str]) -> None:
-        """A value that is none of the listed ones ends the process."""
         known = [str(choice) for choice in action.choices or ()]
         for value in values:
             if known and value not in known:

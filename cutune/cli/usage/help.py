@@ -158,7 +158,6 @@ def _options(parser: Parser) -> Iterator[argparse.Action]:
 
 
 def _names(verb: str, parser: Parser) -> list[str]:
-    """The words that may stand behind a verb: its options, or topics."""
     return [*(topics() if verb == _HELP else ()), *parser.options]
 
 

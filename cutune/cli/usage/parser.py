@@ -32,11 +32,9 @@ class Verb(NamedTuple):
     options: str = ""
 
     def handler(self) -> Callable[[argparse.Namespace], int]:
-        """The function that does it."""
         return self._loaded(self.module, f"{self.name}_verb")
 
     def add_options(self, parser: Parser) -> None:
-        """Add what a verb of another room takes."""
         self._loaded(self.options, f"add_{self.name}")(parser)
 
     @staticmethod
@@ -149,22 +147,18 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **keywords)
 
     def verbs(self) -> dict[str, Parser]:
-        """The parsers of the verbs; of a verb none."""
         groups = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
         return {name: parser for group in groups for name, parser in group.choices.items()}
 
     @property
     def actions(self) -> list[argparse.Action]:
-        """Words and options, in order."""
         return self._actions
 
     @property
     def options(self) -> dict[str, argparse.Action]:
-        """Options by each of their spellings."""
         return self._option_string_actions
 
     def format_help(self) -> str:
-        """Verbs in groups where there are any."""
         if self.usage is None:
             self.usage = self.short_usage()
         return self._verbs_in_groups() if self.verbs() else super().format_help()
@@ -191,13 +185,11 @@ class Parser(argparse.ArgumentParser):
         return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to read what is right."""
         verb = self.prog.partition(" ")[2]
         reason = f"{verb}: {message}" if verb else message
         self.fail(Diagnostic.at(Code.WRONG_USAGE, reason=reason, help=f"{self.prog} --help"))
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
-        """End with a message about the command line."""
         print(diagnostic.render(), file=sys.stderr)
         sys.exit(WRONG_USAGE)
 

@@ -144,7 +144,6 @@ def _names() -> str:
 
 
 def _known(whole: Results) -> str:
-    """List the sizes and devices that there are to choose from."""
     choices = {
         name: [written(one.sizes[name]) for one in whole.results if name in one.sizes]
         for name in whole.size_names

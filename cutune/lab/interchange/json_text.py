@@ -54,7 +54,6 @@ class JsonText:
 
     @property
     def bytes(self) -> bytes:
-        """The bytes as they stand in the file."""
         return self.source.text[self.start : self.end].encode("latin-1")
 
     @cached_property
@@ -87,7 +86,6 @@ class JsonText:
             raise self.at(f"{reason}{f' in {named}' if named else ''}", *path, *inner) from None
 
     def at(self, reason: str, *path: str | int) -> CutuneError:
-        """Return the error of an entry."""
         return self.wrong(reason, self._offset(path))
 
     def wrong(self, reason: str, character: int) -> CutuneError:

@@ -175,7 +175,6 @@ def write(results: Results) -> str:
 
 
 def _several(results: Results) -> CutuneError:
-    """Return the error that names the devices and sizes, and how one of them is chosen."""
     devices = list(dict.fromkeys(one.device for one in results.results))
     sizes = [dict(one.sizes) for one in results.results]
     distinct = [one for i, one in enumerate(sizes) if one not in sizes[:i]]

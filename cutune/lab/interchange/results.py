@@ -73,7 +73,6 @@ class Result:
 
     @property
     def cost_seconds(self) -> float:
-        """Seconds that are known to have been spent on it."""
         if self.seconds is not None:
             return self.seconds
         return sum(self.phases.values()) / 1e3 + sum(self.times) / 1e3
@@ -130,7 +129,6 @@ class Results:
         return tuple(dict.fromkeys(value for value in values if value is not None))
 
     def only(self, wanted: Mapping[str, str]) -> Results:
-        """Return the results that have these sizes, device or values, given as text."""
         return replace(self, results=tuple(one for one in self.results if _has(one, wanted)))
 
     def ordered(self, names: Sequence[str]) -> Results:

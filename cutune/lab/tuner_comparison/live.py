@@ -69,7 +69,6 @@ class LiveContest:
 
     @property
     def best(self) -> SearchResult | None:
-        """The best of all."""
         every = [one for own in self.contenders for one in own.found if one.cost is not None]
         return min(every, key=lambda one: one.cost or 0.0, default=None)
 
@@ -150,7 +149,6 @@ def _start(ready: Prepared, place: Place, state: int) -> Rows:
 
 
 def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
-    """Yield the least cost so far."""
     least: float | None = None
     for cost in costs:
         if cost is not None and (least is None or cost < least):

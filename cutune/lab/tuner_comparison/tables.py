@@ -37,7 +37,6 @@ class ListedSpace(Space):
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Its axes."""
         return self.listed
 
 

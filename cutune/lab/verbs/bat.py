@@ -77,7 +77,6 @@ def _typical(one: Contender) -> float:
 
 
 def _spread(values: Sequence[float | None]) -> str:
-    """The median, and the least and the most around it."""
     known = [value for value in values if value is not None]
     if not known:
         return "-"
@@ -217,15 +216,12 @@ def _measured(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
 
 @dataclass(frozen=True)
 class _Benchmark:
-    """A benchmark that is built and run here."""
-
     name: str
     program: Program
     workspace: Workspace
     device: DeviceProfile
 
     def arguments(self, options: Options, sweep: HostSweep) -> _Arguments:
-        """The arguments of `collect_host` and of `prepared`."""
         vary = {"size": [str(options.size)]}
         return self.program, options.run, vary, self.workspace, sweep, self.device
 
@@ -234,7 +230,6 @@ _Arguments = tuple[Program, str, Mapping[str, Sequence[str]], Workspace, HostSwe
 
 
 def _benchmarks(options: Options) -> Iterator[_Benchmark]:
-    """The benchmarks of the folder that are asked for."""
     folder = Path(options.folder)
     known = [path.stem for path in sorted(folder.glob("*.cu")) if "." not in path.stem]
     for name in _names(options.benchmark) or known or ["*"]:
@@ -246,7 +241,6 @@ def _benchmarks(options: Options) -> Iterator[_Benchmark]:
 
 
 def _live(options: Options) -> int:
-    """Searches that build and run what they ask for."""
     searches = _SEARCHES if options.searches is None else options.searches
     if options.replay or options.plot or searches < 1:
         options.wrong("--search takes no --replay and no --plot, and --searches at least 1")
@@ -274,7 +268,6 @@ def _live(options: Options) -> int:
 
 
 def _sweep(options: Options, workspace: Workspace, on_gpu: bool) -> HostSweep:
-    """How all contenders are measured."""
     if on_gpu:
         workers = workers_of(options, True, workspace.folder, parser().error)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
@@ -327,7 +320,6 @@ def _finite(values: Iterable[float]) -> list[float | None]:
 
 
 def _run_examples(options: Options) -> int:
-    """Other tuners' own programs, as BAT runs them."""
     names = _names(options.auto_tuner), _names(options.benchmark)
     examples = examples_in(Path(options.examples), *names)
     target = Path(options.results).absolute() / str(int(time.time()))
