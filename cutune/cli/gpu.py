@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.check.sweep_gpu import collect_on_gpu, evaluate, sweep
+from cutune.check.sweep_gpu import evaluate, sweep
 from cutune.check.training_table import training_rows
 from cutune.cli.common import Options, show, start_of, varied_values
 from cutune.cli.options import CACHE_STATES, parser
-from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
 from cutune.measure.agreement import Agreement
@@ -18,7 +17,6 @@ from cutune.measure.collect import measurements
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep
-from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.collect import HostSweep, Search, collect_host
 from cutune.search.compare import compare
 from cutune.search.regions import rules_of
@@ -32,15 +30,6 @@ from cutune.source.program import Program
 from cutune.space.parameter import holes
 from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
-
-
-def sweep_and_show(analyzer: Analyzer, programs: Sequence[Program], options: Options) -> None:
-    """Sweep each program on the GPU of this machine, and show what was timed."""
-    plan, device, workspace = options.plan, options.profile, options.place
-    for program in programs:
-        print_sweep(
-            collect_on_gpu(analyzer, program, plan, device, workspace, options.counters), device
-        )
 
 
 def evaluate_verb(options: Options) -> int:

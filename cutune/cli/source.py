@@ -111,11 +111,10 @@ def _show_inspected(
         space_lines,
         suggestions_to_json,
         to_json,
+        to_sarif,
     )
 
     if options.sarif:
-        from cutune.cli.report.sarif import to_sarif
-
         required = [one.site for one in contradictions if one.site]
         print(json.dumps(to_sarif(programs, required), indent=1))
     elif options.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +14,11 @@ from cutune.cli.common import Options, show, show_compile_line, sizes_to_show, v
 from cutune.cli.options import PAPER
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
+from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
-    from cutune.cli.report.tuned import LaunchRow
     from cutune.core.workspace import Workspace
     from cutune.measure.program_runs import RunPlan
-    from cutune.model.fit.fitted_model import FittedModel
-    from cutune.proof.analysis.recorded_launches import SeenLaunch
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
     from cutune.toolchain.toolchain import Toolchain
@@ -46,9 +43,12 @@ def collect_verb(options: Options) -> int:
             collect_tunables(programs, options, options.on)
         return 0
     if options.on == "gpu":
-        from cutune.cli.gpu import sweep_and_show
+        from cutune.check.sweep_gpu import collect_on_gpu
+        from cutune.cli.report.choices import print_sweep
 
-        sweep_and_show(analyzer, programs, options)
+        about = options.plan, options.profile, options.place, options.counters
+        for program in programs:
+            print_sweep(collect_on_gpu(analyzer, program, *about), options.profile)
         return 0
     if options.counters:
         options.wrong("--counters are those of a GPU; add --on gpu")
@@ -90,8 +90,15 @@ def fit_verb(options: Options) -> int:
         from cutune.cli.fit_table import fit_tables
 
         return fit_tables(options)
-    if options.model == "neighbours":
-        return _fit_neighbours(options)
+    if options.model == NEIGHBOURS:
+        from cutune.cli.fit_table import checked_limit
+        from cutune.cli.parameters import fit_measured
+
+        if options.file is None:
+            options.wrong("--model neighbours needs the program's FILE, or --table")
+        program = options.analyzer.load(options.file)
+        fit_measured(program, options, checked_limit(options.limit))
+        return 0
     from cutune.cli.report.choices import models_to_json, print_models
     from cutune.tuning.stages import fit
 
@@ -102,18 +109,6 @@ def fit_verb(options: Options) -> int:
     else:
         print_models(models)
     workspace.note_command(options.words)
-    return 0
-
-
-def _fit_neighbours(options: Options) -> int:
-    """Classifiers of host tunables, of blocks that were swept, or of both."""
-    from cutune.cli.fit_table import checked_limit
-    from cutune.cli.parameters import fit_measured
-
-    if options.file is None:
-        options.wrong("--model neighbours needs the program's FILE, or --table")
-    program = options.analyzer.load(options.file)
-    fit_measured(program, options, checked_limit(options.limit))
     return 0
 
 
@@ -209,7 +204,9 @@ def tune_verb(options: Options) -> int:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
-            launches = _launch_rows(error.launches, [], {}, error.said)
+            from cutune.cli.report.choices import outcomes
+
+            launches = outcomes(error.launches, [], {}, error.said)
             Shown(device.name, [], [], launches, []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, flags)
@@ -220,10 +217,10 @@ def tune_verb(options: Options) -> int:
             show(Diagnostic.at(Code.NOTHING_CHANGED))
         typed(Shown, tuned.shown).show(options.json)
         return 0
-    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.choices import choice_table, outcomes
 
     choices = choice_table(tuned.models, device, sizes, options.model)
-    launches = _launch_rows(tuned.launches, tuned.models, choices.kept, tuned.said)
+    launches = outcomes(tuned.launches, tuned.models, choices.kept, tuned.said)
     written = [*map(str, tuned.sources)]
     shown = Shown(device.name, choices.rows, choices.questions, launches, written)
     shown.show(options.json)
@@ -242,17 +239,6 @@ def _request(options: Options) -> Request:
     return Request(asked, options.files, toolchain, devices, options.place, named)
 
 
-def _launch_rows(
-    seen: Sequence[SeenLaunch],
-    models: Sequence[FittedModel],
-    kept: Mapping[str, str],
-    said: Sequence[Diagnostic],
-) -> list[LaunchRow]:
-    from cutune.cli.report.choices import outcomes
-
-    return list(outcomes(seen, [model.kernel for model in models], kept, said))
-
-
 def _said_of_build(command: str, workspace: Workspace) -> str:
     """That it is tuned, and how it stays so where the command is plain `make`."""
     from cutune.tuning.project import is_make, kept_tuned
@@ -264,7 +250,7 @@ def _said_of_build(command: str, workspace: Workspace) -> str:
 
 
 def _tune_project(options: Options) -> int:
-    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.choices import choice_table, outcomes
     from cutune.cli.report.tuned import Shown
     from cutune.measure.program_runs import plan_runs
     from cutune.tuning.nvcc.units import noted_launches
@@ -287,7 +273,7 @@ def _tune_project(options: Options) -> int:
     models = tune_project(project, analyzer, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
-    launches = _launch_rows(noted_launches(workspace), models, choices.kept, said)
+    launches = outcomes(noted_launches(workspace), models, choices.kept, said)
     built = _said_of_build(options.make, workspace) if models else ""
     about = device.name, choices.rows, choices.questions, launches, list[str](), built
     Shown(*about).show(options.json)

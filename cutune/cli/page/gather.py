@@ -22,6 +22,7 @@ from cutune.check.training_table import TrainingRow, training_rows
 from cutune.cli.page.kernel_facts import kernel_facts
 from cutune.cli.page.page_facts import PageFacts, ProgramFacts
 from cutune.cli.page.program_facts import Modelled, definition, one_line, program_facts, summary
+from cutune.cli.report.choices import question_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
 from cutune.core.progress import ANALYZING, Progress, during
@@ -329,9 +330,7 @@ def _modelled(
         if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
             facts = replace(facts, file=file, line=line, text=text)
-        words = (*model.kernel.parameters, *model.kernel.extent_words)
-        question = " ".join(["cutune select", kernel[1], *(f"{word}=…" for word in words)])
-        modelled.append(Modelled(model, facts, "" if facts is not None else question))
+        modelled.append(Modelled(model, facts, "" if facts is not None else question_of(model)))
     return modelled
 
 

@@ -87,7 +87,9 @@ class Shown:
 
     def show(self, as_json: bool = False) -> None:
         if as_json:
-            print(json.dumps(self.to_json(), indent=1))
+            document = {"schema": SCHEMA, **asdict(self)}
+            shown = {n: v for n, v in document.items() if n not in ("questions", "built")}
+            print(json.dumps(shown, indent=1))
             return
         self._show_choices()
         self._show_launches()
@@ -95,16 +97,6 @@ class Shown:
             print(f"tuned program: {path}")
         if self.built:
             print(self.built)
-
-    def to_json(self) -> dict[str, object]:
-        """docs/json.md says what is in it."""
-        return {
-            "schema": SCHEMA,
-            "device": self.device,
-            "choices": [asdict(one) for one in self.choices],
-            "launches": [asdict(one) for one in self.launches],
-            "written": self.written,
-        }
 
     def _show_choices(self) -> None:
         table = Table(
