@@ -97,17 +97,14 @@ def device_verb(options: Options) -> int:
 
     if options.calibrate:
         return _calibrate(options)
-    if options.name is None:
-        if options.json:
-            print(json.dumps([profile.to_json() for profile in shipped_profiles()], indent=1))
-        else:
-            print_profiles(shipped_profiles())
-        return 0
-    profile = DeviceProfile.named(options.name)
+    profile = DeviceProfile.named(options.name) if options.name is not None else None
     if options.json:
-        print(json.dumps(profile.to_json(), indent=1))
-    else:
+        every = [one.to_json() for one in shipped_profiles()]
+        print(json.dumps(every if profile is None else profile.to_json(), indent=1))
+    elif profile is not None:
         print_profile(profile)
+    else:
+        print_profiles(shipped_profiles())
     return 0
 
 
@@ -183,17 +180,10 @@ def help_verb(options: Options) -> int:
             if name not in verbs:
                 print(f"  {name:16}  {title_of(page)}")
     else:
-        verb = whole.verbs().get(options.topic.lower())
-        _show_page(text_on(options.topic, verb.format_help() if verb is not None else ""))
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        verb, console = whole.verbs().get(options.topic.lower()), Console()
+        text = text_on(options.topic, verb.format_help() if verb is not None else "")
+        console.print(Markdown(text)) if console.is_terminal else print(text)
     return 0
-
-
-def _show_page(text: str) -> None:
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console()
-    if console.is_terminal:
-        console.print(Markdown(text))
-    else:
-        print(text)

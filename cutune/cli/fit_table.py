@@ -14,7 +14,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_document, write_text
 from cutune.search.neighbours.classifier import (
     SCHEMA,
-    ChoiceModel,
     accuracy,
     corrected,
     fit_choice,
@@ -29,7 +28,6 @@ from cutune.search.neighbours.table import (
     Columns,
     Configuration,
     Point,
-    TimeTable,
     read_labels,
     read_table,
 )
@@ -58,11 +56,18 @@ def fit_tables(options: Options) -> int:
     model = fit_choice(table, limit, given)
     print_model(model)
     if options.split is not None:
-        _show_procedure(table, limit, options.split)
+        optima = {"observed": observed(table), "corrected": corrected(table, limit)}
+        for word, labels in optima.items():
+            split, every = search(labels, options.split), distribution(labels)
+            print_published_procedure(f"{word} optima", split, every)
     if len(tables) > 1:
         print_transfers(model, transfer(tables, limit))
     if options.output is not None:
-        _write(model, Path(options.output))
+        path = Path(options.output)
+        if path.suffix == ".json":
+            write_document(path, SCHEMA, {"models": [model.to_json()]})
+        else:
+            write_text(path, emit_choices([model]))
     return 0
 
 
@@ -111,18 +116,6 @@ def _show_labels(labels: Mapping[Point, Configuration], split: int | None) -> No
     )
     if split is not None:
         print_published_procedure("labels", search(labels, split), distribution(labels))
-
-
-def _show_procedure(table: TimeTable, limit: float, split: int) -> None:
-    for word, labels in (("observed", observed(table)), ("corrected", corrected(table, limit))):
-        print_published_procedure(f"{word} optima", search(labels, split), distribution(labels))
-
-
-def _write(model: ChoiceModel, path: Path) -> None:
-    if path.suffix == ".json":
-        write_document(path, SCHEMA, {"models": [model.to_json()]})
-        return
-    write_text(path, emit_choices([model]))
 
 
 def _misuse(reason: str) -> CutuneError:
