@@ -49,8 +49,11 @@ def _documents(
     if report.kernels:
         yield "gains", [_gains(report)]
     if report.evaluation is not None:
-        largest = _largest(report.evaluation)
-        yield "figure3", [_times(largest, report.evaluation.judged, report.device)]
+        largest: dict[tuple[str, str], Case] = {}
+        for case in sorted(report.evaluation.cases, key=lambda case: case.launch.size or 0):
+            largest[case.launch.program, case.launch.kernel] = case
+        cases = [largest[name] for name in sorted(largest, reverse=True)]
+        yield "figure3", [_times(cases, report.evaluation.judged, report.device)]
         title = f"Default, chosen, best and worst configuration on {report.device} (times in ms)"
         yield "table3", _table(title, TABLE_3, list(table_3(report.evaluation)))
     if training:
@@ -94,13 +97,6 @@ def _gains(report: PageFacts) -> Any:
     axes.set_xlim(left=1.0)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _largest(evaluation: Evaluation) -> list[Case]:
-    largest: dict[tuple[str, str], Case] = {}
-    for case in sorted(evaluation.cases, key=lambda case: case.launch.size or 0):
-        largest[case.launch.program, case.launch.kernel] = case
-    return [largest[name] for name in sorted(largest, reverse=True)]
 
 
 def _times(cases: Sequence[Case], judged: str, device: str) -> Any:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.check.evaluate import Evaluation, evaluate_sweep
+from cutune.check.evaluate import evaluate_sweep
 from cutune.check.sweep_gpu import by_name
 from cutune.check.training_table import TrainingRow, training_rows
 from cutune.cli.page.kernel_facts import kernel_facts
@@ -62,31 +62,21 @@ def provenance(
     """The lines in the order of the page; `timings` says where times come from."""
     yield "made", made.strftime("%Y-%m-%d %H:%M %Z").strip()
     yield "cutune", f"{__version__}, Python {platform.python_version()}"
-    yield "compiler", _compiler(toolchain)
-    yield "device profile", _device(device)
+    try:
+        yield "compiler", f"nvcc {toolchain.nvcc.version} {' '.join(toolchain.flags)}".strip()
+    except CutuneError:
+        yield "compiler", "none found: verdicts are by the text of the sources"
+    content = sha256(json.dumps(device.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+    rates = f"{float(device.clock_ghz):g} GHz, {float(device.dram_gbs):g} GB/s"
+    calibrated = "calibrated on it" if device.is_calibrated else "from data sheets"
+    about = f"{device.name}, {device.sm_count} SMs, {rates}, {calibrated}; {content}"
+    yield "device profile", about
     yield "workspace", str(workspace.folder)
     commands = noted_commands(workspace, lambda entry: str(entry["command"]))
     for command in [*dict.fromkeys(commands)][-MOST_COMMANDS:]:
         yield "command", shown(command)
     yield from ((f"model of {model.kernel.name}", _model(model)) for model in models)
     yield from (("timings", timed) for timed in timings)
-
-
-def _compiler(toolchain: Toolchain) -> str:
-    try:
-        flags = " ".join(toolchain.flags)
-        return f"nvcc {toolchain.nvcc.version} {flags}".strip()
-    except CutuneError:
-        return "none found: verdicts are by the text of the sources"
-
-
-def _device(device: DeviceProfile) -> str:
-    content = sha256(json.dumps(device.to_json(), sort_keys=True).encode()).hexdigest()[:16]
-    calibrated = "calibrated on it" if device.is_calibrated else "from data sheets"
-    rates = (
-        f"{device.sm_count} SMs, {float(device.clock_ghz):g} GHz, {float(device.dram_gbs):g} GB/s"
-    )
-    return f"{device.name}, {rates}, {calibrated}; {content}"
 
 
 def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
@@ -292,26 +282,27 @@ def report_of(
         progress("looking at kernels", len(programs), len(subjects))
         modelled = _modelled(subject, device, timings, sizes, len(known))
         known += modelled
-        programs.append(_program(subject, modelled))
+        if subject.program is not None:
+            programs.append(program_facts(subject.program, modelled, subject.notes))
+        else:
+            name = Path(subject.path).name
+            programs.append(ProgramFacts(name, subject.path, "", (), subject.notes))
     progress("looking at kernels", 1, 1)
     kernels = tuple(one.facts for one in known if one.facts is not None)
     at = made or datetime.now().astimezone()
+    title = workspace.folder.absolute().parent.name or str(workspace.folder)
+    named = by_name(models)
+    launches = [one for one in timings.launches if (one.program, one.kernel) in named]
     return PageFacts(
-        _title(subjects, workspace),
+        Path(subjects[0].path).name if len(subjects) == 1 else title,
         device.name,
         summary(programs, kernels, device.name),
         tuple(programs),
         kernels,
         tuple(notes),
-        _evaluation(timings, models, device),
+        evaluate_sweep(launches, named, device) if launches else None,
         tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
     )
-
-
-def _title(subjects: Sequence[ReportSource], workspace: Workspace) -> str:
-    if len(subjects) == 1:
-        return Path(subjects[0].path).name
-    return workspace.folder.absolute().parent.name or str(workspace.folder)
 
 
 def _modelled(
@@ -332,20 +323,6 @@ def _modelled(
             facts = replace(facts, file=file, line=line, text=text)
         modelled.append(Modelled(model, facts, "" if facts is not None else question_of(model)))
     return modelled
-
-
-def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:
-    if subject.program is None:
-        return ProgramFacts(Path(subject.path).name, subject.path, "", (), subject.notes)
-    return program_facts(subject.program, models, subject.notes)
-
-
-def _evaluation(
-    timings: Timings, models: Iterable[FittedModel], device: DeviceProfile
-) -> Evaluation | None:
-    known = by_name(models)
-    launches = [one for one in timings.launches if (one.program, one.kernel) in known]
-    return evaluate_sweep(launches, known, device) if launches else None
 
 
 def training(

@@ -55,19 +55,18 @@ def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str
     # Our own files: no text of others is in them.
     style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
     gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
-    page = (
-        _environment(with_programs)
-        .get_template("page.html")
-        .render(
-            report=report,
-            contents=_contents(report),
-            most_gain=max(gains, default=1.0),
-            left_out=left_out,
-            style=style,
-            script=script,
-            policy=_policy(style, script),
-            version=__version__,
-        )
+    template = _environment(with_programs).get_template("page.html")
+    page: str = template.render(
+        report=report,
+        contents=_contents(report),
+        most_gain=max(gains, default=1.0),
+        left_out=left_out,
+        style=style,
+        script=script,
+        # The browser runs and loads these two texts, nothing else.
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; "
+        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
+        version=__version__,
     )
     return _readable(page)
 
@@ -115,14 +114,6 @@ def required(module: str) -> Any:
 
 def _own_file(name: str) -> str:
     return (resources.files("cutune.cli.page") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """The policy by which the browser runs and loads these two texts, nothing else."""
-    return (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _digest(text: str) -> str:

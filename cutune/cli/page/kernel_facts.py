@@ -28,7 +28,7 @@ from cutune.model.selection.chooser import (
     threads_alone,
     usual_sizes,
 )
-from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
+from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import DeviceProfile
 
 #: Launches of a sweep that are shown of one kernel; with fewer, usual sizes stand beside them.
@@ -165,8 +165,9 @@ class _Choosers:
         choice = self._choice.choose(asked.sizes, asked.every)
         predicted = {SweptConfiguration(p.block): p for p in choice.plain.ranked}
         for name, chooser in self.variants.items():
-            ranked = _ranked(chooser, asked)
-            predicted |= {SweptConfiguration(p.block, name): p for p in ranked}
+            with suppress(CutuneError):
+                ranked = chooser.choose(asked.sizes, asked.every).ranked
+                predicted |= {SweptConfiguration(p.block, name): p for p in ranked}
         return AtSizes(
             asked.label,
             SweptConfiguration(choice.plain.original),
@@ -182,20 +183,18 @@ class _Choosers:
         choices = self._choice.choose_each([({}, size) for size in sizes])
         for size, choice in zip(sizes, choices, strict=True):
             if not isinstance(choice, CutuneError) and choice.gain is not None:
+                near = (
+                    SweptConfiguration(p.block, name)
+                    for name, p in choice.ranked
+                    if p.predicted_ms <= REPORTED_BAND * choice.ranked[0][1].predicted_ms
+                )
                 yield CurvePoint(
                     size,
                     choice.gain,
                     SweptConfiguration(choice.plain.original),
                     SweptConfiguration(choice.chosen.block, choice.variant),
-                    frozenset(_near(choice)),
+                    frozenset(near),
                 )
-
-
-def _ranked(chooser: Chooser, asked: SizeQuestion) -> Sequence[PredictedBlock]:
-    try:
-        return chooser.choose(asked.sizes, asked.every).ranked
-    except CutuneError:
-        return ()
 
 
 def _candidates(
@@ -207,10 +206,3 @@ def _candidates(
         predicted_us = 1e3 * known.predicted_ms if known is not None else None
         terms = known.terms_us if known is not None else {}
         yield Candidate(one, predicted_us, measured.get(one), terms)
-
-
-def _near(choice: ConfigurationChoice) -> Iterator[SweptConfiguration]:
-    ranked = choice.ranked
-    for name, prediction in ranked:
-        if prediction.predicted_ms <= REPORTED_BAND * ranked[0][1].predicted_ms:
-            yield SweptConfiguration(prediction.block, name)

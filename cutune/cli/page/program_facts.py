@@ -41,7 +41,8 @@ def program_facts(
     program: Program, models: Iterable[Modelled], notes: Sequence[str] = ()
 ) -> ProgramFacts:
     """A program, each launch with what is known of its kernels."""
-    known, remedies = list(models), _remedies(program)
+    known = list(models)
+    remedies = {(s.kernel, line): s for s in suggestions(program) for line in s.launches}
     return ProgramFacts(
         Path(program.source.path).name,
         program.source.path,
@@ -56,16 +57,13 @@ def one_line(diagnostic: Diagnostic) -> str:
     return shown(diagnostic.render().split("\n", 1)[0])
 
 
-_Remedies = Mapping[tuple[str, int], Suggestion]
-
-
-def _remedies(program: Program) -> _Remedies:
-    return {(s.kernel, line): s for s in suggestions(program) for line in s.launches}
-
-
 def _launch(
-    program: Program, site: LaunchSite, models: Sequence[Modelled], remedies: _Remedies
+    program: Program,
+    site: LaunchSite,
+    models: Sequence[Modelled],
+    remedies: Mapping[tuple[str, int], Suggestion],
 ) -> LaunchFacts:
+    """A launch; `remedies`: what would help refused launches, by kernel and line."""
     line = site.source.location(site.span.start).line
     own = [
         one
@@ -75,38 +73,21 @@ def _launch(
     ]
     facts = [one.facts for one in own if one.facts is not None]
     question = next((one.question for one in own if one.facts is None), "")
-    remedy = remedies.get((site.kernel, line)) if site.verdict is Verdict.REFUSED else None
-    standing = _standing(site, facts)
-    code = site.code.number if site.code is not None else ""
-    return LaunchFacts(
-        shown(site.callee),
-        site.source.path,
-        line,
-        standing,
-        shown(site.reason) if standing is Standing.REFUSED else _freedom(program, site),
-        code if standing is Standing.REFUSED else "",
-        excerpt(site.source, site.span, AROUND),
-        shown(remedy.text) if remedy is not None else "",
-        shown(remedy.pragma or "") if remedy is not None else "",
-        tuple(one.key for one in facts),
-        question or ("" if facts or standing is Standing.REFUSED else NOT_YET),
-    )
-
-
-def _standing(site: LaunchSite, models: Sequence[KernelFacts]) -> Standing:
+    reason = code = text = pragma = ""
     if site.verdict is Verdict.REFUSED:
-        return Standing.REFUSED
-    if not models:
-        return Standing.UNMODELLED
-    gains = any(one.standing is Standing.GAINS for one in models)
-    return Standing.GAINS if gains else Standing.GOOD
-
-
-def _freedom(program: Program, site: LaunchSite) -> str:
-    kernel = program.kernel(site.kernel)
-    if kernel is None:
-        return ""
-    return f"its block may change in {' and '.join(kernel.pure_dimensions)}"
+        standing, reason = Standing.REFUSED, shown(site.reason)
+        code = site.code.number if site.code is not None else ""
+        if remedy := remedies.get((site.kernel, line)):
+            text, pragma = shown(remedy.text), shown(remedy.pragma or "")
+    else:
+        gains = any(one.standing is Standing.GAINS for one in facts)
+        standing = Standing.GAINS if gains else Standing.GOOD if facts else Standing.UNMODELLED
+        question = question or ("" if facts else NOT_YET)
+        if kernel := program.kernel(site.kernel):
+            reason = f"its block may change in {' and '.join(kernel.pure_dimensions)}"
+    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in facts)
+    place = shown(site.callee), site.source.path, line
+    return LaunchFacts(*place, standing, reason, code, lines, text, pragma, keys, question)
 
 
 def definition(program: Program, name: str) -> tuple[str, int, tuple[CodeLine, ...]]:
@@ -159,29 +140,28 @@ def summary(programs: Sequence[ProgramFacts], kernels: Sequence[KernelFacts], de
         parts.append(f"{_launches(refused)} {stays} as the source has {them}")
     if not parts:
         return "There is no kernel launch here."
-    return f"On {_article(device)} {device}, {'; '.join(parts)}."
+    # `an NVIDIA H200`, `a Tesla T4`.
+    is_vowel = device.startswith("NVIDIA") or device[:1].lower() in "aeio"
+    return f"On {'an' if is_vowel else 'a'} {device}, {'; '.join(parts)}."
 
 
 def _of_kernels(kernels: Sequence[KernelFacts]) -> list[str]:
     gaining = sorted(
         (one for one in kernels if one.standing is Standing.GAINS), key=lambda one: -one.gain
     )
-    called = _called(kernels)
-    good = [called[one.key] for one in kernels if one.standing is Standing.GOOD]
-    parts = [_gains(gaining, called)] if gaining else []
-    if good:
-        names = _names(good, "others" if gaining else "kernels")
-        parts.append(f"the program’s own blocks are already good for {names}")
-    return parts
-
-
-def _called(kernels: Sequence[KernelFacts]) -> dict[str, str]:
-    """Their names by key; where several have one name, with the program that each belongs to."""
     counts = Counter(one.name for one in kernels)
-    return {
+    # Of kernels with one name, the program that each belongs to is told.
+    called = {
         one.key: one.name if counts[one.name] == 1 else f"{one.name} of {one.program}"
         for one in kernels
     }
+    good = [called[one.key] for one in kernels if one.standing is Standing.GOOD]
+    parts = [_gains(gaining, called)] if gaining else []
+    if good:
+        others = f"{len(good)} {'others' if gaining else 'kernels'}"
+        names = _joined(good) if len(good) <= LISTED else others
+        parts.append(f"the program’s own blocks are already good for {names}")
+    return parts
 
 
 def _gains(gaining: Sequence[KernelFacts], called: Mapping[str, str]) -> str:
@@ -204,17 +184,8 @@ def _launches(count: int) -> str:
     return "1 launch" if count == 1 else f"{count} launches"
 
 
-def _names(names: Sequence[str], others: str) -> str:
-    return _joined(names) if len(names) <= LISTED else f"{len(names)} {others}"
-
-
 def _joined(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _article(device: str) -> str:
-    """`an NVIDIA H200`, `a Tesla T4`."""
-    return "an" if device.startswith("NVIDIA") or device[:1].lower() in "aeio" else "a"
 
 
 def times(factor: float) -> str:
