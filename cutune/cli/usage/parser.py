@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import groupby
 from textwrap import fill, wrap
@@ -31,16 +31,11 @@ class Verb(NamedTuple):
     example: str
     options: str = ""
 
-    def handler(self) -> Callable[[argparse.Namespace], int]:
-        return self._loaded(self.module, f"{self.name}_verb")
+    def handler(self) -> Any:
+        return getattr(import_module(self.module), f"{self.name}_verb")
 
     def add_options(self, parser: Parser) -> None:
-        self._loaded(self.options, f"add_{self.name}")(parser)
-
-    @staticmethod
-    def _loaded(module: str, function: str) -> Callable[..., Any]:
-        loaded: Callable[..., Any] = getattr(import_module(module), function)
-        return loaded
+        getattr(import_module(self.options), f"add_{self.name}")(parser)
 
 
 #: Groups; of each verb its name, the modules of its function and its options; help; an example.
@@ -92,7 +87,7 @@ models and GPUs
         list the GPUs that can be modelled, show one, or calibrate one
         cutune device h200
 other tuners
-    convert: cutune.lab.verbs.convert cutune.lab.verbs.options
+    convert: cutune.lab.interchange.convert cutune.lab.verbs.options
         results of a search, from one tuner's format to another's
         cutune convert .cutune/trials.jsonl results.csv
     bat: cutune.lab.verbs.bat cutune.lab.verbs.options
@@ -176,12 +171,8 @@ class Parser(argparse.ArgumentParser):
         for group, verbs in groupby(VERBS, lambda verb: verb.group):
             lines += ["", f"{group}:"]
             for verb in verbs:
-                lines += wrap(
-                    verb.help,
-                    WIDTH,
-                    initial_indent=f"  {verb.name:10}  ",
-                    subsequent_indent=" " * 14,
-                )
+                start, indent = f"  {verb.name:10}  ", " " * 14
+                lines += wrap(verb.help, WIDTH, initial_indent=start, subsequent_indent=indent)
         return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:

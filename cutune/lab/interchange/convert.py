@@ -6,11 +6,12 @@ What is written is read again: what it does not have is said in one line (CT824)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cutune.cli.common import Options, show
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.reading import read_file
 from cutune.core.source import Source
 from cutune.core.workspace import refuse_existing, replace_file
@@ -27,7 +28,7 @@ from cutune.lab.interchange import (
     wisdom,
 )
 from cutune.lab.interchange.csv_table import Meaning
-from cutune.lab.interchange.results import Results, losses, written
+from cutune.lab.interchange.results import Results, losses
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,21 @@ def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Resul
             where nothing is left of it.
     """
     source = read_file(path)
-    format_ = _named(options.name) or _of_content(source) or _of_ending(source.path)
+    by_content = next((one for one in FORMATS if one.recognises(source)), None)
+    format_ = _named(options.name) or by_content or _of_ending(source.path)
     if format_ is None:
         raise CutuneError.at(Code.UNKNOWN_FORMAT, path=path, option=f"--from {_names()}")
     whole = format_.read(source, options.meaning, warn)
     kept = whole.only(options.only)
     if not kept.results:
-        raise CutuneError.at(Code.NO_RESULTS, path=path, known=_known(whole))
+        # The sizes and devices that there are to choose from.
+        choices = {
+            name: [str(one.sizes[name]) for one in whole.results if name in one.sizes]
+            for name in whole.size_names
+        }
+        choices["device"] = [one.device for one in whole.results if one.device]
+        parts = [f"{n} = {', '.join([*dict.fromkeys(v)][:20])}" for n, v in choices.items() if v]
+        raise CutuneError.at(Code.NO_RESULTS, path=path, known="; ".join(parts) or "none")
     return kept
 
 
@@ -131,10 +140,6 @@ def _named(name: str) -> Format | None:
     return next((one for one in FORMATS if one.name == name), None)
 
 
-def _of_content(source: Source) -> Format | None:
-    return next((one for one in FORMATS if one.recognises(source)), None)
-
-
 def _of_ending(path: str) -> Format | None:
     return next((one for one in FORMATS if path.endswith(one.ending)), None)
 
@@ -143,11 +148,31 @@ def _names() -> str:
     return ", ".join(one.name for one in FORMATS)
 
 
-def _known(whole: Results) -> str:
-    choices = {
-        name: [written(one.sizes[name]) for one in whole.results if name in one.sizes]
-        for name in whole.size_names
-    }
-    parts = [f"{n} = {', '.join([*dict.fromkeys(own)][:20])}" for n, own in choices.items()]
-    devices = ", ".join(dict.fromkeys(one.device for one in whole.results if one.device))
-    return "; ".join([*parts, *([f"device = {devices}"] if devices else [])]) or "none"
+def convert_verb(options: Options) -> int:
+    """Results in one format in, the same in another out."""
+    results = read_results(options.input, reading_of(options), show)
+    chosen = results.best() if options.best else results
+    names = [name for name in options.order.split(",") if name]
+    unknown = next((name for name in names if name not in chosen.names), None)
+    if unknown is not None:
+        known = known_names(unknown, chosen.names)
+        options.wrong(f"--order: no parameter is named '{unknown}'; known: {known}")
+    chosen = chosen.ordered(names)
+    if options.kernel is not None:
+        chosen = replace(chosen, kernel=options.kernel)
+    if not chosen.results:
+        options.wrong("--best takes results of which one has a time")
+    convert(chosen, Path(options.output), options.to, options.force, show)
+    return 0
+
+
+def reading_of(options: Options) -> ReadingOptions:
+    """How a file of results is to be read."""
+    only = {}
+    for word in options.only:
+        name, equals, value = word.partition("=")
+        if not equals or name in only:
+            options.wrong(f"--only takes NAME=VALUE, each name once, not '{word}'")
+        only[name] = value
+    sizes = tuple(options.sizes.split(",")) if options.sizes else ()
+    return ReadingOptions(options.source_format, only, Meaning(sizes, options.time))

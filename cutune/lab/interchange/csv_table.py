@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import Label, Symbol, typed
-from cutune.lab.interchange.results import Result, Results, Setting, not_held, read_back, written
+from cutune.lab.interchange.results import Result, Results, Setting, not_held, read_back
 from cutune.search.trials import Status
 
 KIND = "table of results"
@@ -161,7 +161,7 @@ def write(results: Results) -> str:
     out = csv.writer(text, lineterminator="\n")
     out.writerow(head)
     for one in results.results:
-        cells = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
+        cells = {n: str(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
         out.writerow(
             [
                 *(cells.get(name, "") for name in sizes),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -113,23 +113,29 @@ class Results:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return in_order(one.configuration for one in self.results)
+        return tuple(dict.fromkeys(name for one in self.results for name in one.configuration))
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        return in_order(one.sizes for one in self.results)
+        return tuple(dict.fromkeys(name for one in self.results for name in one.sizes))
 
     @property
     def all_values(self) -> dict[str, tuple[Setting, ...]]:
         """Per parameter its values: those that are said, else those that occur."""
-        return {name: self.values.get(name) or self._seen(name) for name in self.names}
-
-    def _seen(self, name: str) -> tuple[Setting, ...]:
-        values = (one.configuration.get(name) for one in self.results)
-        return tuple(dict.fromkeys(value for value in values if value is not None))
+        seen: dict[str, dict[Setting, None]] = {}
+        for one in self.results:
+            for name, value in one.configuration.items():
+                seen.setdefault(name, {})[value] = None
+        return {name: self.values.get(name) or tuple(own) for name, own in seen.items()}
 
     def only(self, wanted: Mapping[str, str]) -> Results:
-        return replace(self, results=tuple(one for one in self.results if _has(one, wanted)))
+        """Return the results that have these sizes, device or values, given as text."""
+
+        def is_wanted(one: Result) -> bool:
+            values = {**one.configuration, **one.sizes, "device": one.device}
+            return all(n in values and str(values[n]) == text for n, text in wanted.items())
+
+        return replace(self, results=tuple(filter(is_wanted, self.results)))
 
     def ordered(self, names: Sequence[str]) -> Results:
         """Return the results with these parameters first, in this order."""
@@ -150,20 +156,6 @@ class Results:
             ):
                 fastest[key] = one
         return replace(self, results=tuple(fastest.values()))
-
-
-def _has(one: Result, wanted: Mapping[str, str]) -> bool:
-    values = {**one.configuration, **one.sizes, "device": one.device}
-    return all(name in values and written(values[name]) == text for name, text in wanted.items())
-
-
-def in_order(mappings: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return all keys, in the order in which they come."""
-    return tuple(dict.fromkeys(name for one in mappings for name in one))
-
-
-def written(value: Setting) -> str:
-    return str(value)
 
 
 def read_back(text: str) -> Setting:

@@ -101,8 +101,15 @@ def run_examples(
         with chdir(one.folder):
             said = [_run(command.split()) for command in config.build] + [_run(words)]
         kept = results / one.tuner / one.benchmark
-        _copy(one.folder, kept)
-        best = {name: _best(one.folder / name) for name in config.results}
+        make_folder(kept)
+        for path in (path for pattern in KEPT for path in sorted(one.folder.glob(pattern))):
+            if path.is_file() and path.name != CONFIG:
+                with writing(kept / path.name):
+                    shutil.copyfile(path, kept / path.name)
+        best = {
+            name: JsonText.whole(read_file(one.folder / name), "file of best parameters").read()
+            for name in config.results
+        }
         yield ExampleResult(one, best, kept, "".join(said))
 
 
@@ -117,16 +124,3 @@ def _run(words: Sequence[str]) -> str:
             reason=lines[-1] if lines else f"status {ended.status}",
         )
     return ended.output_text
-
-
-def _copy(folder: Path, target: Path) -> None:
-    make_folder(target)
-    for pattern in KEPT:
-        for path in sorted(folder.glob(pattern)):
-            if path.is_file() and path.name != CONFIG:
-                with writing(target / path.name):
-                    shutil.copyfile(path, target / path.name)
-
-
-def _best(path: Path) -> Any:
-    return JsonText.whole(read_file(path), "file of best parameters").read()

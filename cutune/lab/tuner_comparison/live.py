@@ -11,6 +11,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +137,7 @@ def _searched(
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()
     cost, found_after, values = best or (None, 0, None)
-    curve = tuple(_so_far(costs))
-    return SearchResult(values, cost, found_after, len(costs), spent, curve)
+    return SearchResult(values, cost, found_after, len(costs), spent, tuple(_so_far(costs)))
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:
@@ -148,12 +149,9 @@ def _start(ready: Prepared, place: Place, state: int) -> Rows:
     return space.rows(random.Random(state).randrange(space.size))
 
 
-def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
-    least: float | None = None
-    for cost in costs:
-        if cost is not None and (least is None or cost < least):
-            least = cost
-        yield least
+def _so_far(costs: Sequence[float | None]) -> list[float | None]:
+    least = accumulate((inf if cost is None else cost for cost in costs), min)
+    return [None if cost == inf else cost for cost in least]
 
 
 #: In the name of the device, wherever such numbers stand in the place of milliseconds.

@@ -56,8 +56,11 @@ def listed_space(configurations: Iterable[Configuration]) -> Space:
         dtype=np.int64,
     ).reshape(len(every), len(parameters))
     rows = np.unique(rows, axis=0)
-    tables = tuple(_table(parameters, rows, group) for group in _groups(parameters, rows))
-    return ListedSpace(parameters, listed=tables)
+    tables = []
+    for group in _groups(parameters, rows):
+        combined = np.unique(rows[:, group], axis=0)
+        tables.append(Table(tuple(parameters[i] for i in group), tuple(combined.T)))
+    return ListedSpace(parameters, listed=tuple(tables))
 
 
 def _values(every: Sequence[Configuration], name: str) -> list[Value]:
@@ -81,11 +84,6 @@ def _groups(parameters: Sequence[Parameter], rows: Rows) -> list[list[int]]:
 
 def _count(rows: Rows, columns: Sequence[int]) -> int:
     return len(np.unique(rows[:, list(columns)], axis=0))
-
-
-def _table(parameters: Sequence[Parameter], rows: Rows, group: Sequence[int]) -> Table:
-    combinations = np.unique(rows[:, list(group)], axis=0)
-    return Table(tuple(parameters[i] for i in group), tuple(combinations.T))
 
 
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
@@ -114,7 +112,8 @@ def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable
     if not names or any({*one.configuration} != {*names} for one in group):
         raise _incomplete("its configurations have not all the same parameters")
     every: list[Configuration] = [_exact(one.configuration) for one in latest.values()]
-    where = _where(group[0])
+    sizes = ", ".join(f"{name} = {value}" for name, value in group[0].sizes.items())
+    where = ", ".join(filter(None, [group[0].device, sizes])) or "here"
     if asked.parameters:
         space = Space.of(asked.parameters, asked.conditions, _exact(group[0].sizes))
     else:
@@ -137,11 +136,6 @@ def _value(setting: Setting) -> Value:
     if isinstance(setting, bool):
         return int(setting)
     return Fraction(str(setting)) if isinstance(setting, float) else setting
-
-
-def _where(one: Result) -> str:
-    sizes = ", ".join(f"{name} = {value}" for name, value in one.sizes.items())
-    return ", ".join(filter(None, [one.device, sizes])) or "here"
 
 
 def _incomplete(reason: str) -> CutuneError:
