@@ -12,7 +12,6 @@ from cutune.cli.common import Options, show, start_of, varied_values
 from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
-from cutune.measure.agreement import Agreement
 from cutune.measure.collect import measurements
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import by_entry
@@ -72,7 +71,11 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     if options.timeout is not None and not 0 < options.timeout < math.inf:
         options.wrong("--timeout takes seconds, more than none")
     names = _names(options)
-    how = Measuring(on, options.repetitions, options.timeout, _rules(options))
+    tolerance = options.tolerance
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        options.wrong("--tolerance takes a number from 0 on, as 1e-3")
+    rules = rules_of(tolerance, options.ignored)
+    how = Measuring(on, options.repetitions, options.timeout, rules)
     search, statuses = _search(options, on), options.statuses
     folder = options.place.folder
     workers = workers_of(options, on == GPU, folder, parser().error)
@@ -144,10 +147,3 @@ def _search(options: Options, on: str) -> Search | None:
     if on != GPU:
         options.wrong("--search compares times: add --on gpu")
     return Search(technique, budget, start)
-
-
-def _rules(options: Options) -> Agreement:
-    tolerance = options.tolerance
-    if tolerance is not None and not 0 <= tolerance < math.inf:
-        options.wrong("--tolerance takes a number from 0 on, as 1e-3")
-    return rules_of(tolerance, options.ignored)

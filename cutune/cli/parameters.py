@@ -88,11 +88,10 @@ def print_values(asked: ParameterOptions, program: Program, workspace: Workspace
     from cutune.search.tunables.choices import fixed_values
     from cutune.search.tunables.compiled_values import compiler_flags, make_command
 
-    flags = compiler_flags(fixed_values(program, workspace), asked)
-    if flags:
+    values = fixed_values(program, workspace)
+    if flags := compiler_flags(values, asked):
         print(f"compile with: {' '.join(flags)}")
-    make = make_command(fixed_values(program, workspace), asked)
-    if make:
+    if make := make_command(values, asked):
         print(f"build it with: {make}")
 
 

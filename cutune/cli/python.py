@@ -216,10 +216,6 @@ def _devices(names: str | None) -> list[DeviceProfile]:
     return named_devices((names or default_device()).split(","))
 
 
-def _beside(files: Sequence[PathLike]) -> Files:
-    return Files(Path(files[0]).parent / FOLDER)
-
-
 def _misused(verb: str, reason: str) -> CutuneError:
     reason, advice = f"{verb}: {reason}", f"help(cutune.{verb})"
     return CutuneError.at(Code.WRONG_USAGE, reason=reason, help=advice)
@@ -331,7 +327,7 @@ def tune_sources(
     _check_files("tune", files)
     values, sources = _varied(vary or {}), [os.fspath(path) for path in files]
     devices, name = _devices(device), None if output is None else os.fspath(output)
-    place = Files(Path(workspace)) if workspace is not None else _beside(files)
+    place = Files(Path(files[0]).parent / FOLDER if workspace is None else Path(workspace))
     options = {"run": run, "vary": values, "output": name, "launches_only": launches_only}
     options["is_folder"] = name is not None and os.path.isdir(name)
     toolchain = _toolchain(flags, nvcc, devices)

@@ -62,13 +62,7 @@ def collect_verb(options: Options) -> int:
 def _check_alone(options: Options) -> None:
     """Options that only `--tunables` reads are not left unread."""
     names = (
-        "search",
-        "technique",
-        "start",
-        "timeout",
-        "tolerance",
-        "ignore",
-        "compare",
+        *("search", "technique", "start", "timeout", "tolerance", "ignore", "compare"),
         *WORKER_OPTION_NAMES,
     )
     given = [name for name in names if getattr(options, name, None) not in (None, [])]
@@ -153,22 +147,18 @@ def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
     from cutune.tuning.tune import tuned_targets
 
     output = options.output
-    if len(programs) == 1 and output is not None and _may_be_binary(output):
-        options.wrong(
-            "-o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
-            "that of a compile command stands behind --, with the whole command"
-        )
+    if len(programs) == 1 and output is not None and not output.endswith(os.sep):
+        path = Path(output)
+        # It is named as a program is, as the `-o` of a compile command.
+        if not path.suffix and (path.is_file() or not path.exists()):
+            options.wrong(
+                "-o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
+                "that of a compile command stands behind --, with the whole command"
+            )
     targets = tuned_targets(programs, output)
     if output is not None and len({target.path for target in targets}) < len(targets):
         options.wrong("two files would be written to one place; leave -o out")
     return targets
-
-
-def _may_be_binary(output: str) -> bool:
-    """Is it named as a program is: the `-o` of a compile command?"""
-    path = Path(output)
-    is_other = path.exists() and not path.is_file()
-    return not (path.suffix or output.endswith(os.sep) or is_other)
 
 
 def tune_verb(options: Options) -> int:

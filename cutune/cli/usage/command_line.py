@@ -108,8 +108,9 @@ class _Reader:
             return spelling, known[spelling], value if equals else None
         if self._compiles and spelling in SPELLINGS:
             return word, None, None
-        if _is_attached(word, known):
-            return word[:2], known[word[:2]], word[2:]
+        short = known.get(word[:2])
+        if short is not None and short.nargs is None and len(word) > 2 and word[1] != "-":
+            return word[:2], short, word[2:]  # `-Ifolder`
         begun = [name for name in known if word[:2] == "--" and name.startswith(spelling)]
         if len({id(known[name]) for name in begun}) == 1:
             return begun[0], known[begun[0]], value if equals else None
@@ -135,12 +136,6 @@ class _Reader:
     def _refuse(self, word: str) -> None:
         others = SPELLINGS if self._compiles else ()
         self._parser.fail(_unknown_option(self._parser, word, others, self._verbs))
-
-
-def _is_attached(word: str, known: dict[str, argparse.Action]) -> bool:
-    """Is it `-Ifolder`: an option of one letter that takes a value, and the value?"""
-    action = known.get(word[:2])
-    return action is not None and action.nargs is None and len(word) > 2 and word[1] != "-"
 
 
 def _unknown_option(

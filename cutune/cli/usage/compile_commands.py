@@ -172,9 +172,8 @@ def _sources_below(folder: Path) -> Iterator[Path]:
     """The CUDA sources of a folder, without what is hidden or written by cutune."""
     for path in sorted(folder.rglob("*.cu")):
         parts = path.relative_to(folder).parts
-        is_written = any(Path(Path(part).stem).suffix in _WRITTEN for part in parts)
-        is_within = any(Path(part).suffix in _WRITTEN for part in parts)
-        if not (is_written or is_within or any(part.startswith(".") for part in parts)):
+        endings = {ending for part in parts for ending in Path(part).suffixes[-2:]}
+        if endings.isdisjoint(_WRITTEN) and not any(part.startswith(".") for part in parts):
             yield path
 
 
