@@ -13,11 +13,10 @@ from pathlib import Path
 
 from cutune.check.evaluate import Evaluation, StrategyScore
 from cutune.check.sweep_gpu import evaluate as judge
+from cutune.cli.page.facts import at_sizes, program_facts
 from cutune.cli.page.gather import ReportSource, read_subjects, read_timings, report_of
 from cutune.cli.page.html import part, to_html
-from cutune.cli.page.kernel_facts import at_sizes
 from cutune.cli.page.page_facts import AtSizes, LaunchFacts, PageFacts, ProgramFacts
-from cutune.cli.page.program_facts import program_facts
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter, silent
@@ -38,7 +37,8 @@ from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning.inputs import Request
 from cutune.tuning.kept import Kept
 from cutune.tuning.nvcc.units import models_in, named_model
-from cutune.tuning.tune import Tuning, tune, tuned_targets
+from cutune.tuning.tune import Tuning, tuned_targets
+from cutune.tuning.tune import tune as tune_program
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     return Inspection(tuple(program_facts(program, ()) for program in programs))
 
 
-def tune_sources(
+def tune(
     *files: PathLike,
     run: str = "./{program}",
     vary: Mapping[str, Sequence[object]] | None = None,
@@ -334,7 +334,7 @@ def tune_sources(
     request = Request({"caller": "python", **options}, sources, toolchain, devices, place)
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
     tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
-    tuned = tune(request, tuning, Reporter(_warn))
+    tuned = tune_program(request, tuning, Reporter(_warn))
     if isinstance(tuned, Kept):
         for message in tuned.said:
             warnings.warn(message, stacklevel=2)
@@ -346,10 +346,6 @@ def tune_sources(
         tuned.keep({"written": [str(path) for path in written]})
     subjects = [_subject(program, models) for program in programs]
     return Tuned(written, ReportPage(report_of(toolchain, silent, subjects, devices[0], place)))
-
-
-# Python's name of it, which `help` shows, too.
-tune_sources.__name__ = tune_sources.__qualname__ = "tune"
 
 
 def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:

@@ -29,11 +29,7 @@ Row = Sequence[str]
 
 
 def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRow]) -> list[Path]:
-    """Write what there is to show into a folder.
-
-    Raises:
-        CutuneError: CT017 where matplotlib is not installed, CT002.
-    """
+    """Write what there is to show into a folder. Raises CT002, CT017 without matplotlib."""
     matplotlib = required("matplotlib")
     make_folder(folder)
     written: list[Path] = []

@@ -19,9 +19,15 @@ from cutune import __version__
 from cutune.check.evaluate import evaluate_sweep
 from cutune.check.sweep_gpu import by_name
 from cutune.check.training_table import TrainingRow, training_rows
-from cutune.cli.page.kernel_facts import kernel_facts
+from cutune.cli.page.facts import (
+    Modelled,
+    definition,
+    kernel_facts,
+    one_line,
+    program_facts,
+    summary,
+)
 from cutune.cli.page.page_facts import PageFacts, ProgramFacts
-from cutune.cli.page.program_facts import Modelled, definition, one_line, program_facts, summary
 from cutune.cli.report.choices import question_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
@@ -231,11 +237,7 @@ def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
 def read_timings(
     workspace: Workspace, files: Sequence[str], device: DeviceProfile
 ) -> tuple[Timings, list[str]]:
-    """Launches of recorded sweeps and of the workspace; notes on those of another device.
-
-    Raises:
-        CutuneError: CT009, CT001, CT005, CT012 for a file that is no sweep.
-    """
+    """Launches of sweeps and of the workspace; notes on other devices. Raises CT009, CT012."""
     launches: list[SweptLaunch] = []
     origins, notes = [], []
     for path in files:

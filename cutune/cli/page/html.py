@@ -39,11 +39,7 @@ LARGEST = 3_000_000
 
 
 def to_html(report: PageFacts) -> str:
-    """The page. Where it would be too large, it says what it leaves out.
-
-    Raises:
-        CutuneError: CT017 where jinja2 is not installed.
-    """
+    """The page; too large a one says what it leaves out. Raises CT017 without jinja2."""
     whole = _rendered(report, with_programs=True)
     if len(whole.encode()) < LARGEST:
         return whole
@@ -72,11 +68,7 @@ def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str
 
 
 def part(name: str, *arguments: object) -> str:
-    """A part of the page by itself, for notebooks: a macro of `parts.html` with its style.
-
-    Raises:
-        CutuneError: CT017 where jinja2 is not installed.
-    """
+    """A macro of `parts.html` with its style, for notebooks. Raises CT017 without jinja2."""
     parts = _environment(with_programs=False).get_template("parts.html").module
     # The style of the page holds for this element alone; elsewhere `:root` is the notebook.
     style = _own_file("style.css").replace(":root", ":scope")

@@ -151,10 +151,6 @@ class Step:
     if_true: str = ""
     if_false: str = ""
 
-    @property
-    def is_question(self) -> bool:
-        return bool(self.if_true or self.if_false)
-
 
 @dataclass(frozen=True)
 class FlowChart:
