@@ -68,11 +68,7 @@ class Options(argparse.Namespace):
 
     @property
     def parameters(self) -> ParameterOptions:
-        """The options of nvcc, and the parameters that the options name.
-
-        Raises:
-            CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
-        """
+        """Flags and parameters. Raises as `read_option`, `read_t1`, `expand_response_files`."""
         from cutune.source.syntax.headers import expand_response_files
         from cutune.space.parameter import ParameterOptions, read_option
 
@@ -111,11 +107,7 @@ class Options(argparse.Namespace):
 
     @property
     def plan(self) -> RunPlan:
-        """The runs that are asked for.
-
-        Raises:
-            CutuneError: CT008, CT410 for what cannot be run; said before anything is compiled.
-        """
+        """The runs that are asked for. Raises CT008, CT410 before anything is compiled."""
         from cutune.measure.program_runs import RunPlan
 
         vary = varied_values(self.vary)

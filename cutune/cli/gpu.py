@@ -132,11 +132,7 @@ def _names(options: Options) -> list[str]:
 
 
 def _search(options: Options, on: str) -> Search | None:
-    """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
-
-    Raises:
-        CutuneError: CT801, CT815, CT816, CT817.
-    """
+    """The search that is asked for; None: run all. Raises CT801, CT815, CT816, CT817."""
     start = start_of(options.start)
     technique = technique_named(TECHNIQUES[0] if options.technique is None else options.technique)
     if options.search is None:

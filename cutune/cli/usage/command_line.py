@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NoReturn
 
-from cutune.cli.usage.compile_commands import kept_words, nvcc_item, read_pasted
+from cutune.cli.usage.compile_commands import nvcc_option, read_pasted
 from cutune.cli.usage.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names, meant
@@ -84,18 +85,21 @@ class _Reader:
         spelling, action, value = self._own(rest[0])
         if action is not None:
             values = self._values(action, rest[1:]) if value is None else []
-            self._check(action, spelling, values if value is None else [value])
+            known = [str(choice) for choice in action.choices or ()]
+            for one in values if value is None else [value]:
+                if known and one not in known:
+                    code, names = Code.UNKNOWN_VALUE, known_names(one, known)
+                    self._parser.fail(Diagnostic.at(code, name=one, option=spelling, known=names))
             joined = f"{spelling}={values[0]}" if values and values[0].startswith("-") else None
             taken = [joined] if joined else [spelling, *values]
             self._options += taken if value is None else [f"{spelling}={value}"]
             return 1 + len(values)
-        item = nvcc_item(rest) if self._compiles else None
-        if item is None:
+        option = nvcc_option(rest) if self._compiles else None
+        if option is None:
             self._refuse(rest[0])
-            return 1
-        flags = kept_words(rest[: item.length])
+        length, flags = option
         self._options += [f"{NVCC_FLAG}={flag}" for flag in flags]
-        return item.length
+        return length
 
     def _own(self, word: str) -> tuple[str, argparse.Action | None, str | None]:
         """An option of cutune: how it is written in full, and its value if it stands in the word.
@@ -126,14 +130,7 @@ class _Reader:
         most = 1 if action.nargs == "?" else len(rest)
         return list(rest[: min(next(ends, len(rest)), most)])
 
-    def _check(self, action: argparse.Action, spelling: str, values: Iterable[str]) -> None:
-        known = [str(choice) for choice in action.choices or ()]
-        for value in values:
-            if known and value not in known:
-                code, names = Code.UNKNOWN_VALUE, known_names(value, known)
-                self._parser.fail(Diagnostic.at(code, name=value, option=spelling, known=names))
-
-    def _refuse(self, word: str) -> None:
+    def _refuse(self, word: str) -> NoReturn:
         others = SPELLINGS if self._compiles else ()
         self._parser.fail(_unknown_option(self._parser, word, others, self._verbs))
 

@@ -82,19 +82,18 @@ def read_pasted(words: Sequence[str]) -> Pasted:
     return Pasted(tuple(sources), tuple(flags), compiler, tuple(unknown))
 
 
-def nvcc_item(words: Sequence[str]) -> Item | None:
-    """The option of nvcc that begins the words; None where nvcc is not known to have it."""
-    item = Command.parse(words[:2]).items[0]
-    return item if item.name not in ("", UNKNOWN) else None
+def nvcc_option(words: Sequence[str]) -> tuple[int, list[str]] | None:
+    """How many words the option of nvcc that begins the words takes, and how it is handed on.
 
-
-def kept_words(words: Sequence[str]) -> list[str]:
-    """An option as cutune hands it on to nvcc; none where it only concerns the output."""
-    command = Command.parse(words)
-    return _kept(command, command.items[0])
+    None where nvcc is not known to have it.
+    """
+    command = Command.parse(words[:2])
+    item = command.items[0]
+    return (item.length, _kept(command, item)) if item.name not in ("", UNKNOWN) else None
 
 
 def _kept(command: Command, item: Item) -> list[str]:
+    """An option as cutune hands it on to nvcc; none where it only concerns the output."""
     if item.name == "device-c":
         return ["-rdc=true"]
     if item.name in _LEFT_OUT:
@@ -145,11 +144,7 @@ class Input:
 
 
 def inputs_of(words: Sequence[str]) -> list[Input]:
-    """The sources that the words name, each once with the same options.
-
-    Raises:
-        CutuneError: CT001 for a database that cannot be read, CT028 where a folder has no source.
-    """
+    """The sources that the words name, each once with the same options. Raises CT001, CT028."""
     return list(dict.fromkeys(source for word in words for source in _inputs(word)))
 
 

@@ -92,12 +92,7 @@ class ReadingOptions:
 
 
 def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Results:
-    """Read the results of a file in any of the formats.
-
-    Raises:
-        CutuneError: CT001, CT821 where it is damaged, CT822 where it is in none of them, CT827
-            where nothing is left of it.
-    """
+    """Read the results of a file in any format. Raises CT001, CT821, CT822, CT827."""
     source = read_file(path)
     by_content = next((one for one in FORMATS if one.recognises(source)), None)
     format_ = _named(options.name) or by_content or _of_ending(source.path)
@@ -118,12 +113,7 @@ def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Resul
 
 
 def convert(results: Results, target: Path, name: str, is_replacing: bool, warn: Warn) -> None:
-    """Write results in the format that is named, or that of the target's ending.
-
-    Raises:
-        CutuneError: CT002, CT822, CT823 and CT826 for what the format does not hold, CT825 for a
-            file that is there.
-    """
+    """Write results in the named format, else by the ending. Raises CT002, CT822 to CT826."""
     format_ = _named(name) or _of_ending(str(target))
     if format_ is None:
         raise CutuneError.at(Code.UNKNOWN_FORMAT, path=target, option=f"--to {_names()}")

@@ -147,11 +147,7 @@ class _Table:
 
 
 def write(results: Results) -> str:
-    """Return the text of a table.
-
-    Raises:
-        CutuneError: CT826 for a parameter or size that is called as another column is.
-    """
+    """Return the text of a table. Raises CT826 where two columns would have one name."""
     names, sizes = results.names, results.size_names
     head = [*sizes, DEVICE, *names, *COLUMNS[1:]]
     twice = next((name for i, name in enumerate(head) if name in head[:i]), None)

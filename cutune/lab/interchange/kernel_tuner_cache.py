@@ -144,12 +144,7 @@ def _result(
 
 
 def write(results: Results) -> str:
-    """Return the text of a file, closed.
-
-    Raises:
-        CutuneError: CT823 for results of several devices or sizes, CT826 where a configuration has
-            several results, or not every parameter.
-    """
+    """Return the text of a closed file: one device, one size (CT823), all parameters (CT826)."""
     first = results.results[0]
     for one in results.results:
         if (one.device, one.sizes) != (first.device, first.sizes):

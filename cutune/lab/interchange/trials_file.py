@@ -53,11 +53,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, warn: Warn) -> Results:
-    """Read the results of a file; torn lines are left out, as everywhere.
-
-    Raises:
-        CutuneError: CT821 where no line is one of trials.
-    """
+    """Read the results of a file; torn lines are left out, as everywhere. Raises CT821."""
     begun: dict[str, _Begin] = {}
     ended: dict[str, _End] = {}
     lines = list(JsonText.lines(source, KIND))
@@ -124,11 +120,7 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
 
 
 def write(results: Results) -> str:
-    """Return the text of a file.
-
-    Raises:
-        CutuneError: CT826 for a word that no parameter of a program can have.
-    """
+    """Return the text of a file. Raises CT826 for a word that no parameter can have."""
     entries = (entry for one in results.results for entry in _entries(one, results.kernel))
     return "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in entries)
 

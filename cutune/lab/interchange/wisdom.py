@@ -76,12 +76,7 @@ def _result(line: JsonText, head: _Head) -> Result:
 
 
 def write(results: Results) -> str:
-    """Return the text of a file, with all results that have a time.
-
-    Raises:
-        CutuneError: CT826 for sizes that are no integers, or configurations that differ in their
-            parameters.
-    """
+    """Return the text of a file: results with a time, whose sizes are integers (CT826)."""
     names, sizes = results.names, results.size_names
     head = {
         "version": VERSION,

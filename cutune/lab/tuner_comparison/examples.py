@@ -89,11 +89,7 @@ def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) 
 def run_examples(
     examples: Sequence[Example], size: int, technique: str, results: Path
 ) -> Iterator[ExampleResult]:
-    """Build and run each, and copy its files into `results`.
-
-    Raises:
-        CutuneError: CT821 for a config.json that is wrong, CT833 for a command that fails, CT002.
-    """
+    """Build and run each, and copy its files into `results`. Raises CT002, CT821, CT833."""
     for one in examples:
         text = JsonText.whole(read_file(one.folder / CONFIG), KIND)
         config = text.typed(_Config, text.read())

@@ -152,12 +152,7 @@ def tuners_named(names: Sequence[str]) -> list[Tuner]:
 
 
 def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Technique]:
-    """Return the searches that are compared; cutune's own is always one.
-
-    Raises:
-        CutuneError: CT816 and CT817 for a technique that nobody has, or that is not installed here;
-            CT828.
-    """
+    """Return the searches to compare, cutune's own among them. Raises CT816, CT817, CT828."""
     tuners = tuners_named(names)
     is_search = plain_name(technique) != plain_name(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):

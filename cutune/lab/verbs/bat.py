@@ -101,11 +101,7 @@ DASHES = ("-", "--", "-.", ":")
 
 
 def write_plot(path: Path, comparisons: Sequence[TunerComparison]) -> None:
-    """Draw a panel per size: the best time so far over the best of all, by configurations.
-
-    Raises:
-        CutuneError: CT017 where matplotlib is not installed, CT002.
-    """
+    """Draw a panel per size: the best so far over the best of all. Raises CT002, CT017."""
     matplotlib = required("matplotlib")
     required("matplotlib.figure")
     with matplotlib.rc_context(STYLE):
