@@ -99,11 +99,7 @@ def print_values(asked: ParameterOptions, program: Program, workspace: Workspace
 
 
 def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> int:
-    """The configurations of a program run on a GPU, and the best of them written.
-
-    Args:
-        target_of: where that is.
-    """
+    """Run all configurations on a GPU, and write the best where `target_of` says."""
     from cutune.cli.gpu import collect_tunables
     from cutune.search.make_builds import tuned_copy
     from cutune.search.trial_runs import GPU

@@ -43,11 +43,7 @@ from cutune.tuning.tune import tune as tune_program
 
 @dataclass(frozen=True)
 class Inspection:
-    """Programs and the verdicts about their launches.
-
-    Attributes:
-        programs: in the order of the files.
-    """
+    """Programs, in the order of the files, and the verdicts about their launches."""
 
     programs: tuple[ProgramFacts, ...]
 
@@ -68,12 +64,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """The configuration that a kernel would be launched with at some sizes.
-
-    Attributes:
-        kernel: its name.
-        at: all candidates with their predictions, in microseconds.
-    """
+    """The configuration of a kernel at some sizes. `at`: all candidates and predictions."""
 
     kernel: str
     at: AtSizes
@@ -118,11 +109,7 @@ class KernelChoice:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Choices against an exhaustive sweep.
-
-    Attributes:
-        evaluation: a case per launch, with the answer of each strategy.
-    """
+    """Choices against a sweep. `evaluation`: a case per launch, each strategy's answer."""
 
     evaluation: Evaluation
 
@@ -146,11 +133,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """Everything that is known, as one page.
-
-    Attributes:
-        facts: what the page says, as values.
-    """
+    """Everything that is known, as one page. `facts`: what it says, as values."""
 
     facts: PageFacts
 
@@ -179,12 +162,7 @@ class ReportPage:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A tuned program.
-
-    Attributes:
-        sources: what was written, one per source: ordinary CUDA C++.
-        report: what is predicted.
-    """
+    """A tuned program. `sources`: ordinary CUDA C++; `report`: what is predicted."""
 
     sources: tuple[Path, ...]
     report: ReportPage

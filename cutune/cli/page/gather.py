@@ -102,12 +102,7 @@ def _model(model: FittedModel) -> str:
 
 @dataclass(frozen=True)
 class ReportSource:
-    """A source that a report is about.
-
-    Attributes:
-        path: of the source. program: None where it could not be read; then `notes` say why.
-        models: of its kernels, made of it as it is now.
-    """
+    """A source and the models of it as it is now; `program` is None where it was not read."""
 
     path: str
     program: Program | None
@@ -129,11 +124,7 @@ NO_TIMINGS = Timings()
 def read_subjects(
     analyzer: Analyzer, workspace: Workspace, files: Sequence[str]
 ) -> list[ReportSource]:
-    """The sources with their models: those that are named, else all that the workspace knows.
-
-    Raises:
-        CutuneError: CT001 for a named file, CT009 where nothing is named and nothing was tuned.
-    """
+    """The named sources, else all that were tuned, with their models. Raises CT001, CT009."""
     if files:
         known = _models(workspace)
         return [_subject(program, known) for program in analyzer.load_all(files)]

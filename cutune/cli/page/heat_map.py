@@ -41,12 +41,7 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatTable:
-    """A table.
-
-    Attributes:
-        caption, words: the variant, and what was done to the kernel.
-        corner: what rows and columns are.
-    """
+    """A table; `words`: what was done to the kernel; `corner`: what rows and columns are."""
 
     caption: str
     words: str

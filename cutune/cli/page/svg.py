@@ -19,11 +19,7 @@ class Svg(str):
 
 
 def element(name: str, *children: Svg | str, **attributes: object) -> Svg:
-    """`<name attributes>children</name>`.
-
-    Args:
-        attributes: `stroke_width` is `stroke-width`, `class_` is `class`; None is left out.
-    """
+    """`<name attributes>children</name>`: `class_` is `class`, `a_b` is `a-b`, None left out."""
     words = [name]
     for key, value in attributes.items():
         if value is not None:

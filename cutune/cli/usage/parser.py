@@ -18,11 +18,7 @@ from cutune.core.diagnostics import Diagnostic
 
 
 class Verb(NamedTuple):
-    """A verb: the module that has its function `NAME_verb`, and what it is for.
-
-    Attributes:
-        options: the module that has `add_NAME`; empty: `cutune.cli.options` has its options.
-    """
+    """A verb, the module of `NAME_verb`, and that of `add_NAME` unless `cli.options` has it."""
 
     name: str
     module: str

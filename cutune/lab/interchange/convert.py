@@ -79,12 +79,7 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """Options for reading results.
-
-    Attributes:
-        name: of the format; empty: the file says it.
-        only: values of sizes, of parameters, or a device, as they are written.
-    """
+    """Options for reading. `name`: of the format; `only`: values as they are written."""
 
     name: str = ""
     only: Mapping[str, str] = field(default_factory=dict)

@@ -26,12 +26,7 @@ COLUMNS = (DEVICE, STATUS, TIME, "times", "seconds", "reason", "code", "timestam
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of columns, where options say it.
-
-    Attributes:
-        sizes: those that hold sizes.
-        time: the one that holds milliseconds.
-    """
+    """The columns that hold sizes and milliseconds, where options say it."""
 
     sizes: tuple[str, ...] = ()
     time: str = TIME

@@ -27,12 +27,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class JsonText:
-    """A document, or a line of a file.
-
-    Attributes:
-        kind: the format, as people call it.
-        start, end: its part of the source.
-    """
+    """A document or a line: a part of a source. `kind`: its format, as people call it."""
 
     source: Source
     kind: str

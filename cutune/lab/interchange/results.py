@@ -28,12 +28,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class OfTrial:
-    """Members that only cutune's own trials have.
-
-    Attributes:
-        path, content: the program, and a hash of it.
-        how: the GPU, options of nvcc, command line.
-    """
+    """What only trials have: the program, its hash, how it ran (GPU, options, command line)."""
 
     path: Text
     content: Symbol

@@ -50,12 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """The files and output of a run.
-
-    Attributes:
-        best: parameters by the files of `results`.
-        kept: where its files were copied to.
-    """
+    """The best parameters by file, where files were copied to, and the output."""
 
     example: Example
     best: dict[str, Any]

@@ -58,11 +58,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class LiveContest:
-    """Contenders at one size.
-
-    Attributes:
-        where: the sizes. configurations: of the space. unit: of costs.
-    """
+    """Contenders at the sizes `where`. `configurations`: of the space; `unit`: of costs."""
 
     where: str
     configurations: int
@@ -83,11 +79,7 @@ def contest(
     unit: str,
     progress: Progress,
 ) -> Iterator[LiveContest]:
-    """Run all techniques at each size, one after the other.
-
-    Args:
-        searches: of each technique; the first begins with the program's own values.
-    """
+    """Run all techniques at each size; the first search of each has the program's own start."""
     total, done = len(ready.places) * len(techniques) * searches, 0
     for place in ready.places:
         contenders = []

@@ -45,11 +45,7 @@ class TimedSpace:
         return self.tries.space
 
     def at(self, places: Sequence[int]) -> float | None:
-        """Measure, and return milliseconds; None where it fails, or is not allowed.
-
-        Raises:
-            SearchEnd: no more may be measured, or nothing new is asked for.
-        """
+        """Return measured milliseconds; None where it fails. Raises SearchEnd at the end."""
         pairs = zip(self.space.parameters, places, strict=True)
         rows = rows_of(self.space, {one.name: one.values[i] for one, i in pairs})
         if rows is None:

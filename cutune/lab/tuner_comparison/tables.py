@@ -87,15 +87,7 @@ def _count(rows: Rows, columns: Sequence[int]) -> int:
 
 
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
-    """Return one table per device and size at which something ended well.
-
-    Args:
-        asked: a space, in place of what is recorded.
-
-    Raises:
-        CutuneError: CT831 where a configuration of the space is not recorded, or configurations
-            have different parameters, and what `Space` says.
-    """
+    """Return a table per device and size; `asked`: a space instead. Raises CT831."""
     groups: dict[tuple[object, ...], list[Result]] = {}
     for one in results.results:
         groups.setdefault((one.device, *sorted(one.sizes.items())), []).append(one)
