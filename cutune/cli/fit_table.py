@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from lark import UnexpectedInput
@@ -26,8 +25,6 @@ from cutune.search.neighbours.emit_classifier import emit_choices
 from cutune.search.neighbours.published_procedure import distribution, search
 from cutune.search.neighbours.table import (
     Columns,
-    Configuration,
-    Point,
     read_labels,
     read_table,
 )
@@ -42,7 +39,14 @@ def fit_tables(options: Options) -> int:
     if columns.time is None:
         if len(options.table) > 1 or options.output is not None or options.given:
             raise _misuse("without --time there are labels only; name the column of times")
-        _show_labels(read_labels(_named(options.table[0])[1], columns), options.split)
+        labels, split = read_labels(_named(options.table[0])[1], columns), options.split
+        print(
+            f"{len(labels)} labelled sizes: leave-one-out accuracy "
+            f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "
+            f"{null_accuracy(labels):.3f}"
+        )
+        if split is not None:
+            print_published_procedure("labels", search(labels, split), distribution(labels))
         return 0
     paths = dict(map(_named, options.table))
     if len(paths) < len(options.table):
@@ -106,16 +110,6 @@ def _named(word: str) -> tuple[str, str]:
     """`NAME=FILE`, or a file that is named after itself."""
     name, equals, path = word.partition("=")
     return (name, path) if equals and not Path(word).exists() else (Path(word).stem, word)
-
-
-def _show_labels(labels: Mapping[Point, Configuration], split: int | None) -> None:
-    print(
-        f"{len(labels)} labelled sizes: leave-one-out accuracy "
-        f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "
-        f"{null_accuracy(labels):.3f}"
-    )
-    if split is not None:
-        print_published_procedure("labels", search(labels, split), distribution(labels))
 
 
 def _misuse(reason: str) -> CutuneError:

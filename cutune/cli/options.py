@@ -30,16 +30,29 @@ def parser() -> Parser:
     main.add_argument("--version", action="version", version=f"cutune {__version__}")
     verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
     add = partial(_add_verb, verbs)
-    source = _source_options()
-    place = _place_options()
-    running = _running_options()
-    judge, fitting, recording = _model_options(), _fitting_options(), _recording_options()
+    source, place = _source_options(), _place_options()
+    running, judge = _running_options(), _model_options()
+    candidates = _parent(
+        "--candidates", "which blocks to consider", choices=("paper", "all"), default="paper"
+    )
+    fitting = _parent(
+        "--fit",
+        "how counters become functions: exactly where that is possible (default), or as "
+        "published, for --model mwp-cwp and latency",
+        choices=(EXACT, PAPER),
+        default=EXACT,
+    )
+    recording = _parent(
+        "--launches-only",
+        "do not execute kernels while the program runs, for launches that do not depend on "
+        "what kernels compute: sizes may then be as large as they ever are",
+    )
+    add_status(recording)
 
     _add_inspect(add("inspect", source))
     _add_instrument(add("instrument", source))
 
-    collect = add("collect", source, place, fitting, running, recording)
-    _add_collect_options(collect)
+    _add_collect_options(add("collect", source, place, fitting, running, candidates, recording))
 
     fit = add("fit", source, place, fitting)
     add_table_options(fit)
@@ -65,7 +78,7 @@ def parser() -> Parser:
         type=_chosen_by,
     )
 
-    tune = add("tune", source, place, judge, fitting, running, recording)
+    tune = add("tune", source, place, judge, fitting, running, candidates, recording)
     tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
     add_option(
         tune,
@@ -96,15 +109,14 @@ def parser() -> Parser:
     add_option(choice, "--all-sizes N", "the value of all sizes not named")
     add_json(choice)
 
-    _add_evaluate_options(add("evaluate", source, place, judge, running))
+    _add_evaluate_options(add("evaluate", source, place, judge, running, candidates))
 
     _add_report_options(add("report", source, place))
 
     _add_device_options(add("device"))
     _add_run_options(add("run", source))
-    _add_verify(add("verify", source, running))
-    without_candidates = _running_options(with_candidates=False)
-    _add_shake(add("shake", source, without_candidates, description=SHAKE))
+    _add_verify(add("verify", source, running, candidates))
+    _add_shake(add("shake", source, running, description=SHAKE))
     add("nvcc", add_help=False)
 
     add("convert")
@@ -396,25 +408,15 @@ def _add_report_options(report: argparse.ArgumentParser) -> None:
     add_option(report, "--figures DIR", "write figures as PNG and PDF, too")
 
 
-def _fitting_options() -> Parser:
-    return _one_option(
-        "--fit",
-        choices=(EXACT, PAPER),
-        default=EXACT,
-        help="how counters become functions: exactly where that is possible (default), or as "
-        "published, for --model mwp-cwp and latency",
-    )
-
-
 def _model_options(further: Sequence[str] = ()) -> Parser:
     text = "performance model (default: %(default)s; the others are published ones"
     if further:
         text += f"; {NEIGHBOURS}: what was measured and fitted so, for kernels that have it"
     names = (*MODEL_NAMES, *further)
-    return _one_option("--model", choices=names, default=MODEL_NAMES[0], help=f"{text})")
+    return _parent("--model", f"{text})", choices=names, default=MODEL_NAMES[0])
 
 
-def _running_options(with_candidates: bool = True) -> Parser:
+def _running_options() -> Parser:
     options = Parser(add_help=False)
     add_option(
         options,
@@ -428,30 +430,11 @@ def _running_options(with_candidates: bool = True) -> Parser:
         metavar="NAME=V1,V2,…",
         help="values for {NAME} in --run, also A..B:STEP; all combinations of several are run",
     )
-    if with_candidates:
-        add_option(
-            options,
-            "--candidates",
-            "which blocks to consider",
-            choices=("paper", "all"),
-            default="paper",
-        )
     return options
 
 
-def _recording_options() -> Parser:
-    options = _one_option(
-        "--launches-only",
-        action="store_true",
-        help="do not execute kernels while the program runs, for launches that do not depend on "
-        "what kernels compute: sizes may then be as large as they ever are",
-    )
-    add_status(options)
-    return options
-
-
-def _one_option(name: str, **keywords: Any) -> Parser:
+def _parent(written: str, text: str, **about: Any) -> Parser:
     """A parser of one option, as a parent of several verbs'."""
     options = Parser(add_help=False)
-    options.add_argument(name, **keywords)
+    add_option(options, written, text, **about)
     return options

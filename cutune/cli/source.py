@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-    from cutune.space.parameter import ParameterOptions
 
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
@@ -46,8 +45,12 @@ def inspect_verb(options: Options) -> int:
             if program.tunables or program.constants or parameters.parameters:
                 from cutune.proof.unit_compiler import UnitCompiler
                 from cutune.search.clones.prove_copies import by_size_verdicts
+                from cutune.search.program_space import device_values, program_space
 
-                found = _space_of(program, parameters, options)
+                # As large as the space is at any size.
+                sizes = {name for constant in program.constants for name in constant.data}
+                device = device_values(options.profile)
+                found = program_space(program, parameters, options.run, sizes, device)
                 # Conditions that leave nothing are found before anything is printed.
                 if found.space.size:
                     spaces.append(
@@ -129,14 +132,6 @@ def _show_inspected(
             print("\n".join([program.source.path, *space_lines(program, found, known)]))
         if options.suggest:
             print_suggestions(programs)
-
-
-def _space_of(program: Program, parameters: ParameterOptions, options: Options) -> ProgramSpace:
-    from cutune.search.program_space import device_values, program_space
-
-    sizes = {name for constant in program.constants for name in constant.data}
-    device = device_values(options.profile)
-    return program_space(program, parameters, options.run, sizes, device)
 
 
 def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:

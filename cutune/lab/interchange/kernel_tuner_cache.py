@@ -179,14 +179,10 @@ def _several(results: Results) -> CutuneError:
     return CutuneError.at(
         Code.SEVERAL_SIZES,
         kind=KIND,
-        devices=_counted(len(devices), "device"),
-        sizes=_counted(len(distinct), "size"),
+        devices="1 device" if len(devices) == 1 else f"{len(devices)} devices",
+        sizes="1 size" if len(distinct) == 1 else f"{len(distinct)} sizes",
         example=" ".join(f"--only '{one}'" for one in parts),
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _records(
