@@ -17,12 +17,10 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
-    from cutune.core.workspace import Workspace
     from cutune.measure.program_runs import RunPlan
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tuning.inputs import Request
 
 
 def collect_verb(options: Options) -> int:
@@ -174,11 +172,17 @@ def tune_verb(options: Options) -> int:
         options.wrong("name the sources of the program, or what builds it: --make make")
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
+    from cutune.tuning.inputs import Request
     from cutune.tuning.kept import Kept
     from cutune.tuning.tune import NothingTuned, Tuning, tune
 
-    request, sizes = _request(options), sizes_to_show(options.sizes)
-    workspace, flags = request.workspace, request.toolchain.flags
+    passing = ("words", "quiet", "again", "json")
+    asked = {name: value for name, value in vars(options).items() if name not in passing}
+    asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
+    named = [options.space] if options.space is not None else []
+    toolchain, workspace, devices = options.toolchain, options.place, options.profiles
+    request = Request(asked, options.files, toolchain, devices, workspace, named)
+    sizes, device = sizes_to_show(options.sizes), devices[0]
     tuning = Tuning(
         _plan(options),
         options.output,
@@ -189,7 +193,6 @@ def tune_verb(options: Options) -> int:
         options.parameters,
         options.again,
     )
-    device = request.devices[0]
     try:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
@@ -199,7 +202,7 @@ def tune_verb(options: Options) -> int:
             launches = outcomes(error.launches, [], {}, error.said)
             Shown(device.name, [], [], launches, []).show(options.json)
         raise
-    workspace.note_command(options.words, options.files, flags)
+    workspace.note_command(options.words, options.files, toolchain.flags)
     if isinstance(tuned, Kept):
         for message in tuned.said:
             print(message, file=sys.stderr)
@@ -218,33 +221,12 @@ def tune_verb(options: Options) -> int:
     return 0
 
 
-def _request(options: Options) -> Request:
-    from cutune.tuning.inputs import Request
-
-    passing = ("words", "quiet", "again", "json")
-    asked = {name: value for name, value in vars(options).items() if name not in passing}
-    asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
-    named = [options.space] if options.space is not None else []
-    toolchain, devices = options.toolchain, options.profiles
-    return Request(asked, options.files, toolchain, devices, options.place, named)
-
-
-def _said_of_build(command: str, workspace: Workspace) -> str:
-    """That it is tuned, and how it stays so where the command is plain `make`."""
-    from cutune.tuning.project import is_make, kept_tuned
-
-    folder = os.path.relpath(workspace.folder / "bin")
-    is_plain = is_make(command) and "NVCC=" not in command
-    keep = f"; from now on: {kept_tuned(command, folder)}" if is_plain else ""
-    return f"tuned build: what '{command}' has made{keep}"
-
-
 def _tune_project(options: Options) -> int:
     from cutune.cli.report.choices import choice_table, outcomes
     from cutune.cli.report.tuned import Shown
     from cutune.measure.program_runs import plan_runs
     from cutune.tuning.nvcc.units import noted_launches
-    from cutune.tuning.project import ProjectBuild, tune_project
+    from cutune.tuning.project import ProjectBuild, is_make, kept_tuned, tune_project
     from cutune.tuning.stages import nothing_modelled
 
     if options.files or options.output is not None:
@@ -264,7 +246,11 @@ def _tune_project(options: Options) -> int:
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
     launches = outcomes(noted_launches(workspace), models, choices.kept, said)
-    built = _said_of_build(options.make, workspace) if models else ""
+    built = f"tuned build: what '{options.make}' has made" if models else ""
+    if models and is_make(options.make) and "NVCC=" not in options.make:
+        # It stays tuned where the command is plain `make`.
+        folder = os.path.relpath(workspace.folder / "bin")
+        built += f"; from now on: {kept_tuned(options.make, folder)}"
     about = device.name, choices.rows, choices.questions, launches, list[str](), built
     Shown(*about).show(options.json)
     if not models:

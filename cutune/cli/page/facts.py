@@ -35,7 +35,6 @@ from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.model.performance.constants import REPORTED_BAND
 from cutune.model.performance.definitions import launchable
-from cutune.model.selection.choose import PredictedBlock
 from cutune.model.selection.chooser import (
     DEFAULT,
     MODELS,
@@ -136,20 +135,17 @@ def excerpt(
     # Behind the last line break there is no line.
     count = source.line_count - source.text.endswith("\n")
     start, end = max(1, first - around), min(count, last + around)
-    return tuple(_lines(source, span, range(start, min(end + 1, start + MOST_LINES)), marks))
-
-
-def _lines(source: Source, span: Span, numbers: Iterable[int], marks: bool) -> Iterator[CodeLine]:
-    for number in numbers:
+    lines = []
+    for number in range(start, min(end + 1, start + MOST_LINES)):
         line, begin = source.line_text(number), source.line_start(number)
-        text = shown(line).expandtabs(4)
         low, high = (max(0, min(place - begin, len(line))) for place in span)
         marked = None
         if marks and low < high:
             # Columns count bytes, and tabs; what is shown has neither.
             columns = [len(shown(line[:place]).expandtabs(4)) for place in (low, high)]
             marked = (min(columns[0], MOST_CHARACTERS), min(columns[1], MOST_CHARACTERS))
-        yield CodeLine(number, text[:MOST_CHARACTERS], marked)
+        lines.append(CodeLine(number, shown(line).expandtabs(4)[:MOST_CHARACTERS], marked))
+    return tuple(lines)
 
 
 #: So many names are listed; of more, their number is told.
@@ -353,13 +349,20 @@ class _Choosers:
             with suppress(CutuneError):
                 ranked = chooser.choose(asked.sizes, asked.every).ranked
                 predicted |= {SweptConfiguration(p.block, name): p for p in ranked}
+        measured = asked.launch.times if asked.launch else {}
+        candidates = []
+        for one in dict.fromkeys((*predicted, *measured)):
+            known = predicted.get(one)
+            predicted_us = 1e3 * known.predicted_ms if known is not None else None
+            terms = known.terms_us if known is not None else {}
+            candidates.append(Candidate(one, predicted_us, measured.get(one), terms))
         return AtSizes(
             asked.label,
             SweptConfiguration(choice.plain.original),
             SweptConfiguration(choice.chosen.block, choice.variant),
             choice.gain,
             choice.reason,
-            tuple(_candidates(predicted, asked.launch.times if asked.launch else {})),
+            tuple(candidates),
             choice.chosen.grid,
         )
 
@@ -380,14 +383,3 @@ class _Choosers:
                     SweptConfiguration(choice.chosen.block, choice.variant),
                     frozenset(near),
                 )
-
-
-def _candidates(
-    predicted: Mapping[SweptConfiguration, PredictedBlock],
-    measured: Mapping[SweptConfiguration, float],
-) -> Iterator[Candidate]:
-    for one in dict.fromkeys((*predicted, *measured)):
-        known = predicted.get(one)
-        predicted_us = 1e3 * known.predicted_ms if known is not None else None
-        terms = known.terms_us if known is not None else {}
-        yield Candidate(one, predicted_us, measured.get(one), terms)

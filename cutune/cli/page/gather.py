@@ -81,7 +81,10 @@ def provenance(
     commands = noted_commands(workspace, lambda entry: str(entry["command"]))
     for command in [*dict.fromkeys(commands)][-MOST_COMMANDS:]:
         yield "command", shown(command)
-    yield from ((f"model of {model.kernel.name}", _model(model)) for model in models)
+    for kernel in (model.kernel for model in models):
+        sizes = ", ".join(" x ".join(map(str, values)) for values, _ in kernel.recorded[:4])
+        runs = f"; launches that were seen: {sizes}" if kernel.parameters and sizes else ""
+        yield f"model of {kernel.name}", f"code {kernel.code}, source {kernel.origin.content}{runs}"
     yield from (("timings", timed) for timed in timings)
 
 
@@ -91,13 +94,6 @@ def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T
     if not path.exists():
         return []
     return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
-
-
-def _model(model: FittedModel) -> str:
-    kernel = model.kernel
-    sizes = ", ".join(" x ".join(map(str, values)) for values, _ in kernel.recorded[:4])
-    runs = f"; launches that were seen: {sizes}" if kernel.parameters and sizes else ""
-    return f"code {kernel.code}, source {kernel.origin.content}{runs}"
 
 
 @dataclass(frozen=True)

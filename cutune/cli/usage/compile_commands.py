@@ -145,22 +145,19 @@ class Input:
 
 def inputs_of(words: Sequence[str]) -> list[Input]:
     """The sources that the words name, each once with the same options. Raises CT001, CT028."""
-    return list(dict.fromkeys(source for word in words for source in _inputs(word)))
-
-
-def _inputs(word: str) -> Iterator[Input]:
-    path = Path(word)
-    if path.is_dir() and (path / DATABASE).is_file():
-        path = path / DATABASE
-    if path.is_dir():
-        sources = [Input(str(file)) for file in _sources_below(path)]
-    elif path.suffix == ".json":
-        sources = list(_compiled_by(path))
-    else:
-        sources = [Input(word)]
-    if not sources:
-        raise CutuneError.at(Code.NO_SOURCE_THERE, path=word)
-    yield from sources
+    inputs: list[Input] = []
+    for word in words:
+        path = Path(word)
+        if path.is_dir() and (path / DATABASE).is_file():
+            path = path / DATABASE
+        if path.is_dir():
+            sources = [Input(str(file)) for file in _sources_below(path)]
+        else:
+            sources = list(_compiled_by(path)) if path.suffix == ".json" else [Input(word)]
+        if not sources:
+            raise CutuneError.at(Code.NO_SOURCE_THERE, path=word)
+        inputs += sources
+    return list(dict.fromkeys(inputs))
 
 
 def _sources_below(folder: Path) -> Iterator[Path]:

@@ -202,12 +202,11 @@ def _records(
 def _record(one: Result, names: tuple[str, ...]) -> dict[str, Any]:
     word = _WORDS.get(one.status, _OTHER)
     is_told = one.status is Status.OK or one.status in _WORDS
-    further = {
+    further: dict[str, object] = {
         "status": None if is_told else one.status.value,
         "reason": one.reason,
-        "code": one.code,
-        "seconds": one.seconds,
     }
+    further |= {"code": one.code, "seconds": one.seconds}
     measured = {name: m.value for name, m in one.measurements.items() if isinstance(m.value, float)}
     return {
         **{name: one.configuration[name] for name in names},

@@ -52,8 +52,14 @@ def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
     )
     if contest.best is not None:
         print(f"best of all: {_said(contest.best)}")
+
+    def typical(one: Contender) -> float:
+        """The median of what it has found; what has found nothing comes last."""
+        known = [found.cost for found in one.found if found.cost is not None]
+        return median(known) if known else float("inf")
+
     table = techniques_table("best", "found after", "configurations", "seconds")
-    for one in sorted(contest.contenders, key=_typical):
+    for one in sorted(contest.contenders, key=typical):
         table.add_row(
             one.search,
             _spread([found.cost for found in one.found]),
@@ -66,12 +72,6 @@ def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
         for one in contest.contenders:
             for found in one.found:
                 print(f"  {one.search}: {_said(found)}")
-
-
-def _typical(one: Contender) -> float:
-    """The median of what it has found; what has found nothing comes last."""
-    known = [found.cost for found in one.found if found.cost is not None]
-    return median(known) if known else float("inf")
 
 
 def _spread(values: Sequence[float | None]) -> str:
