@@ -155,7 +155,19 @@ LISTED = 3
 def summary(programs: Sequence[ProgramFacts], kernels: Sequence[KernelFacts], device: str) -> str:
     """How much is predicted to be gained, where, and where the own blocks are good already."""
     counts = Counter(launch.standing for program in programs for launch in program.launches)
-    parts = _of_kernels(kernels)
+    gaining = [one for one in kernels if one.standing is Standing.GAINS]
+    names = Counter(one.name for one in kernels)
+    # Of kernels with one name, the program that each belongs to is told.
+    called = {
+        one.key: one.name if names[one.name] == 1 else f"{one.name} of {one.program}"
+        for one in kernels
+    }
+    good = [called[one.key] for one in kernels if one.standing is Standing.GOOD]
+    parts = [_gains(sorted(gaining, key=lambda one: -one.gain), called)] if gaining else []
+    if good:
+        others = f"{len(good)} {'others' if gaining else 'kernels'}"
+        told = _joined(good) if len(good) <= LISTED else others
+        parts.append(f"the program’s own blocks are already good for {told}")
     if waiting := counts[Standing.UNMODELLED]:
         have = "has" if waiting == 1 else "have"
         parts.append(f"{_launches(waiting)} may be tuned but {have} no prediction yet")
@@ -167,25 +179,6 @@ def summary(programs: Sequence[ProgramFacts], kernels: Sequence[KernelFacts], de
     # `an NVIDIA H200`, `a Tesla T4`.
     is_vowel = device.startswith("NVIDIA") or device[:1].lower() in "aeio"
     return f"On {'an' if is_vowel else 'a'} {device}, {'; '.join(parts)}."
-
-
-def _of_kernels(kernels: Sequence[KernelFacts]) -> list[str]:
-    gaining = sorted(
-        (one for one in kernels if one.standing is Standing.GAINS), key=lambda one: -one.gain
-    )
-    counts = Counter(one.name for one in kernels)
-    # Of kernels with one name, the program that each belongs to is told.
-    called = {
-        one.key: one.name if counts[one.name] == 1 else f"{one.name} of {one.program}"
-        for one in kernels
-    }
-    good = [called[one.key] for one in kernels if one.standing is Standing.GOOD]
-    parts = [_gains(gaining, called)] if gaining else []
-    if good:
-        others = f"{len(good)} {'others' if gaining else 'kernels'}"
-        names = _joined(good) if len(good) <= LISTED else others
-        parts.append(f"the program’s own blocks are already good for {names}")
-    return parts
 
 
 def _gains(gaining: Sequence[KernelFacts], called: Mapping[str, str]) -> str:

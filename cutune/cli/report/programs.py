@@ -306,16 +306,13 @@ def _threads_and_sizes(kernel: Kernel | None) -> tuple[str, str]:
     """The pure dimensions with their bounds (`x < NJ, y per block`), and the data parameters."""
     if kernel is None:
         return "", ""
-    pure = (one for one in _by_name(kernel) if one[0] in kernel.pure_dimensions)
-    return ", ".join(_threads(*one) for one in pure), ", ".join(kernel.sizes)
-
-
-def _threads(name: str, dimension: DimensionProof) -> str:
-    if dimension.grid_stride:
-        return f"{name} strided"
-    if dimension.grid_kept:
-        return f"{name} per block"
-    return f"{name} < {dimension.guard}" if dimension.guard is not None else name
+    threads = []
+    for name, one in _by_name(kernel):
+        if name in kernel.pure_dimensions:
+            bound = f" < {one.guard}" if one.guard is not None else ""
+            bound = " strided" if one.grid_stride else " per block" if one.grid_kept else bound
+            threads.append(f"{name}{bound}")
+    return ", ".join(threads), ", ".join(kernel.sizes)
 
 
 def _kept(kernel: Kernel) -> str:

@@ -52,28 +52,15 @@ class Format:
 
 
 #: The surest first: a line with commas may be anything.
-FORMATS = (
-    Format(
-        *(TRIALS, ".jsonl", trials_file.KIND, trials_file.recognises),
-        lambda source, _, warn: trials_file.read(source, warn),
-        trials_file.write,
-    ),
-    Format(
-        *(CACHE, ".cache.json", kernel_tuner_cache.KIND, kernel_tuner_cache.recognises),
-        lambda source, *_: kernel_tuner_cache.read(source),
-        kernel_tuner_cache.write,
-    ),
-    Format(
-        *(WISDOM, ".wisdom", wisdom.KIND, wisdom.recognises),
-        lambda source, *_: wisdom.read(source),
-        wisdom.write,
-    ),
-    Format(*(T4, ".t4.json", t4.KIND, t4.recognises), lambda source, *_: t4.read(source), t4.write),
-    Format(
-        *(CSV, ".csv", csv_table.KIND, csv_table.recognises),
-        lambda source, meaning, _: csv_table.read(source, meaning),
-        csv_table.write,
-    ),
+FORMATS = tuple(
+    Format(name, ending, one.KIND, one.recognises, one.read, one.write)
+    for name, ending, one in (
+        (TRIALS, ".jsonl", trials_file),
+        (CACHE, ".cache.json", kernel_tuner_cache),
+        (WISDOM, ".wisdom", wisdom),
+        (T4, ".t4.json", t4),
+        (CSV, ".csv", csv_table),
+    )
 )
 
 

@@ -38,9 +38,9 @@ def recognises(source: Source) -> bool:
     return "," in head and not head.lstrip().startswith(("{", "["))
 
 
-def read(source: Source, meaning: Meaning | None = None) -> Results:
+def read(source: Source, meaning: Meaning, *_: object) -> Results:
     """Read the results of a file. Raises CT821."""
-    return _Table(source, meaning or Meaning()).results()
+    return _Table(source, meaning).results()
 
 
 @dataclass(frozen=True)

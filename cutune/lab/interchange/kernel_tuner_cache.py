@@ -68,7 +68,7 @@ def recognises(source: Source) -> bool:
     return head.startswith("{") and '"tune_params_keys"' in head
 
 
-def read(source: Source) -> Results:
+def read(source: Source, *_: object) -> Results:
     """Read the results of a file, closed or not. Raises CT821."""
     text, ending = _closed(source)
     data = text.read(ending)
@@ -202,11 +202,12 @@ def _records(
 def _record(one: Result, names: tuple[str, ...]) -> dict[str, Any]:
     word = _WORDS.get(one.status, _OTHER)
     is_told = one.status is Status.OK or one.status in _WORDS
-    further: dict[str, object] = {
+    further = {
         "status": None if is_told else one.status.value,
         "reason": one.reason,
+        "code": one.code,
+        "seconds": one.seconds,
     }
-    further |= {"code": one.code, "seconds": one.seconds}
     measured = {name: m.value for name, m in one.measurements.items() if isinstance(m.value, float)}
     return {
         **{name: one.configuration[name] for name in names},

@@ -92,7 +92,7 @@ def recognises(source: Source) -> bool:
     return head.startswith("{") and '"results"' in head
 
 
-def read(source: Source) -> Results:
+def read(source: Source, *_: object) -> Results:
     """Read the results of a file. Raises CT821."""
     text = JsonText.whole(source, KIND)
     data = text.read()

@@ -52,7 +52,7 @@ def recognises(source: Source) -> bool:
     return f'"{SCHEMA}"' in source.text.lstrip().partition("\n")[0]
 
 
-def read(source: Source, warn: Warn) -> Results:
+def read(source: Source, _: object, warn: Warn) -> Results:
     """Read the results of a file; torn lines are left out, as everywhere. Raises CT821."""
     begun: dict[str, _Begin] = {}
     ended: dict[str, _End] = {}
