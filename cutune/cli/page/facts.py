@@ -240,7 +240,6 @@ def kernel_facts(
 
     Args:
         names: `key`, `name` and `program` of the facts.
-        launches: of this kernel, timed on the device.
         sizes: what all data parameters are set to, besides; by default the sizes of the launches,
             else sizes that keep a GPU busy.
     """

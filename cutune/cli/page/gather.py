@@ -261,8 +261,6 @@ def report_of(
 
     Args:
         sizes: what all data parameters are set to, besides the sizes of timed launches.
-        notes: messages that are not about one program.
-        made: when; by default now.
     """
     models = [model for subject in subjects for model in subject.models]
     known: list[Modelled] = []

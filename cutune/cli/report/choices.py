@@ -333,9 +333,7 @@ def outcomes(
     """The outcome of each launch.
 
     Args:
-        models: those that the tuned program has.
         kept: entries of kernels whose own block is the choice at all sizes shown, and why it is.
-        said: all messages of the measuring stages.
     """
     modelled: dict[SiteKey, set[str]] = {}
     for model in models:

@@ -72,9 +72,7 @@ class Shown:
     """All that `tune` prints to standard output.
 
     Attributes:
-        device: the name of the one that the choices are predicted for.
         questions: how to ask for kernels whose threads have to be named.
-        written: the sources of the tuned program.
         built: what is to be said of a project's build.
     """
 

@@ -33,15 +33,7 @@ from cutune.lab.interchange.results import Results, losses
 
 @dataclass(frozen=True)
 class Format:
-    """One format.
-
-    Attributes:
-        name: as options have it.
-        ending: of names of files.
-        kind: as people call it.
-        recognises: is a file in it, by its first lines?
-        read: gives the results of a file, or raises CT821.
-    """
+    """One format: its name in options, ending of files, name for people, and functions."""
 
     name: str
     ending: str

@@ -45,7 +45,6 @@ class Result:
     """The result of one configuration at one size.
 
     Attributes:
-        sizes: of the problem, by name.
         milliseconds: the time that counts; None where it failed.
         times: single times, milliseconds.
         phases: milliseconds of what a tuner did for it, by names of `PHASES`.
@@ -98,7 +97,6 @@ class Results:
     """All results of a file.
 
     Attributes:
-        kernel: the name of what was tuned.
         values: that parameters might have had, those without a result too, where that is known.
     """
 

@@ -58,7 +58,6 @@ class Tuner:
         package: what has to be installed; empty: nothing.
         default: its technique unless another is asked for.
         techniques: what else it is asked for by, and what it calls that.
-        search: a search by a technique.
     """
 
     name: str
