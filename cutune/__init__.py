@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cutune.cli.python import TunedFolder as Workspace
-    from cutune.cli.python import evaluate, inspect, select
-    from cutune.cli.python import tune_sources as tune
+    from cutune.cli.python import evaluate, inspect, select, tune
     from cutune.core.diagnostics import CutuneError
 
 __version__ = "0.2.0"
 __all__ = ["CutuneError", "Workspace", "__version__", "evaluate", "inspect", "select", "tune"]
-#: The names that have another one where they are defined.
-_DEFINED_AS = {"Workspace": "TunedFolder", "tune": "tune_sources"}
 
 
 if not TYPE_CHECKING:  # a wrong name is an error of types, too
@@ -29,7 +26,7 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
         from importlib import import_module  # noqa: PLC0415
 
         place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.cli.python"
-        return getattr(import_module(place), _DEFINED_AS.get(name, name))
+        return getattr(import_module(place), "TunedFolder" if name == "Workspace" else name)
 
     def __dir__() -> list[str]:
         return sorted(__all__)

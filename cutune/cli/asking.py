@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 from cutune.cli.common import Options, show, sizes_to_show
@@ -44,8 +43,7 @@ def _select_measured(options: Options, sizes: Mapping[str, int], every: int | No
     choice = next((one for one in choices if one.kernel == options.kernel), None)
     if choice is None:
         known = known_names(options.kernel, (one.kernel for one in choices))
-        code = Code.UNMODELLED_KERNEL
-        raise CutuneError.at(code, name=options.kernel, known=known)
+        raise CutuneError.at(Code.UNMODELLED_KERNEL, name=options.kernel, known=known)
     values = choice.completed(sizes, every)
     block = choice.choose(values)
     if options.json:
@@ -97,17 +95,14 @@ def device_verb(options: Options) -> int:
 
     if options.calibrate:
         return _calibrate(options)
-    if options.name is None:
-        if options.json:
-            print(json.dumps([profile.to_json() for profile in shipped_profiles()], indent=1))
-        else:
-            print_profiles(shipped_profiles())
-        return 0
-    profile = DeviceProfile.named(options.name)
+    profile = DeviceProfile.named(options.name) if options.name is not None else None
     if options.json:
-        print(json.dumps(profile.to_json(), indent=1))
-    else:
+        every = [one.to_json() for one in shipped_profiles()]
+        print(json.dumps(every if profile is None else profile.to_json(), indent=1))
+    elif profile is not None:
         print_profile(profile)
+    else:
+        print_profiles(shipped_profiles())
     return 0
 
 
@@ -135,26 +130,24 @@ def run_verb(options: Options) -> int:
 
     if not options.program:
         options.wrong("name the program to run")
-    run_binary = partial(
-        main_run,
-        device=options.device.partition(",")[0],
-        json_output=options.json,
-        trace=options.trace,
-        check=options.check,
-        shown=options.findings,
-        limit=options.limit,
-    )
     program, *arguments = options.program
     if arguments[:1] == ["--"]:  # as behind other launchers
         arguments = arguments[1:]
-    if not program.endswith(".cu"):
-        return run_binary([program, *arguments])
-    from cutune.emulator.program_builds import build_emulated
-
     with temporary_folder() as folder:
-        progress = options.reporter.progress
-        binary = build_emulated(options.toolchain, program, Path(folder), progress)
-        return run_binary([str(binary), *arguments])
+        if program.endswith(".cu"):
+            from cutune.emulator.program_builds import build_emulated
+
+            progress = options.reporter.progress
+            program = str(build_emulated(options.toolchain, program, Path(folder), progress))
+        return main_run(
+            [program, *arguments],
+            device=options.device.partition(",")[0],
+            json_output=options.json,
+            trace=options.trace,
+            check=options.check,
+            shown=options.findings,
+            limit=options.limit,
+        )
 
 
 def doctor_verb(options: Options) -> int:
@@ -183,18 +176,10 @@ def help_verb(options: Options) -> int:
             if name not in verbs:
                 print(f"  {name:16}  {title_of(page)}")
     else:
-        verb = whole.verbs().get(options.topic.lower())
-        _show_page(text_on(options.topic, verb.format_help() if verb is not None else ""))
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        verb, console = whole.verbs().get(options.topic.lower()), Console()
+        text = text_on(options.topic, verb.format_help() if verb is not None else "")
+        console.print(Markdown(text)) if console.is_terminal else print(text)
     return 0
-
-
-def _show_page(text: str) -> None:
-    """Markdown, laid out where somebody reads it on a terminal."""
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console()
-    if console.is_terminal:
-        console.print(Markdown(text))
-    else:
-        print(text)

@@ -46,7 +46,6 @@ class Options(argparse.Namespace):
 
     @property
     def analyzer(self) -> Analyzer:
-        """The analyzer that the options describe."""
         from cutune.proof.analysis.analyzer import Analyzer
 
         has_variants, is_associative = self.variants == "all", self.associative_math
@@ -64,18 +63,13 @@ class Options(argparse.Namespace):
 
     @property
     def reporter(self) -> Reporter:
-        """Where messages and progress go."""
         from cutune.core.progress import Reporter, progress_for
 
         return Reporter(show, progress_for(self.quiet))
 
     @property
     def parameters(self) -> ParameterOptions:
-        """The options of nvcc, and the parameters that the options name.
-
-        Raises:
-            CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
-        """
+        """Flags and parameters. Raises as `read_option`, `read_t1`, `expand_response_files`."""
         from cutune.source.syntax.headers import expand_response_files
         from cutune.space.parameter import ParameterOptions, read_option
 
@@ -95,7 +89,6 @@ class Options(argparse.Namespace):
 
     @property
     def profile(self) -> DeviceProfile:
-        """The device that is modelled."""
         return self.profiles[0]
 
     @property
@@ -105,7 +98,6 @@ class Options(argparse.Namespace):
 
     @property
     def place(self) -> Workspace:
-        """Where results are kept."""
         from cutune.core.workspace import Workspace
 
         folder = self.workspace
@@ -116,11 +108,7 @@ class Options(argparse.Namespace):
 
     @property
     def plan(self) -> RunPlan:
-        """The runs that are asked for.
-
-        Raises:
-            CutuneError: CT008, CT410 for what cannot be run; said before anything is compiled.
-        """
+        """The runs that are asked for. Raises CT008, CT410 before anything is compiled."""
         from cutune.measure.program_runs import RunPlan
 
         vary = varied_values(self.vary)
@@ -130,7 +118,6 @@ class Options(argparse.Namespace):
 
     @property
     def ignored(self) -> str | None:
-        """The regular expression of `--ignore`."""
         try:
             re.compile((self.ignore or "").encode())
         except re.error as error:

@@ -54,7 +54,7 @@ def verify_verb(options: Options) -> int:
 
 def shake_verb(options: Options) -> int:
     """Does a program give the same with random configurations?"""
-    from cutune.check.shake import trials_of
+    from cutune.check.shake import SeededRun, Shaken, trials_of
     from cutune.cli.report.programs import print_programs
     from cutune.proof.variants.registry import checked_names
 
@@ -68,25 +68,24 @@ def shake_verb(options: Options) -> int:
     programs = analyzer.load_all(options.files, require_nvcc=True)
     launches = sum(len(program.launches) for program in programs)
     tunable = sum(len(program.tunable_launches) for program in programs)
-    document: dict[str, object] = {"schema": SHAKE_SCHEMA, "launches": launches, "tunable": tunable}
-    if not tunable:
-        if options.json:
-            _print_shaken(document, [], [], None)
-            return 0
-        print(f"nothing may change: 0 of {launches} launches are tunable")
-        print_programs(programs)
-        return 0
-    programs = [analyzer.with_checked_variants(program) for program in programs]
-    seeds = range(1, options.seeds + 1)
-    trials = [named] if named is not None else trials_of(seeds, checked_names(programs))
-    with nullcontext(options.keep) if options.keep else temporary_folder() as folder:
-        found = _shaken(options, analyzer, programs, trials, Path(folder))
+    trials, found = list[SeededRun](), list[Shaken]()
+    if tunable:
+        programs = [analyzer.with_checked_variants(program) for program in programs]
+        seeds = range(1, options.seeds + 1)
+        trials = [named] if named is not None else trials_of(seeds, checked_names(programs))
+        with nullcontext(options.keep) if options.keep else temporary_folder() as folder:
+            found = _shaken(options, analyzer, programs, trials, Path(folder))
     for one in found:
         for remark in one.remarks():
             show(remark)
     difference = _difference(found, options)
     if options.json:
-        _print_shaken(document, trials, found, difference)
+        counts = {"launches": launches, "tunable": tunable, "trials": len(trials)}
+        outcome = {"runs": len(found), "same": difference is None, "difference": difference}
+        print(json.dumps({"schema": SHAKE_SCHEMA, **counts, **outcome}, indent=1))
+    elif not tunable:
+        print(f"nothing may change: 0 of {launches} launches are tunable")
+        print_programs(programs)
     elif difference is not None:
         where = ", ".join(filter(None, [difference["trial"], _values(difference["values"])]))
         print(f"differs: {where}: {difference['reason']}")
@@ -125,7 +124,9 @@ def _shaken(
     original, shaken = (_plan(options, binary) for binary in built)
     progress("compiling", 1, 1)
     found: list[Shaken] = []
-    jobs = _jobs(options)
+    # Programs that write the same file, or share a GPU's memory, run one after the other.
+    is_alone = options.file or (options.on == "gpu" and options.jobs is None)
+    jobs = 1 if is_alone else options.jobs or os.cpu_count() or 1
     conditions = _conditions(options, jobs)
     for one in shake(original, shaken, trials, conditions, jobs, progress):
         found.append(one)
@@ -146,18 +147,6 @@ def _difference(found: Sequence[Shaken], options: Options) -> dict[str, Any] | N
     return {"trial": str(trial), "values": values, "reason": found[-1].reason, "again": again}
 
 
-def _print_shaken(
-    document: dict[str, object],
-    trials: Sequence[SeededRun],
-    found: Sequence[Shaken],
-    difference: dict[str, Any] | None,
-) -> None:
-    """The answer of `shake --json`."""
-    outcome = {"same": difference is None, "difference": difference}
-    whole = {**document, "trials": len(trials), "runs": len(found), **outcome}
-    print(json.dumps(whole, indent=1))
-
-
 def named_trial() -> SeededRun | None:
     """The one run that the environment names, as it is printed where a run differs."""
     from cutune.check.shake import SEED, VARIANT, SeededRun
@@ -168,13 +157,6 @@ def named_trial() -> SeededRun | None:
     if not re.fullmatch(r"[0-9]+", seed):
         parser().error(f"shake: {SEED} is an integer, not '{seed}'")
     return SeededRun(int(seed), os.environ.get(VARIANT) or None)
-
-
-def _jobs(options: Options) -> int:
-    """Programs that write the same file, or share a GPU's memory, run one after the other."""
-    if options.file or (options.on == "gpu" and options.jobs is None):
-        return 1
-    return options.jobs or os.cpu_count() or 1
 
 
 def _conditions(options: Options, jobs: int = 1) -> Conditions:

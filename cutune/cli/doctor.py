@@ -62,17 +62,26 @@ def main_doctor(json: bool, quiet: bool, install_toolkit: bool, nvcc: str | None
     """Print what was found; 1 when something needed for tuning without a GPU is missing."""
     if install_toolkit and nvcc is None and not _finds_nvcc():
         # The network's time is the compiler's. What fails here fails again where it is looked at.
+        from cutune.emulator.build import machine_library
+
+        print("cutune: no nvcc found; installing it from the Python index", file=sys.stderr)
+        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+        words = [*pip, *(["--quiet"] if quiet else []), *TOOLKIT_PACKAGES]
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(_machine)
-            status = _install_toolkit(quiet)
+            pool.submit(machine_library)
+            status = subprocess.run(words, check=False).returncode
         if status != 0:
             return 1
     findings = examine(nvcc)
     if json:
         print(json_module.dumps({"schema": SCHEMA, "findings": [asdict(f) for f in findings]}))
     else:
-        shown = [f for f in findings if f.is_problem] if quiet else findings
-        _print(shown)
+        for one in findings:
+            if one.is_problem or not quiet:
+                mark = "ok" if one.state == FOUND else one.state
+                print(f"{mark:8} {one.name:17} {one.detail}")
+                if one.state != FOUND and one.mend:
+                    print(f"{'':8} {'':17} {one.mend}")
     return 1 if any(f.is_problem for f in findings) else 0
 
 
@@ -97,112 +106,97 @@ def examine(nvcc: str | None = None) -> list[Requirement]:
     """Look at everything; takes a few seconds, because a program is compiled."""
     compiler = _host_compiler()
     found, toolkit = _nvcc(nvcc)
-    return [
-        _python(),
-        *(_package(name, name, True) for name in _PACKAGES),
-        compiler,
-        toolkit,
-        _compiles(found, compiler),
-        _emulated_device(found),
-        _gpu(),
-        _ncu(),
-        *(_package(name, f"'cutune[{extra}]'", False) for name, extra in EXTRAS.items()),
-    ]
+    needed = {
+        "Python": (FOUND, f"{sys.version.split()[0]} ({sys.executable})", ""),
+        **{name: _package(name, name) for name in _PACKAGES},
+        "host compiler": compiler,
+        "nvcc": toolkit,
+        "CUDA compilation": _compiles(found, has_compiler=compiler[0] == FOUND),
+        "emulated device": _emulated_device(found),
+    }
+    others = {"GPU": _gpu(), "ncu": _ncu()}
+    others |= {name: _package(name, f"'cutune[{extra}]'") for name, extra in EXTRAS.items()}
+    seen = needed | others
+    return [Requirement(name, *one, name in needed) for name, one in seen.items()]
 
 
-def _python() -> Requirement:
-    return Requirement("Python", FOUND, f"{sys.version.split()[0]} ({sys.executable})", needed=True)
+#: The state, detail and mend of a requirement.
+_Seen = tuple[str, str, str]
 
 
-def _package(name: str, installed_by: str, needed: bool) -> Requirement:
+def _package(name: str, installed_by: str) -> _Seen:
     """A Python package; `installed_by`: what pip has to be told."""
     try:
-        return Requirement(name, FOUND, metadata.version(name), needed=needed)
+        return FOUND, metadata.version(name), ""
     except metadata.PackageNotFoundError:
-        mend = f"pip install {installed_by}"
-        return Requirement(name, MISSING, "not installed", mend, needed)
+        return MISSING, "not installed", f"pip install {installed_by}"
 
 
-def _host_compiler() -> Requirement:
+def _host_compiler() -> _Seen:
     try:
         path = host_compiler()
     except CutuneError as error:
-        mend = "apt-get install g++, or set CXX"
-        return Requirement("host compiler", MISSING, error.diagnostic.message, mend, needed=True)
+        return MISSING, error.diagnostic.message, "apt-get install g++, or set CXX"
     lines = _output([path, "--version"]).splitlines()
-    return Requirement(
-        "host compiler", FOUND, f"{lines[0] if lines else '?'} ({path})", needed=True
-    )
+    return FOUND, f"{lines[0] if lines else '?'} ({path})", ""
 
 
-def _nvcc(option: str | None) -> tuple[Nvcc | None, Requirement]:
+def _nvcc(option: str | None) -> tuple[Nvcc | None, _Seen]:
     try:
         nvcc = find_nvcc(option)
-        detail = f"{nvcc.version} ({nvcc.path}, from {nvcc.origin})"
+        return nvcc, (FOUND, f"{nvcc.version} ({nvcc.path}, from {nvcc.origin})", "")
     except CutuneError as error:
-        absent = error.diagnostic.code is Code.MISSING_NVCC
-        mend = INSTALL_TOOLKIT if absent else "give --nvcc PATH, or set CUDACXX"
-        state = MISSING if absent else BROKEN
-        return None, Requirement("nvcc", state, error.diagnostic.message, mend, needed=True)
-    return nvcc, Requirement("nvcc", FOUND, detail, needed=True)
+        message = error.diagnostic.message
+        if error.diagnostic.code is Code.MISSING_NVCC:
+            return None, (MISSING, message, INSTALL_TOOLKIT)
+        return None, (BROKEN, message, "give --nvcc PATH, or set CUDACXX")
 
 
-def _compiles(nvcc: Nvcc | None, compiler: Requirement) -> Requirement:
+def _compiles(nvcc: Nvcc | None, has_compiler: bool) -> _Seen:
     """nvcc refuses host compilers that are too new for it, and wheels may lack parts."""
-    name = "CUDA compilation"
-    if nvcc is None or compiler.state != FOUND:
-        return Requirement(name, MISSING, "needs nvcc and a host compiler", needed=True)
+    if nvcc is None or not has_compiler:
+        return MISSING, "needs nvcc and a host compiler", ""
     with temporary_folder() as folder:
         source = Path(folder) / "doctor.cu"
         source.write_text("__global__ void kernel() {}\nint main() { kernel<<<1, 1>>>(); }\n")
         architecture = f"-arch={nvcc.architecture()}"
         result = nvcc.run([architecture, str(source), "-o", str(Path(folder) / "doctor")])
     if result.returncode == 0:
-        return Requirement(
-            name, FOUND, f"a program for {nvcc.architecture()} compiles", needed=True
-        )
+        return FOUND, f"a program for {nvcc.architecture()} compiles", ""
     reason = next(iter((result.stderr or result.stdout).strip().splitlines()), "no message")
     mend = "set NVCC_CCBIN to a g++ that this nvcc accepts, or " + INSTALL_TOOLKIT
-    return Requirement(name, BROKEN, reason, mend, needed=True)
+    return BROKEN, reason, mend
 
 
-def _emulated_device(nvcc: Nvcc | None) -> Requirement:
-    name = "emulated device"
+def _emulated_device(nvcc: Nvcc | None) -> _Seen:
     if nvcc is None:
-        return Requirement(name, MISSING, "needs nvcc", needed=True)
+        return MISSING, "needs nvcc", ""
     # Not needed to answer the other questions. Its first use compiles for some time, unless it came
     # with the package.
     from cutune.emulator.link import runtime_library
 
     try:
-        return Requirement(name, FOUND, str(runtime_library(nvcc)), needed=True)
+        return FOUND, str(runtime_library(nvcc)), ""
     except CutuneError as error:
-        return Requirement(name, BROKEN, error.diagnostic.message, "see the message", needed=True)
+        return BROKEN, error.diagnostic.message, "see the message"
 
 
-def _machine() -> Path:
-    """Compile the part of the emulated device that needs no toolkit, unless it is there."""
-    from cutune.emulator.build import machine_library
-
-    return machine_library()
-
-
-def _gpu() -> Requirement:
+def _gpu() -> _Seen:
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     lines = _output(query).strip().splitlines() if shutil.which("nvidia-smi") else []
     if not lines:
         mend = "none needed: programs run on the emulated device"
-        return Requirement("GPU", MISSING, "no NVIDIA driver", mend)
+        return MISSING, "no NVIDIA driver", mend
     known = ", ".join(present_profiles()) or "none: cutune device --calibrate -o gpu.json makes one"
-    return Requirement("GPU", FOUND, f"{'; '.join(lines)}; profile {known}")
+    return FOUND, f"{'; '.join(lines)}; profile {known}", ""
 
 
-def _ncu() -> Requirement:
+def _ncu() -> _Seen:
     path = shutil.which("ncu")
     if path is None:
-        return Requirement("ncu", MISSING, "not on PATH", "install NVIDIA Nsight Compute")
+        return MISSING, "not on PATH", "install NVIDIA Nsight Compute"
     version = next((x for x in _output([path, "--version"]).splitlines() if "Version" in x), "")
-    return Requirement("ncu", FOUND, f"{version} ({path})".strip())
+    return FOUND, f"{version} ({path})".strip(), ""
 
 
 def _output(command: list[str]) -> str:
@@ -219,18 +213,3 @@ def _finds_nvcc() -> bool:
     except CutuneError:
         return False
     return True
-
-
-def _install_toolkit(quiet: bool) -> int:
-    print("cutune: no nvcc found; installing it from the Python index", file=sys.stderr)
-    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
-    options = ["--quiet"] if quiet else []
-    return subprocess.run([*command, *options, *TOOLKIT_PACKAGES], check=False).returncode
-
-
-def _print(findings: list[Requirement]) -> None:
-    for finding in findings:
-        mark = "ok" if finding.state == FOUND else finding.state
-        print(f"{mark:8} {finding.name:17} {finding.detail}")
-        if finding.state != FOUND and finding.mend:
-            print(f"{'':8} {'':17} {finding.mend}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from lark import UnexpectedInput
@@ -14,7 +13,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_document, write_text
 from cutune.search.neighbours.classifier import (
     SCHEMA,
-    ChoiceModel,
     accuracy,
     corrected,
     fit_choice,
@@ -27,9 +25,6 @@ from cutune.search.neighbours.emit_classifier import emit_choices
 from cutune.search.neighbours.published_procedure import distribution, search
 from cutune.search.neighbours.table import (
     Columns,
-    Configuration,
-    Point,
-    TimeTable,
     read_labels,
     read_table,
 )
@@ -44,7 +39,14 @@ def fit_tables(options: Options) -> int:
     if columns.time is None:
         if len(options.table) > 1 or options.output is not None or options.given:
             raise _misuse("without --time there are labels only; name the column of times")
-        _show_labels(read_labels(_named(options.table[0])[1], columns), options.split)
+        labels, split = read_labels(_named(options.table[0])[1], columns), options.split
+        print(
+            f"{len(labels)} labelled sizes: leave-one-out accuracy "
+            f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "
+            f"{null_accuracy(labels):.3f}"
+        )
+        if split is not None:
+            print_published_procedure("labels", search(labels, split), distribution(labels))
         return 0
     paths = dict(map(_named, options.table))
     if len(paths) < len(options.table):
@@ -58,11 +60,18 @@ def fit_tables(options: Options) -> int:
     model = fit_choice(table, limit, given)
     print_model(model)
     if options.split is not None:
-        _show_procedure(table, limit, options.split)
+        optima = {"observed": observed(table), "corrected": corrected(table, limit)}
+        for word, labels in optima.items():
+            split, every = search(labels, options.split), distribution(labels)
+            print_published_procedure(f"{word} optima", split, every)
     if len(tables) > 1:
         print_transfers(model, transfer(tables, limit))
     if options.output is not None:
-        _write(model, Path(options.output))
+        path = Path(options.output)
+        if path.suffix == ".json":
+            write_document(path, SCHEMA, {"models": [model.to_json()]})
+        else:
+            write_text(path, emit_choices([model]))
     return 0
 
 
@@ -101,28 +110,6 @@ def _named(word: str) -> tuple[str, str]:
     """`NAME=FILE`, or a file that is named after itself."""
     name, equals, path = word.partition("=")
     return (name, path) if equals and not Path(word).exists() else (Path(word).stem, word)
-
-
-def _show_labels(labels: Mapping[Point, Configuration], split: int | None) -> None:
-    print(
-        f"{len(labels)} labelled sizes: leave-one-out accuracy "
-        f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "
-        f"{null_accuracy(labels):.3f}"
-    )
-    if split is not None:
-        print_published_procedure("labels", search(labels, split), distribution(labels))
-
-
-def _show_procedure(table: TimeTable, limit: float, split: int) -> None:
-    for word, labels in (("observed", observed(table)), ("corrected", corrected(table, limit))):
-        print_published_procedure(f"{word} optima", search(labels, split), distribution(labels))
-
-
-def _write(model: ChoiceModel, path: Path) -> None:
-    if path.suffix == ".json":
-        write_document(path, SCHEMA, {"models": [model.to_json()]})
-        return
-    write_text(path, emit_choices([model]))
 
 
 def _misuse(reason: str) -> CutuneError:

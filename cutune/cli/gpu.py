@@ -10,16 +10,13 @@ from cutune.check.evaluate import evaluate
 from cutune.check.training_table import training_rows
 from cutune.cli.common import Options, show, start_of, varied_values
 from cutune.cli.options import CACHE_STATES, parser
-from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
-from cutune.measure.agreement import Agreement
 from cutune.measure.collect import measurements
 from cutune.measure.gpu_sweep import collect_on_gpu, sweep
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep
-from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.collect import HostSweep, Search, collect_host
 from cutune.search.compare import compare
 from cutune.search.regions import rules_of
@@ -33,15 +30,6 @@ from cutune.source.program import Program
 from cutune.space.parameter import holes
 from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
-
-
-def sweep_and_show(analyzer: Analyzer, programs: Sequence[Program], options: Options) -> None:
-    """Sweep each program on the GPU of this machine, and show what was timed."""
-    plan, device, workspace = options.plan, options.profile, options.place
-    for program in programs:
-        print_sweep(
-            collect_on_gpu(analyzer, program, plan, device, workspace, options.counters), device
-        )
 
 
 def evaluate_verb(options: Options) -> int:
@@ -84,7 +72,11 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     if options.timeout is not None and not 0 < options.timeout < math.inf:
         options.wrong("--timeout takes seconds, more than none")
     names = _names(options)
-    how = Measuring(on, options.repetitions, options.timeout, _rules(options))
+    tolerance = options.tolerance
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        options.wrong("--tolerance takes a number from 0 on, as 1e-3")
+    rules = rules_of(tolerance, options.ignored)
+    how = Measuring(on, options.repetitions, options.timeout, rules)
     search, statuses = _search(options, on), options.statuses
     folder = options.place.folder
     workers = workers_of(options, on == GPU, folder, parser().error)
@@ -141,11 +133,7 @@ def _names(options: Options) -> list[str]:
 
 
 def _search(options: Options, on: str) -> Search | None:
-    """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
-
-    Raises:
-        CutuneError: CT801, CT815, CT816, CT817.
-    """
+    """The search that is asked for; None: run all. Raises CT801, CT815, CT816, CT817."""
     start = start_of(options.start)
     technique = technique_named(TECHNIQUES[0] if options.technique is None else options.technique)
     if options.search is None:
@@ -156,11 +144,3 @@ def _search(options: Options, on: str) -> Search | None:
     if on != GPU:
         options.wrong("--search compares times: add --on gpu")
     return Search(technique, budget, start)
-
-
-def _rules(options: Options) -> Agreement:
-    """By which outputs of configurations are the same."""
-    tolerance = options.tolerance
-    if tolerance is not None and not 0 <= tolerance < math.inf:
-        options.wrong("--tolerance takes a number from 0 on, as 1e-3")
-    return rules_of(tolerance, options.ignored)

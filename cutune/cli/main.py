@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return main_nvcc(words[1:])
     options = parse(words)
     try:
-        status = next(v for v in VERBS if v.name == options.verb).handler()(options)
+        status: int = next(v for v in VERBS if v.name == options.verb).handler()(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:

@@ -30,16 +30,29 @@ def parser() -> Parser:
     main.add_argument("--version", action="version", version=f"cutune {__version__}")
     verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
     add = partial(_add_verb, verbs)
-    source = _source_options()
-    place = _place_options()
-    running = _running_options()
-    judge, fitting, recording = _model_options(), _fitting_options(), _recording_options()
+    source, place = _source_options(), _place_options()
+    running, judge = _running_options(), _model_options()
+    candidates = _parent(
+        "--candidates", "which blocks to consider", choices=("paper", "all"), default="paper"
+    )
+    fitting = _parent(
+        "--fit",
+        "how counters become functions: exactly where that is possible (default), or as "
+        "published, for --model mwp-cwp and latency",
+        choices=(EXACT, PAPER),
+        default=EXACT,
+    )
+    recording = _parent(
+        "--launches-only",
+        "do not execute kernels while the program runs, for launches that do not depend on "
+        "what kernels compute: sizes may then be as large as they ever are",
+    )
+    add_status(recording)
 
     _add_inspect(add("inspect", source))
     _add_instrument(add("instrument", source))
 
-    collect = add("collect", source, place, fitting, running, recording)
-    _add_collect_options(collect)
+    _add_collect_options(add("collect", source, place, fitting, running, candidates, recording))
 
     fit = add("fit", source, place, fitting)
     add_table_options(fit)
@@ -48,45 +61,43 @@ def parser() -> Parser:
     emit = add("emit", source, place, _model_options((NEIGHBOURS,)))
     emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
-    _add_make(emit, "what builds the project that FILE belongs to, as for collect --tunables")
-    emit.add_argument(
+    make = "what builds the project that FILE belongs to"
+    add_option(emit, "--make COMMAND", f"{make}, as for collect --tunables")
+    add_option(
+        emit,
         "--as",
+        "variants (default): the program, which chooses values by size where it can; without "
+        "it, one set for all sizes as macros for -include, or as options of nvcc",
         dest="form",
         choices=("variants", "header", "flags"),
-        help="variants (default): the program, which chooses values by size where it can; without "
-        "it, one set for all sizes as macros for -include, or as options of nvcc",
     )
-    emit.add_argument(
-        "--choose",
+    add_option(
+        emit,
+        "--choose random:SEED",
+        "without a model: every launch takes any block that it may have, at random",
         type=_chosen_by,
-        metavar="random:SEED",
-        help="without a model: every launch takes any block that it may have, at random",
     )
 
-    tune = add("tune", source, place, judge, fitting, running, recording)
+    tune = add("tune", source, place, judge, fitting, running, candidates, recording)
     tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
-    tune.add_argument(
-        "--make",
-        metavar="COMMAND",
-        help="what builds a project; then no FILE is given, and it is left in its tuned build. "
+    add_option(
+        tune,
+        "--make COMMAND",
+        "what builds a project; then no FILE is given, and it is left in its tuned build. "
         "With --tunables FILE is given, and each value set built in a copy of the current folder",
     )
-    tune.add_argument(
-        "--clean", metavar="COMMAND", default="", help="what to run before each build of --make"
-    )
+    add_option(tune, "--clean COMMAND", "what to run before each build of --make", default="")
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     add_json(tune)
     add_host_options(tune)
-    tune.add_argument(
-        "--sizes",
+    add_option(
+        tune,
+        "--sizes N",
+        "sizes to show the choice for (default: some that a GPU is used for)",
         nargs="+",
-        metavar="N",
-        help="sizes to show the choice for (default: some that a GPU is used for)",
     )
-    tune.add_argument(
-        "--again",
-        action="store_true",
-        help="do all of it again, also where nothing has changed since the last time",
+    add_option(
+        tune, "--again", "do all of it again, also where nothing has changed since the last time"
     )
 
     choice = add("select", place, _model_options((NEIGHBOURS,)))
@@ -94,19 +105,18 @@ def parser() -> Parser:
     choice.add_argument(
         "sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x, G.x too"
     )
-    choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
-    choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
+    add_option(choice, "--file FILE", "source of the kernel, if several have one")
+    add_option(choice, "--all-sizes N", "the value of all sizes not named")
     add_json(choice)
 
-    _add_evaluate_options(add("evaluate", source, place, judge, running))
+    _add_evaluate_options(add("evaluate", source, place, judge, running, candidates))
 
     _add_report_options(add("report", source, place))
 
     _add_device_options(add("device"))
     _add_run_options(add("run", source))
-    _add_verify(add("verify", source, running))
-    without_candidates = _running_options(with_candidates=False)
-    _add_shake(add("shake", source, without_candidates, description=SHAKE))
+    _add_verify(add("verify", source, running, candidates))
+    _add_shake(add("shake", source, running, description=SHAKE))
     add("nvcc", add_help=False)
 
     add("convert")
@@ -131,8 +141,15 @@ def _add_verb(
     return added
 
 
-def _add_make(verb: argparse.ArgumentParser, text: str) -> None:
-    verb.add_argument("--make", metavar="COMMAND", help=text)
+def add_option(group: argparse._ActionsContainer, written: str, text: str, **about: Any) -> None:
+    """Add an option as it is written, `-o --output FILE`; one without a value is a flag."""
+    *names, last = written.split(" ")
+    if not last.startswith("-"):
+        about["metavar"] = last
+    else:
+        names.append(last)
+        about |= {} if "choices" in about else {"action": "store_true"}
+    group.add_argument(*names, help=text, **about)
 
 
 def _chosen_by(text: str) -> int:
@@ -145,25 +162,20 @@ def _chosen_by(text: str) -> int:
 
 def add_json(verb: argparse._ActionsContainer) -> None:
     """`--json`: docs/json.md has the documents."""
-    verb.add_argument("--json", action="store_true", help="for programs instead of people")
+    add_option(verb, "--json", "for programs instead of people")
 
 
 def _add_inspect(inspect: argparse.ArgumentParser) -> None:
-    """`cutune inspect FILE …`."""
     inspect.add_argument(
         "files", nargs="+", metavar="FILE", help="sources, folders, or a compile_commands.json"
     )
-    inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
-    inspect.add_argument(
-        "--device",
-        metavar="NAME",
-        help="GPU of which conditions ask (default: this machine's, else h200)",
+    add_option(inspect, "--run COMMAND", "where {NAME} may stand, too", default="")
+    add_option(
+        inspect, "--device NAME", "GPU of which conditions ask (default: this machine's, else h200)"
     )
     output = inspect.add_mutually_exclusive_group()
     add_json(output)
-    output.add_argument(
-        "--sarif", action="store_true", help="refused launches as SARIF 2.1.0, for code review"
-    )
+    add_option(output, "--sarif", "refused launches as SARIF 2.1.0, for code review")
     add_list(
         inspect,
         "--require",
@@ -171,26 +183,17 @@ def _add_inspect(inspect: argparse.ArgumentParser) -> None:
         help="end with status 3 unless launches of such kernels can be tuned; * stands for any "
         "letters",
     )
-    inspect.add_argument(
-        "--force", action="store_true", help="replace the file of --space where it is there"
-    )
-    inspect.add_argument(
-        "--suggest", action="store_true", help="say what would make the other launches tunable"
-    )
+    add_option(inspect, "--force", "replace the file of --space where it is there")
+    add_option(inspect, "--suggest", "say what would make the other launches tunable")
 
 
 def _add_instrument(instrument: argparse.ArgumentParser) -> None:
-    """`cutune instrument FILE`."""
     instrument.add_argument("file", metavar="FILE", help="a source")
     instrument.add_argument(
         "-o", "--output", help="file or folder to write (default: standard output)"
     )
-    instrument.add_argument(
-        "--passes", default="instrument-launches", metavar="A,B", help="passes to run, by name"
-    )
-    instrument.add_argument(
-        "--print-after", metavar="PASS", help="show the program behind a pass on standard error"
-    )
+    add_option(instrument, "--passes A,B", "passes to run, by name", default="instrument-launches")
+    add_option(instrument, "--print-after PASS", "show the program behind a pass on standard error")
 
 
 SHAKE = """\
@@ -202,113 +205,103 @@ shows it again, and after errors."""
 
 
 def _add_verify(verify: argparse.ArgumentParser) -> None:
-    """`cutune verify ORIGINAL TUNED`."""
     verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
     verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
     _add_conditions(verify)
 
 
 def _add_shake(shake: argparse.ArgumentParser) -> None:
-    """`cutune shake FILE …`."""
     shake.set_defaults(run="{program}")
     shake.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
-    shake.add_argument(
-        "--seeds",
+    add_option(
+        shake,
+        "--seeds N",
+        "seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone",
         type=int,
         default=20,
-        metavar="N",
-        help="seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone",
     )
-    shake.add_argument(
-        "--jobs",
+    add_option(
+        shake,
+        "--jobs N",
+        "runs at a time (default: one per core; 1 on a GPU or with --file)",
         type=int,
-        metavar="N",
-        help="runs at a time (default: one per core; 1 on a GPU or with --file)",
     )
-    shake.add_argument("--keep", metavar="DIR", help="leave both programs in this folder")
+    add_option(shake, "--keep DIR", "leave both programs in this folder")
     _add_conditions(shake)
 
 
 def _add_conditions(verb: argparse.ArgumentParser) -> None:
     add_json(verb)
-    verb.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
+    add_option(verb, "--on", "where", choices=("emulated", "gpu"), default="emulated")
     verb.add_argument("--device", help="profile that is emulated")
-    verb.add_argument("--identical", action="store_true", help="only the same bytes will do")
-    verb.add_argument(
-        "--tolerance",
+    add_option(verb, "--identical", "only the same bytes will do")
+    add_option(
+        verb,
+        "--tolerance X",
+        "relative, for all numbers (default: 1e-5, and 0 for integers)",
         type=float,
-        metavar="X",
-        help="relative, for all numbers (default: 1e-5, and 0 for integers)",
     )
     verb.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
     add_list(verb, "--file", metavar="PATH", help="compare this file, too")
-    verb.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
+    add_option(verb, "--ignore REGEX", "leave out lines that match")
     add_status(verb)
 
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:
     device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
     add_json(device)
-    device.add_argument(
+    add_option(
+        device,
         "--calibrate",
-        action="store_true",
-        help="time micro-kernels on a real GPU and write its profile (needs cutune[gpu])",
+        "time micro-kernels on a real GPU and write its profile (needs cutune[gpu])",
     )
-    device.add_argument("--gpu", type=int, default=0, metavar="INDEX", help="which GPU")
-    device.add_argument("-o", "--output", metavar="FILE", help="profile to write")
+    add_option(device, "--gpu INDEX", "which GPU", type=int, default=0)
+    add_option(device, "-o --output FILE", "profile to write")
     _add_nvcc_option(device)
     _add_quiet_option(device)
 
 
 def _add_nvcc_option(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    add_option(group, "--nvcc PATH", "the compiler to use")
 
 
 def _add_quiet_option(group: argparse._ActionsContainer) -> None:
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    add_option(group, "-q --quiet", "no progress")
 
 
 def _add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("--device", help="profile that the program sees")
     add_json(run)
-    run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
-    run.add_argument(
+    add_option(run, "--trace", "count memory sectors too (slower)")
+    add_option(
+        run,
         "--check",
-        action="store_true",
-        help="report accesses out of bounds, reads of memory that nobody wrote, races and "
+        "report accesses out of bounds, reads of memory that nobody wrote, races and "
         "diverging barriers (much slower); exit status 1 if there are any",
     )
-    run.add_argument(
-        "--findings", type=int, default=20, metavar="N", help="findings of --check that are shown"
-    )
-    run.add_argument(
-        "--limit", type=int, metavar="N", help="end a launch after N warp instructions (0: never)"
-    )
+    add_option(run, "--findings N", "findings of --check that are shown", type=int, default=20)
+    add_option(run, "--limit N", "end a launch after N warp instructions (0: never)", type=int)
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
 
 
 def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
     add_json(doctor)
-    doctor.add_argument("--quiet", action="store_true", help="problems only")
+    add_option(doctor, "--quiet", "problems only")
     _add_nvcc_option(doctor)
-    doctor.add_argument(
-        "--install-toolkit",
-        action="store_true",
-        help="where no nvcc is found, install it from the Python index",
+    add_option(
+        doctor, "--install-toolkit", "where no nvcc is found, install it from the Python index"
     )
-    doctor.add_argument(
+    add_option(
+        doctor,
         "--clear-cache",
-        action="store_true",
-        help="remove what was built for this machine; it is built again when it is needed",
+        "remove what was built for this machine; it is built again when it is needed",
     )
 
 
 def _add_help_options(verb: Parser) -> None:
     verb.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a code, or a verb")
-    verb.add_argument("--man", action="store_true", help="the manual page, as man reads it")
-    verb.add_argument(
-        "--completion", choices=SHELLS, help="what makes a shell complete words of cutune"
-    )
+    add_option(verb, "--man", "the manual page, as man reads it")
+    add_option(verb, "--completion", "what makes a shell complete words of cutune", choices=SHELLS)
 
 
 def _source_options() -> Parser:
@@ -318,7 +311,7 @@ def _source_options() -> Parser:
     add_list(group, "-I", dest="include", metavar="DIR", help="as for nvcc, whose other options")
     add_list(group, "-D", dest="define", metavar="NAME[=VALUE]", help="are taken as they are, too")
     add_list(group, "-include", dest="forced", metavar="FILE", help="a header read first")
-    group.add_argument("-std", dest="std", metavar="c++17", help="the standard of C++")
+    add_option(group, "-std c++17", "the standard of C++", dest="std")
     add_list(group, NVCC_FLAG, metavar="FLAG", help="an option for nvcc that cutune has, too")
     add_list(
         group, "--options-file", metavar="FILE", help="further options of nvcc, also written @FILE"
@@ -330,14 +323,13 @@ def _source_options() -> Parser:
         help="values of a parameter that a pragma names, or {NAME} in --nvcc-flag or --run; the "
         "value none leaves the word out",
     )
-    group.add_argument(
-        "--space", metavar="FILE", help="parameters and conditions of a T1 file; inspect writes it"
-    )
-    group.add_argument(
+    add_option(group, "--space FILE", "parameters and conditions of a T1 file; inspect writes it")
+    add_option(
+        group,
         "--variants",
+        "whether launches may choose among variants of their kernels, too (default: all)",
         choices=("all", "none"),
         default="all",
-        help="whether launches may choose among variants of their kernels, too (default: all)",
     )
     group.add_argument(
         "--associative-math",
@@ -350,15 +342,15 @@ def _source_options() -> Parser:
 
 def _place_options() -> Parser:
     options = Parser(add_help=False)
-    options.add_argument(
-        "--workspace",
-        metavar="DIR",
-        help=f"folder for results (default: {WORKSPACE} beside FILE, or here if none is named)",
+    add_option(
+        options,
+        "--workspace DIR",
+        f"folder for results (default: {WORKSPACE} beside FILE, or here if none is named)",
     )
-    options.add_argument(
-        "--device",
-        metavar="NAME",
-        help="GPU that is modelled (default: this machine's, else h200); A,B emits for several, "
+    add_option(
+        options,
+        "--device NAME",
+        "GPU that is modelled (default: this machine's, else h200); A,B emits for several, "
         "all for all that are known",
     )
     return options
@@ -366,24 +358,24 @@ def _place_options() -> Parser:
 
 def _add_collect_options(collect: argparse.ArgumentParser) -> None:
     collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
-    collect.add_argument(
+    add_option(
+        collect,
         "--on",
+        "count on the emulated device (default), or time every block on a GPU",
         choices=("emulated", "gpu"),
         default="emulated",
-        help="count on the emulated device (default), or time every block on a GPU",
     )
-    collect.add_argument(
-        "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
-    )
-    _add_make(collect, "with --tunables: what builds the project that FILE belongs to")
+    add_option(collect, "--counters", "with --on gpu: read hardware counters by ncu too")
+    make = "with --tunables: what builds the project that FILE belongs to"
+    add_option(collect, "--make COMMAND", make)
     add_host_options(collect)
-    collect.add_argument(
-        "--compare",
+    add_option(
+        collect,
+        "--compare NAME,…",
+        "with --tunables, where all configurations were tried: run nothing, but say how many "
+        "of them each technique (or these) needs",
         nargs="?",
         const="",
-        metavar="NAME,…",
-        help="with --tunables, where all configurations were tried: run nothing, but say how many "
-        "of them each technique (or these) needs",
     )
 
 
@@ -391,27 +383,24 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "files", nargs="*", metavar="FILE", help="programs, tuned before in the same workspace"
     )
-    evaluate.add_argument(
-        "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep; without it, a GPU"
-    )
-    evaluate.add_argument("--save", metavar="SWEEP", help="keep what was swept on the GPU")
-    evaluate.add_argument(
+    add_option(evaluate, "--from SWEEP", "a recorded sweep; without it, a GPU", dest="recorded")
+    add_option(evaluate, "--save SWEEP", "keep what was swept on the GPU")
+    add_option(
+        evaluate,
         "--cache",
-        choices=CACHE_STATES,
-        help="what lies in L2 when a launch is timed: memory that was just put back (default), what"
+        "what lies in L2 when a launch is timed: memory that was just put back (default), what"
         " the same launch left, or what the program left (one run for each configuration)",
+        choices=CACHE_STATES,
     )
-    evaluate.add_argument(
-        "--train", type=int, metavar="N", help="judge sizes above N; timings at N may be reused"
-    )
-    evaluate.add_argument(
+    add_option(evaluate, "--train N", "judge sizes above N; timings at N may be reused", type=int)
+    add_option(
+        evaluate,
         "--training",
-        action="store_true",
-        help="MWP-CWP on collected and on fitted counters instead (collect --fit paper, no GPU)",
+        "MWP-CWP on collected and on fitted counters instead (collect --fit paper, no GPU)",
     )
-    evaluate.add_argument("--scores", action="store_true", help="no row per launch")
-    evaluate.add_argument("--json", metavar="FILE", help="write everything as JSON")
-    evaluate.add_argument("--csv", metavar="FILE", help="write a row per launch as CSV")
+    add_option(evaluate, "--scores", "no row per launch")
+    add_option(evaluate, "--json FILE", "write everything as JSON")
+    add_option(evaluate, "--csv FILE", "write a row per launch as CSV")
 
 
 def _add_report_options(report: argparse.ArgumentParser) -> None:
@@ -419,21 +408,9 @@ def _add_report_options(report: argparse.ArgumentParser) -> None:
         "files", nargs="*", metavar="FILE", help="sources (default: all that were tuned)"
     )
     add_list(report, "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep to compare")
-    report.add_argument("--sizes", nargs="+", metavar="N", help="sizes to show the choice for")
-    report.add_argument(
-        "-o", "--output", default="report.html", metavar="FILE", help="page to write"
-    )
-    report.add_argument("--figures", metavar="DIR", help="write figures as PNG and PDF, too")
-
-
-def _fitting_options() -> Parser:
-    return _one_option(
-        "--fit",
-        choices=(EXACT, PAPER),
-        default=EXACT,
-        help="how counters become functions: exactly where that is possible (default), or as "
-        "published, for --model mwp-cwp and latency",
-    )
+    add_option(report, "--sizes N", "sizes to show the choice for", nargs="+")
+    add_option(report, "-o --output FILE", "page to write", default="report.html")
+    add_option(report, "--figures DIR", "write figures as PNG and PDF, too")
 
 
 def _model_options(further: Sequence[str] = ()) -> Parser:
@@ -441,16 +418,16 @@ def _model_options(further: Sequence[str] = ()) -> Parser:
     if further:
         text += f"; {NEIGHBOURS}: what was measured and fitted so, for kernels that have it"
     names = (*MODEL_NAMES, *further)
-    return _one_option("--model", choices=names, default=MODEL_NAMES[0], help=f"{text})")
+    return _parent("--model", f"{text})", choices=names, default=MODEL_NAMES[0])
 
 
-def _running_options(with_candidates: bool = True) -> Parser:
+def _running_options() -> Parser:
     options = Parser(add_help=False)
-    options.add_argument(
-        "--run",
+    add_option(
+        options,
+        "--run COMMAND",
+        "how to run the program, for instance './{program} {n}'",
         default="./{program}",
-        metavar="COMMAND",
-        help="how to run the program, for instance './{program} {n}'",
     )
     add_list(
         options,
@@ -458,29 +435,11 @@ def _running_options(with_candidates: bool = True) -> Parser:
         metavar="NAME=V1,V2,…",
         help="values for {NAME} in --run, also A..B:STEP; all combinations of several are run",
     )
-    if with_candidates:
-        options.add_argument(
-            "--candidates",
-            choices=("paper", "all"),
-            default="paper",
-            help="which blocks to consider",
-        )
     return options
 
 
-def _recording_options() -> Parser:
-    options = _one_option(
-        "--launches-only",
-        action="store_true",
-        help="do not execute kernels while the program runs, for launches that do not depend on "
-        "what kernels compute: sizes may then be as large as they ever are",
-    )
-    add_status(options)
-    return options
-
-
-def _one_option(name: str, **keywords: Any) -> Parser:
+def _parent(written: str, text: str, **about: Any) -> Parser:
     """A parser of one option, as a parent of several verbs'."""
     options = Parser(add_help=False)
-    options.add_argument(name, **keywords)
+    add_option(options, written, text, **about)
     return options

@@ -13,9 +13,27 @@ from typing import TYPE_CHECKING
 from cutune.cli.common import Options, show, show_compile_line
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, write_text
+from cutune.proof.unit_compiler import UnitCompiler
+from cutune.search.tunables.choices import (
+    HostChoices,
+    fit_host,
+    fixed_values,
+    replacement,
+    write_choices,
+)
+from cutune.search.tunables.compiled_values import (
+    HEADER,
+    compiler_flags,
+    header_text,
+    make_command,
+    options_text,
+    without_place,
+)
+from cutune.search.tunables.measured_blocks import fit_blocks
+from cutune.search.tunables.verb_options import LIMIT_PERCENT
 
 if TYPE_CHECKING:
-    from cutune.core.workspace import Workspace
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
     from cutune.space.parameter import ParameterOptions
@@ -23,9 +41,6 @@ if TYPE_CHECKING:
 
 def fit_measured(program: Program, options: Options, limit: float) -> None:
     from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
-    from cutune.proof.unit_compiler import UnitCompiler
-    from cutune.search.tunables.choices import HostChoices, fit_host, write_choices
-    from cutune.search.tunables.measured_blocks import fit_blocks
 
     workspace = options.place
     has_host_times = workspace.trials.exists()
@@ -52,15 +67,6 @@ def fit_measured(program: Program, options: Options, limit: float) -> None:
 
 def emit_values(programs: Sequence[Program], options: Options) -> int:
     """Write the values that hold for all sizes, without the program."""
-    from cutune.core.workspace import write_text
-    from cutune.search.tunables.choices import fixed_values, replacement
-    from cutune.search.tunables.compiled_values import (
-        HEADER,
-        header_text,
-        options_text,
-        without_place,
-    )
-
     if len(programs) > 1:
         options.wrong("--as takes one FILE")
     (program,), workspace, asked = programs, options.place, options.parameters
@@ -85,57 +91,39 @@ def emit_values(programs: Sequence[Program], options: Options) -> int:
 
 def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
     """Print the options of nvcc, and the command, that belong to the emitted program."""
-    from cutune.search.tunables.choices import fixed_values
-    from cutune.search.tunables.compiled_values import compiler_flags, make_command
-
-    flags = compiler_flags(fixed_values(program, workspace), asked)
-    if flags:
+    values = fixed_values(program, workspace)
+    if flags := compiler_flags(values, asked):
         print(f"compile with: {' '.join(flags)}")
-    make = make_command(fixed_values(program, workspace), asked)
-    if make:
+    if make := make_command(values, asked):
         print(f"build it with: {make}")
 
 
 def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> int:
-    """The configurations of a program run on a GPU, and the best of them written.
-
-    Args:
-        target_of: where that is.
-    """
+    """Run all configurations on a GPU, and write the best where `target_of` says."""
     from cutune.cli.gpu import collect_tunables
+    from cutune.search.make_builds import tuned_copy
     from cutune.search.trial_runs import GPU
-    from cutune.search.tunables.verb_options import LIMIT_PERCENT
     from cutune.tuning.stages import emit
 
     if options.json:
         options.wrong("--tunables has no --json; cutune collect --tunables and fit have it")
     if len(options.files) != 1:
         options.wrong("--tunables takes one FILE, also with --make: that with the pragmas")
-    analyzer, workspace, devices = options.analyzer, options.place, options.profiles
-    programs = analyzer.load_all(options.files, require_nvcc=True)
-    target = target_of(programs[0])
+    analyzer, workspace, asked = options.analyzer, options.place, options.parameters
+    (program,) = programs = analyzer.load_all(options.files, require_nvcc=True)
+    target = target_of(program)
     collect_tunables(programs, options, GPU)
-    fit_measured(programs[0], options, LIMIT_PERCENT / 100)
-    asked = options.parameters
-    written = emit(analyzer, programs[0], workspace, devices, target, parameters=asked)
+    fit_measured(program, options, LIMIT_PERCENT / 100)
+    written = emit(analyzer, program, workspace, options.profiles, target, parameters=asked)
     print(f"tuned program: {written}")
-    print_values(asked, programs[0], workspace)
+    print_values(asked, program, workspace)
     if options.make is None:
-        show_compile_line(analyzer.toolchain, programs[0], target)
-    else:
-        _build_tuned(options, programs[0], target, workspace)
-    return 0
-
-
-def _build_tuned(options: Options, program: Program, target: Target, workspace: Workspace) -> None:
-    """Build a copy of the project with the tuned source in it."""
-    from cutune.search.make_builds import tuned_copy
-    from cutune.search.tunables.choices import fixed_values
-
-    values = fixed_values(program, workspace)
-    nvcc, asked = options.toolchain.nvcc, options.parameters
+        show_compile_line(analyzer.toolchain, program, target)
+        return 0
+    values, nvcc = fixed_values(program, workspace), analyzer.toolchain.nvcc
     built = tuned_copy(nvcc, asked, program, target, workspace.folder, values)
     if built.failure:
         show(Diagnostic.at(Code.TUNED_NOT_BUILT, copy=built.path, reason=built.failure))
     else:
         print(f"built with it: {os.path.relpath(built.path)}")
+    return 0

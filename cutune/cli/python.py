@@ -13,11 +13,10 @@ from pathlib import Path
 
 from cutune.check.evaluate import Evaluation, StrategyScore
 from cutune.check.evaluate import evaluate as judge
+from cutune.cli.page.facts import at_sizes, program_facts
 from cutune.cli.page.gather import ReportSource, read_subjects, read_timings, report_of
 from cutune.cli.page.html import part, to_html
-from cutune.cli.page.kernel_facts import at_sizes
 from cutune.cli.page.page_facts import AtSizes, LaunchFacts, PageFacts, ProgramFacts
-from cutune.cli.page.program_facts import program_facts
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter, silent
@@ -38,16 +37,13 @@ from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning.inputs import Request
 from cutune.tuning.kept import Kept
 from cutune.tuning.nvcc.units import models_in, named_model
-from cutune.tuning.tune import Tuning, tune, tuned_targets
+from cutune.tuning.tune import Tuning, tuned_targets
+from cutune.tuning.tune import tune as tune_program
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """Programs and the verdicts about their launches.
-
-    Attributes:
-        programs: in the order of the files.
-    """
+    """Programs, in the order of the files, and the verdicts about their launches."""
 
     programs: tuple[ProgramFacts, ...]
 
@@ -68,12 +64,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """The configuration that a kernel would be launched with at some sizes.
-
-    Attributes:
-        kernel: its name.
-        at: all candidates with their predictions, in microseconds.
-    """
+    """The configuration of a kernel at some sizes. `at`: all candidates and predictions."""
 
     kernel: str
     at: AtSizes
@@ -118,11 +109,7 @@ class KernelChoice:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Choices against an exhaustive sweep.
-
-    Attributes:
-        evaluation: a case per launch, with the answer of each strategy.
-    """
+    """Choices against a sweep. `evaluation`: a case per launch, each strategy's answer."""
 
     evaluation: Evaluation
 
@@ -146,11 +133,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """Everything that is known, as one page.
-
-    Attributes:
-        facts: what the page says, as values.
-    """
+    """Everything that is known, as one page. `facts`: what it says, as values."""
 
     facts: PageFacts
 
@@ -179,12 +162,7 @@ class ReportPage:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A tuned program.
-
-    Attributes:
-        sources: what was written, one per source: ordinary CUDA C++.
-        report: what is predicted.
-    """
+    """A tuned program. `sources`: ordinary CUDA C++; `report`: what is predicted."""
 
     sources: tuple[Path, ...]
     report: ReportPage
@@ -214,10 +192,6 @@ def _toolchain(
 
 def _devices(names: str | None) -> list[DeviceProfile]:
     return named_devices((names or default_device()).split(","))
-
-
-def _beside(files: Sequence[PathLike]) -> Files:
-    return Files(Path(files[0]).parent / FOLDER)
 
 
 def _misused(verb: str, reason: str) -> CutuneError:
@@ -274,7 +248,7 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     return Inspection(tuple(program_facts(program, ()) for program in programs))
 
 
-def tune_sources(
+def tune(
     *files: PathLike,
     run: str = "./{program}",
     vary: Mapping[str, Sequence[object]] | None = None,
@@ -331,14 +305,14 @@ def tune_sources(
     _check_files("tune", files)
     values, sources = _varied(vary or {}), [os.fspath(path) for path in files]
     devices, name = _devices(device), None if output is None else os.fspath(output)
-    place = Files(Path(workspace)) if workspace is not None else _beside(files)
+    place = Files(Path(files[0]).parent / FOLDER if workspace is None else Path(workspace))
     options = {"run": run, "vary": values, "output": name, "launches_only": launches_only}
     options["is_folder"] = name is not None and os.path.isdir(name)
     toolchain = _toolchain(flags, nvcc, devices)
     request = Request({"caller": "python", **options}, sources, toolchain, devices, place)
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
     tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
-    tuned = tune(request, tuning, Reporter(_warn))
+    tuned = tune_program(request, tuning, Reporter(_warn))
     if isinstance(tuned, Kept):
         for message in tuned.said:
             warnings.warn(message, stacklevel=2)
@@ -350,10 +324,6 @@ def tune_sources(
         tuned.keep({"written": [str(path) for path in written]})
     subjects = [_subject(program, models) for program in programs]
     return Tuned(written, ReportPage(report_of(toolchain, silent, subjects, devices[0], place)))
-
-
-# Python's name of it, which `help` shows, too.
-tune_sources.__name__ = tune_sources.__qualname__ = "tune"
 
 
 def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-    from cutune.space.parameter import ParameterOptions
 
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
@@ -46,8 +45,12 @@ def inspect_verb(options: Options) -> int:
             if program.tunables or program.constants or parameters.parameters:
                 from cutune.proof.unit_compiler import UnitCompiler
                 from cutune.search.clones.prove_copies import by_size_verdicts
+                from cutune.search.program_space import device_values, program_space
 
-                found = _space_of(program, parameters, options)
+                # As large as the space is at any size.
+                sizes = {name for constant in program.constants for name in constant.data}
+                device = device_values(options.profile)
+                found = program_space(program, parameters, options.run, sizes, device)
                 # Conditions that leave nothing are found before anything is printed.
                 if found.space.size:
                     spaces.append(
@@ -111,11 +114,10 @@ def _show_inspected(
         space_lines,
         suggestions_to_json,
         to_json,
+        to_sarif,
     )
 
     if options.sarif:
-        from cutune.cli.report.sarif import to_sarif
-
         required = [one.site for one in contradictions if one.site]
         print(json.dumps(to_sarif(programs, required), indent=1))
     elif options.json:
@@ -132,17 +134,7 @@ def _show_inspected(
             print_suggestions(programs)
 
 
-def _space_of(program: Program, parameters: ParameterOptions, options: Options) -> ProgramSpace:
-    """The space of a program that has parameters, as large as it is at any size."""
-    from cutune.search.program_space import device_values, program_space
-
-    sizes = {name for constant in program.constants for name in constant.data}
-    device = device_values(options.profile)
-    return program_space(program, parameters, options.run, sizes, device)
-
-
 def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:
-    """Write the space of one program in the T1 format."""
     from cutune.core.workspace import replace_file
     from cutune.space.t1 import to_t1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +14,13 @@ from cutune.cli.common import Options, show, show_compile_line, sizes_to_show, v
 from cutune.cli.options import PAPER
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
+from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
-    from cutune.cli.report.tuned import LaunchRow
-    from cutune.core.workspace import Workspace
     from cutune.measure.program_runs import RunPlan
-    from cutune.model.fit.fitted_model import FittedModel
-    from cutune.proof.analysis.recorded_launches import SeenLaunch
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tuning.inputs import Request
 
 
 def collect_verb(options: Options) -> int:
@@ -46,9 +41,12 @@ def collect_verb(options: Options) -> int:
             collect_tunables(programs, options, options.on)
         return 0
     if options.on == "gpu":
-        from cutune.cli.gpu import sweep_and_show
+        from cutune.check.sweep_gpu import collect_on_gpu
+        from cutune.cli.report.choices import print_sweep
 
-        sweep_and_show(analyzer, programs, options)
+        about = options.plan, options.profile, options.place, options.counters
+        for program in programs:
+            print_sweep(collect_on_gpu(analyzer, program, *about), options.profile)
         return 0
     if options.counters:
         options.wrong("--counters are those of a GPU; add --on gpu")
@@ -62,13 +60,7 @@ def collect_verb(options: Options) -> int:
 def _check_alone(options: Options) -> None:
     """Options that only `--tunables` reads are not left unread."""
     names = (
-        "search",
-        "technique",
-        "start",
-        "timeout",
-        "tolerance",
-        "ignore",
-        "compare",
+        *("search", "technique", "start", "timeout", "tolerance", "ignore", "compare"),
         *WORKER_OPTION_NAMES,
     )
     given = [name for name in names if getattr(options, name, None) not in (None, [])]
@@ -90,8 +82,15 @@ def fit_verb(options: Options) -> int:
         from cutune.cli.fit_table import fit_tables
 
         return fit_tables(options)
-    if options.model == "neighbours":
-        return _fit_neighbours(options)
+    if options.model == NEIGHBOURS:
+        from cutune.cli.fit_table import checked_limit
+        from cutune.cli.parameters import fit_measured
+
+        if options.file is None:
+            options.wrong("--model neighbours needs the program's FILE, or --table")
+        program = options.analyzer.load(options.file)
+        fit_measured(program, options, checked_limit(options.limit))
+        return 0
     from cutune.cli.report.choices import models_to_json, print_models
     from cutune.tuning.stages import fit
 
@@ -102,18 +101,6 @@ def fit_verb(options: Options) -> int:
     else:
         print_models(models)
     workspace.note_command(options.words)
-    return 0
-
-
-def _fit_neighbours(options: Options) -> int:
-    """Classifiers of host tunables, of blocks that were swept, or of both."""
-    from cutune.cli.fit_table import checked_limit
-    from cutune.cli.parameters import fit_measured
-
-    if options.file is None:
-        options.wrong("--model neighbours needs the program's FILE, or --table")
-    program = options.analyzer.load(options.file)
-    fit_measured(program, options, checked_limit(options.limit))
     return 0
 
 
@@ -155,26 +142,21 @@ def _show_compile_line(
 
 
 def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
-    """Where the sources of a tuned program are written to."""
     from cutune.tuning.tune import tuned_targets
 
     output = options.output
-    if len(programs) == 1 and output is not None and _may_be_binary(output):
-        options.wrong(
-            "-o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
-            "that of a compile command stands behind --, with the whole command"
-        )
+    if len(programs) == 1 and output is not None and not output.endswith(os.sep):
+        path = Path(output)
+        # It is named as a program is, as the `-o` of a compile command.
+        if not path.suffix and (path.is_file() or not path.exists()):
+            options.wrong(
+                "-o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
+                "that of a compile command stands behind --, with the whole command"
+            )
     targets = tuned_targets(programs, output)
     if output is not None and len({target.path for target in targets}) < len(targets):
         options.wrong("two files would be written to one place; leave -o out")
     return targets
-
-
-def _may_be_binary(output: str) -> bool:
-    """Is it named as a program is: the `-o` of a compile command?"""
-    path = Path(output)
-    is_other = path.exists() and not path.is_file()
-    return not (path.suffix or output.endswith(os.sep) or is_other)
 
 
 def tune_verb(options: Options) -> int:
@@ -190,11 +172,17 @@ def tune_verb(options: Options) -> int:
         options.wrong("name the sources of the program, or what builds it: --make make")
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
+    from cutune.tuning.inputs import Request
     from cutune.tuning.kept import Kept
     from cutune.tuning.tune import NothingTuned, Tuning, tune
 
-    request, sizes = _request(options), sizes_to_show(options.sizes)
-    workspace, flags = request.workspace, request.toolchain.flags
+    passing = ("words", "quiet", "again", "json")
+    asked = {name: value for name, value in vars(options).items() if name not in passing}
+    asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
+    named = [options.space] if options.space is not None else []
+    toolchain, workspace, devices = options.toolchain, options.place, options.profiles
+    request = Request(asked, options.files, toolchain, devices, workspace, named)
+    sizes, device = sizes_to_show(options.sizes), devices[0]
     tuning = Tuning(
         _plan(options),
         options.output,
@@ -206,15 +194,16 @@ def tune_verb(options: Options) -> int:
         options.parameters,
         options.again,
     )
-    device = request.devices[0]
     try:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
-            launches = _launch_rows(error.launches, [], {}, error.said)
+            from cutune.cli.report.choices import outcomes
+
+            launches = outcomes(error.launches, [], {}, error.said)
             Shown(device.name, [], [], launches, []).show(options.json)
         raise
-    workspace.note_command(options.words, options.files, flags)
+    workspace.note_command(options.words, options.files, toolchain.flags)
     if isinstance(tuned, Kept):
         for message in tuned.said:
             print(message, file=sys.stderr)
@@ -222,10 +211,10 @@ def tune_verb(options: Options) -> int:
             show(Diagnostic.at(Code.NOTHING_CHANGED))
         typed(Shown, tuned.shown).show(options.json)
         return 0
-    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.choices import choice_table, outcomes
 
     choices = choice_table(tuned.models, device, sizes, options.model)
-    launches = _launch_rows(tuned.launches, tuned.models, choices.kept, tuned.said)
+    launches = outcomes(tuned.launches, tuned.models, choices.kept, tuned.said)
     written = [*map(str, tuned.sources)]
     shown = Shown(device.name, choices.rows, choices.questions, launches, written)
     shown.show(options.json)
@@ -233,45 +222,12 @@ def tune_verb(options: Options) -> int:
     return 0
 
 
-def _request(options: Options) -> Request:
-    """The request that the options describe."""
-    from cutune.tuning.inputs import Request
-
-    passing = ("words", "quiet", "again", "json")
-    asked = {name: value for name, value in vars(options).items() if name not in passing}
-    asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
-    named = [options.space] if options.space is not None else []
-    toolchain, devices = options.toolchain, options.profiles
-    return Request(asked, options.files, toolchain, devices, options.place, named)
-
-
-def _launch_rows(
-    seen: Sequence[SeenLaunch],
-    models: Sequence[FittedModel],
-    kept: Mapping[str, str],
-    said: Sequence[Diagnostic],
-) -> list[LaunchRow]:
-    from cutune.cli.report.choices import outcomes
-
-    return list(outcomes(seen, [model.kernel for model in models], kept, said))
-
-
-def _said_of_build(command: str, workspace: Workspace) -> str:
-    """That it is tuned, and how it stays so where the command is plain `make`."""
-    from cutune.tuning.project import is_make, kept_tuned
-
-    folder = os.path.relpath(workspace.folder / "bin")
-    is_plain = is_make(command) and "NVCC=" not in command
-    keep = f"; from now on: {kept_tuned(command, folder)}" if is_plain else ""
-    return f"tuned build: what '{command}' has made{keep}"
-
-
 def _tune_project(options: Options) -> int:
-    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.choices import choice_table, outcomes
     from cutune.cli.report.tuned import Shown
     from cutune.measure.program_runs import RunPlan
     from cutune.tuning.nvcc.units import noted_launches
-    from cutune.tuning.project import ProjectBuild, tune_project
+    from cutune.tuning.project import ProjectBuild, is_make, kept_tuned, tune_project
     from cutune.tuning.stages import nothing_modelled
 
     if options.files or options.output is not None:
@@ -290,8 +246,12 @@ def _tune_project(options: Options) -> int:
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
-    launches = _launch_rows(noted_launches(workspace), models, choices.kept, said)
-    built = _said_of_build(options.make, workspace) if models else ""
+    launches = outcomes(noted_launches(workspace), models, choices.kept, said)
+    built = f"tuned build: what '{options.make}' has made" if models else ""
+    if models and is_make(options.make) and "NVCC=" not in options.make:
+        # It stays tuned where the command is plain `make`.
+        folder = os.path.relpath(workspace.folder / "bin")
+        built += f"; from now on: {kept_tuned(options.make, folder)}"
     about = device.name, choices.rows, choices.questions, launches, list[str](), built
     Shown(*about).show(options.json)
     if not models:

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.check.evaluate import Evaluation, StrategyScore
-from cutune.cli.page.heat_map import marks_of
 from cutune.cli.page.page_facts import AtSizes, Candidate, CurvePoint
 from cutune.cli.page.svg import (
     PictureScale,
+    Point,
     Svg,
     TimeUnit,
+    bar,
     count,
     dots,
-    element,
     line,
     picture,
     polyline,
@@ -39,11 +39,11 @@ def choice_chart(curve: Sequence[CurvePoint]) -> Svg:
     width, rows = LEFT + COLUMN * len(curve) + RIGHT, shown_rows(curve)
     top = TOP + GAIN_HEIGHT + 40
     bottom = top + ROW * len(rows)
-    parts = [
-        *_gain(curve, across, width),
-        *_rows(curve, across, rows, top, width),
-        *_sizes(curve, across, bottom),
-    ]
+    parts = [*_gain(curve, across, width), *_rows(curve, across, rows, top, width)]
+    for x, point in zip(across, curve, strict=True):
+        if point.size & (point.size - 1) == 0 or point.size % 10_000 == 0:
+            parts.append(text(x, bottom + 14, count(point.size), anchor="middle"))
+    parts.append(text(LEFT - 8, bottom + 14, "all sizes =", anchor="end"))
     return picture(width, bottom + 34, in_words(curve), *parts, class_="choices")
 
 
@@ -65,26 +65,25 @@ def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) ->
         yield line(LEFT, up(tick), width - RIGHT, up(tick), "grid")
         yield text(LEFT - 8, up(tick) + 4, f"{tick:g} ×", anchor="end")
     yield text(0, TOP - 6, "times as fast as the program’s own", "strong")
-    aligned: list[tuple[float, float]] = []
-    others: list[tuple[float, float]] = []
-    for x, point in zip(across, curve, strict=True):
-        (others if point.size % WARP else aligned).append((x, up(point.gain)))
+    placed = [(point.size, (x, up(point.gain))) for x, point in zip(across, curve, strict=True)]
+    aligned = [place for size, place in placed if size % WARP == 0]
+    others = [place for size, place in placed if size % WARP]
     if aligned:
         yield polyline(aligned, "curve")
         yield dots(aligned, "chosen")
     if others:
         yield polyline(others, "curve thin")
-        yield dots(others, "chosen hollow")
-        yield dots(others, "hole")
-        yield from _legend(width - RIGHT - 210)
+        yield from _hollow(others)
+        left = width - RIGHT - 210
+        yield dots([(left, TOP - 10)], "chosen")
+        yield text(left + 9, TOP - 6, "multiples of 32")
+        yield from _hollow([(left + 128, TOP - 10)])
+        yield text(left + 137, TOP - 6, "other sizes")
 
 
-def _legend(left: float) -> Iterator[Svg]:
-    yield dots([(left, TOP - 10)], "chosen")
-    yield text(left + 9, TOP - 6, "multiples of 32")
-    yield dots([(left + 128, TOP - 10)], "chosen hollow")
-    yield dots([(left + 128, TOP - 10)], "hole")
-    yield text(left + 137, TOP - 6, "other sizes")
+def _hollow(places: list[Point]) -> Iterator[Svg]:
+    yield dots(places, "chosen hollow")
+    yield dots(places, "hole")
 
 
 def _rows(
@@ -102,14 +101,7 @@ def _rows(
         yield line(LEFT, y, width - RIGHT, y, "grid")
         near = [x for x, point in zip(across, curve, strict=True) if row in point.near]
         for left, right in _runs(near):
-            yield element(
-                "rect",
-                x=left - COLUMN / 2 + 1,
-                y=y - 6,
-                width=right - left + COLUMN - 2,
-                height=12.0,
-                class_="band",
-            )
+            yield bar(left - COLUMN / 2 + 1, y - 6, right - left + COLUMN - 2, 12.0, "band")
         chosen = [(x, y) for x, p in zip(across, curve, strict=True) if p.chosen == row]
         if chosen:
             yield dots(chosen, "own large" if row == curve[0].own else "chosen large")
@@ -124,13 +116,6 @@ def _runs(places: Sequence[float]) -> list[list[float]]:
         else:
             runs.append([x, x])
     return runs
-
-
-def _sizes(curve: Sequence[CurvePoint], across: Sequence[float], y: float) -> Iterator[Svg]:
-    for x, point in zip(across, curve, strict=True):
-        if point.size & (point.size - 1) == 0 or point.size % 10_000 == 0:
-            yield text(x, y + 14, count(point.size), anchor="middle")
-    yield text(LEFT - 8, y + 14, "all sizes =", anchor="end")
 
 
 def in_words(curve: Sequence[CurvePoint]) -> str:
@@ -181,13 +166,14 @@ def term_rows(at: AtSizes) -> tuple[TermRow, ...]:
         candidate = at.candidate(configuration)
         if candidate is not None and candidate.terms_us:
             shown.setdefault(configuration, candidate)
-    return tuple(_row(one, at) for one in shown.values())
-
-
-def _row(one: Candidate, at: AtSizes) -> TermRow:
-    label = configuration_text(*one.configuration) + marks_of(one.configuration, at)
-    terms = tuple((term, one.terms_us[term]) for term in TERMS if one.terms_us.get(term))
-    return TermRow(label, one.predicted_us or 0.0, terms)
+    rows = []
+    for own in shown.values():
+        chosen = (("own", at.own), ("chosen", at.chosen))
+        marks = ", ".join(word for word, one in chosen if one == own.configuration)
+        label = configuration_text(*own.configuration) + (f" ({marks})" if marks else "")
+        terms = tuple((term, own.terms_us[term]) for term in TERMS if own.terms_us.get(term))
+        rows.append(TermRow(label, own.predicted_us or 0.0, terms))
+    return tuple(rows)
 
 
 def stacked_bars(rows: Sequence[TermRow]) -> Svg:
@@ -196,10 +182,13 @@ def stacked_bars(rows: Sequence[TermRow]) -> Svg:
     longest = max(sum(us for _, us in row.terms) for row in rows)
     scale = PictureScale(0.0, max(longest, *(row.predicted_us for row in rows)), 0.0, WIDTH - 4)
     parts: list[Svg] = []
+    labels = []
     for number, row in enumerate(rows):
         parts += _term_bar(row, TOP + number * TERM_ROW, scale, unit)
-    label = "; ".join(_in_words(row, unit) for row in rows)
-    return picture(WIDTH, TOP + TERM_ROW * len(rows), label, *parts, class_="terms")
+        terms = ", ".join(f"{TERMS[term]} {unit(us)}" for term, us in row.terms)
+        labels.append(f"{row.label}: predicted {unit(row.predicted_us)}, alone {terms}")
+    height = TOP + TERM_ROW * len(rows)
+    return picture(WIDTH, height, "; ".join(labels), *parts, class_="terms")
 
 
 def _term_bar(row: TermRow, y: float, scale: PictureScale, unit: TimeUnit) -> Iterator[Svg]:
@@ -210,17 +199,12 @@ def _term_bar(row: TermRow, y: float, scale: PictureScale, unit: TimeUnit) -> It
         right = left + scale(us)
         place = list(TERMS).index(term)
         width = max(0.0, right - left - 1)
-        yield element("rect", x=left, y=middle, width=width, height=TERM_BAR, class_=f"t{place}")
+        yield bar(left, middle, width, TERM_BAR, f"t{place}")
         if len(TERMS[term]) * LETTER < width:
             yield text(left + 4, middle + 12, TERMS[term], f"on{place}")
         left = right
     at = scale(row.predicted_us)
     yield line(at, middle - 3, at, middle + TERM_BAR + 3, "mark")
-
-
-def _in_words(row: TermRow, unit: TimeUnit) -> str:
-    terms = ", ".join(f"{TERMS[term]} {unit(us)}" for term, us in row.terms)
-    return f"{row.label}: predicted {unit(row.predicted_us)}, alone {terms}"
 
 
 REGRET_ROW, REGRET_BAR = 36.0, 12.0
@@ -229,15 +213,9 @@ JUDGED = "cutune"
 
 def ranked_scores(evaluation: Evaluation) -> list[tuple[str, StrategyScore]]:
     """Names and scores, the least regret first."""
-    scores = [evaluation.score(name) for name in evaluation.strategies]
-    named = [(name_of(score.strategy, evaluation.judged), score) for score in scores]
-    return sorted(named, key=lambda pair: pair[1].mean)
-
-
-def name_of(strategy: str, judged: str) -> str:
-    """How the page calls a strategy."""
-    published = {"mwp-cwp": "MWP-CWP model", "latency": "latency model"}
-    return JUDGED if strategy == judged else published.get(strategy, strategy)
+    called = {"mwp-cwp": "MWP-CWP model", "latency": "latency model", evaluation.judged: JUDGED}
+    scores = [(called.get(name, name), evaluation.score(name)) for name in evaluation.strategies]
+    return sorted(scores, key=lambda pair: pair[1].mean)
 
 
 def regret_bars(evaluation: Evaluation) -> Svg:
@@ -256,8 +234,7 @@ def _regret_bar(name: str, score: StrategyScore, y: float, scale: PictureScale) 
     is_ours = name == JUDGED
     yield text(0, y + 12, name, "strong" if is_ours else "")
     width = max(1.0, scale(score.mean))
-    kind = "ours" if is_ours else "theirs"
-    yield element("rect", x=0, y=y + 17, width=width, height=REGRET_BAR, class_=kind)
+    yield bar(0, y + 17, width, REGRET_BAR, "ours" if is_ours else "theirs")
     # A mark beyond the picture says nothing.
     ninetieth = scale(score.ninetieth)
     if ninetieth <= scale.end:
@@ -310,10 +287,10 @@ def scatter(at: AtSizes) -> Svg | None:
     unit = unit_for(times)
     parts = [*_axes(across, up, unit), line(across(low), up(low), across(high), up(high), "equal")]
     places = {one: (across(measured), up(predicted)) for one, measured, predicted in known}
-    special = {at.own, at.chosen}
-    plain = [place for one, place in places.items() if one not in special and not one.variant]
-    others = [place for one, place in places.items() if one not in special and one.variant]
-    parts += [dots(group, name) for group, name in ((plain, "plain"), (others, "other")) if group]
+    for name, is_variant in (("plain", False), ("other", True)):
+        here = {one: place for one, place in places.items() if bool(one.variant) is is_variant}
+        if group := [place for one, place in here.items() if one not in (at.own, at.chosen)]:
+            parts.append(dots(group, name))
     parts += _named(at, places)
     label = (
         f"{agreed.count} configurations, predicted against measured time: "
@@ -323,7 +300,6 @@ def scatter(at: AtSizes) -> Svg | None:
 
 
 def _named(at: AtSizes, places: dict[SweptConfiguration, tuple[float, float]]) -> list[Svg]:
-    """The program's own configuration and the chosen one, with their names."""
     parts = []
     for configuration, name in ((at.own, "own"), (at.chosen, "chosen")):
         if configuration not in places or (name == "own" and at.own == at.chosen):

@@ -29,11 +29,7 @@ Row = Sequence[str]
 
 
 def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRow]) -> list[Path]:
-    """Write what there is to show into a folder.
-
-    Raises:
-        CutuneError: CT017 where matplotlib is not installed, CT002.
-    """
+    """Write what there is to show into a folder. Raises CT002, CT017 without matplotlib."""
     matplotlib = required("matplotlib")
     make_folder(folder)
     written: list[Path] = []
@@ -46,12 +42,14 @@ def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRo
 def _documents(
     report: PageFacts, training: Sequence[TrainingRow]
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Names of files, and their pages."""
     if report.kernels:
         yield "gains", [_gains(report)]
     if report.evaluation is not None:
-        largest = _largest(report.evaluation)
-        yield "figure3", [_times(largest, report.evaluation.judged, report.device)]
+        largest: dict[tuple[str, str], Case] = {}
+        for case in sorted(report.evaluation.cases, key=lambda case: case.launch.size or 0):
+            largest[case.launch.program, case.launch.kernel] = case
+        cases = [largest[name] for name in sorted(largest, reverse=True)]
+        yield "figure3", [_times(cases, report.evaluation.judged, report.device)]
         title = f"Default, chosen, best and worst configuration on {report.device} (times in ms)"
         yield "table3", _table(title, TABLE_3, list(table_3(report.evaluation)))
     if training:
@@ -82,7 +80,6 @@ def _figure(rows: int, around: float = AROUND) -> Any:
 
 
 def _gains(report: PageFacts) -> Any:
-    """Predicted gains of all kernels, and measured ones where there are any."""
     kernels = list(report.ranked)[::-1]
     figure = _figure(len(kernels))
     axes, places = figure.add_subplot(), range(len(kernels))
@@ -96,14 +93,6 @@ def _gains(report: PageFacts) -> Any:
     axes.set_xlim(left=1.0)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _largest(evaluation: Evaluation) -> list[Case]:
-    """The largest timed launch of each kernel."""
-    largest: dict[tuple[str, str], Case] = {}
-    for case in sorted(evaluation.cases, key=lambda case: case.launch.size or 0):
-        largest[case.launch.program, case.launch.kernel] = case
-    return [largest[name] for name in sorted(largest, reverse=True)]
 
 
 def _times(cases: Sequence[Case], judged: str, device: str) -> Any:

@@ -16,11 +16,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.check.evaluate import Evaluation, by_name, evaluate_sweep
+from cutune.check.evaluate import by_name, evaluate_sweep
 from cutune.check.training_table import TrainingRow, training_rows
-from cutune.cli.page.kernel_facts import kernel_facts
+from cutune.cli.page.facts import (
+    Modelled,
+    definition,
+    kernel_facts,
+    one_line,
+    program_facts,
+    summary,
+)
 from cutune.cli.page.page_facts import PageFacts, ProgramFacts
-from cutune.cli.page.program_facts import Modelled, definition, one_line, program_facts, summary
+from cutune.cli.report.choices import question_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
 from cutune.core.progress import ANALYZING, Progress, during
@@ -60,31 +67,24 @@ def provenance(
     """The lines in the order of the page; `timings` says where times come from."""
     yield "made", made.strftime("%Y-%m-%d %H:%M %Z").strip()
     yield "cutune", f"{__version__}, Python {platform.python_version()}"
-    yield "compiler", _compiler(toolchain)
-    yield "device profile", _device(device)
+    try:
+        yield "compiler", f"nvcc {toolchain.nvcc.version} {' '.join(toolchain.flags)}".strip()
+    except CutuneError:
+        yield "compiler", "none found: verdicts are by the text of the sources"
+    content = sha256(json.dumps(device.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+    rates = f"{float(device.clock_ghz):g} GHz, {float(device.dram_gbs):g} GB/s"
+    calibrated = "calibrated on it" if device.is_calibrated else "from data sheets"
+    about = f"{device.name}, {device.sm_count} SMs, {rates}, {calibrated}; {content}"
+    yield "device profile", about
     yield "workspace", str(workspace.folder)
     commands = noted_commands(workspace, lambda entry: str(entry["command"]))
     for command in [*dict.fromkeys(commands)][-MOST_COMMANDS:]:
         yield "command", shown(command)
-    yield from ((f"model of {model.kernel.name}", _model(model)) for model in models)
+    for kernel in (model.kernel for model in models):
+        sizes = ", ".join(" x ".join(map(str, values)) for values, _ in kernel.recorded[:4])
+        runs = f"; launches that were seen: {sizes}" if kernel.parameters and sizes else ""
+        yield f"model of {kernel.name}", f"code {kernel.code}, source {kernel.origin.content}{runs}"
     yield from (("timings", timed) for timed in timings)
-
-
-def _compiler(toolchain: Toolchain) -> str:
-    try:
-        flags = " ".join(toolchain.flags)
-        return f"nvcc {toolchain.nvcc.version} {flags}".strip()
-    except CutuneError:
-        return "none found: verdicts are by the text of the sources"
-
-
-def _device(device: DeviceProfile) -> str:
-    content = sha256(json.dumps(device.to_json(), sort_keys=True).encode()).hexdigest()[:16]
-    calibrated = "calibrated on it" if device.is_calibrated else "from data sheets"
-    rates = (
-        f"{device.sm_count} SMs, {float(device.clock_ghz):g} GHz, {float(device.dram_gbs):g} GB/s"
-    )
-    return f"{device.name}, {rates}, {calibrated}; {content}"
 
 
 def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
@@ -95,21 +95,9 @@ def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T
     return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
 
 
-def _model(model: FittedModel) -> str:
-    kernel = model.kernel
-    sizes = ", ".join(" x ".join(map(str, values)) for values, _ in kernel.recorded[:4])
-    runs = f"; launches that were seen: {sizes}" if kernel.parameters and sizes else ""
-    return f"code {kernel.code}, source {kernel.origin.content}{runs}"
-
-
 @dataclass(frozen=True)
 class ReportSource:
-    """A source that a report is about.
-
-    Attributes:
-        path: of the source. program: None where it could not be read; then `notes` say why.
-        models: of its kernels, made of it as it is now.
-    """
+    """A source and the models of it as it is now; `program` is None where it was not read."""
 
     path: str
     program: Program | None
@@ -131,11 +119,7 @@ NO_TIMINGS = Timings()
 def read_subjects(
     analyzer: Analyzer, workspace: Workspace, files: Sequence[str]
 ) -> list[ReportSource]:
-    """The sources with their models: those that are named, else all that the workspace knows.
-
-    Raises:
-        CutuneError: CT001 for a named file, CT009 where nothing is named and nothing was tuned.
-    """
+    """The named sources, else all that were tuned, with their models. Raises CT001, CT009."""
     if files:
         known = _models(workspace)
         return [_subject(program, known) for program in analyzer.load_all(files)]
@@ -161,7 +145,6 @@ class CompiledTogether:
 
     @property
     def paths(self) -> list[str]:
-        """Where the sources are."""
         return [str((Path(self.folder) / source).resolve()) for source in self.sources]
 
 
@@ -177,7 +160,6 @@ def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
-    """The models of a workspace; none where nothing was tuned."""
     try:
         return models_in(workspace)
     except CutuneError as error:
@@ -241,11 +223,7 @@ def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
 def read_timings(
     workspace: Workspace, files: Sequence[str], device: DeviceProfile
 ) -> tuple[Timings, list[str]]:
-    """Launches of recorded sweeps and of the workspace; notes on those of another device.
-
-    Raises:
-        CutuneError: CT009, CT001, CT005, CT012 for a file that is no sweep.
-    """
+    """Launches of sweeps and of the workspace; notes on other devices. Raises CT009, CT012."""
     launches: list[SweptLaunch] = []
     origins, notes = [], []
     for path in files:
@@ -282,8 +260,6 @@ def report_of(
 
     Args:
         sizes: what all data parameters are set to, besides the sizes of timed launches.
-        notes: messages that are not about one program.
-        made: when; by default now.
     """
     models = [model for subject in subjects for model in subject.models]
     known: list[Modelled] = []
@@ -292,26 +268,27 @@ def report_of(
         progress("looking at kernels", len(programs), len(subjects))
         modelled = _modelled(subject, device, timings, sizes, len(known))
         known += modelled
-        programs.append(_program(subject, modelled))
+        if subject.program is not None:
+            programs.append(program_facts(subject.program, modelled, subject.notes))
+        else:
+            name = Path(subject.path).name
+            programs.append(ProgramFacts(name, subject.path, "", (), subject.notes))
     progress("looking at kernels", 1, 1)
     kernels = tuple(one.facts for one in known if one.facts is not None)
     at = made or datetime.now().astimezone()
+    title = workspace.folder.absolute().parent.name or str(workspace.folder)
+    named = by_name(models)
+    launches = [one for one in timings.launches if (one.program, one.kernel) in named]
     return PageFacts(
-        _title(subjects, workspace),
+        Path(subjects[0].path).name if len(subjects) == 1 else title,
         device.name,
         summary(programs, kernels, device.name),
         tuple(programs),
         kernels,
         tuple(notes),
-        _evaluation(timings, models, device),
+        evaluate_sweep(launches, named, device) if launches else None,
         tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
     )
-
-
-def _title(subjects: Sequence[ReportSource], workspace: Workspace) -> str:
-    if len(subjects) == 1:
-        return Path(subjects[0].path).name
-    return workspace.folder.absolute().parent.name or str(workspace.folder)
 
 
 def _modelled(
@@ -330,25 +307,8 @@ def _modelled(
         if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
             facts = replace(facts, file=file, line=line, text=text)
-        words = (*model.kernel.parameters, *model.kernel.extent_words)
-        question = " ".join(["cutune select", kernel[1], *(f"{word}=…" for word in words)])
-        modelled.append(Modelled(model, facts, "" if facts is not None else question))
+        modelled.append(Modelled(model, facts, "" if facts is not None else question_of(model)))
     return modelled
-
-
-def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:
-    if subject.program is None:
-        return ProgramFacts(Path(subject.path).name, subject.path, "", (), subject.notes)
-    return program_facts(subject.program, models, subject.notes)
-
-
-def _evaluation(
-    timings: Timings, models: Iterable[FittedModel], device: DeviceProfile
-) -> Evaluation | None:
-    """The choices against the timings of those kernels that have a model."""
-    known = by_name(models)
-    launches = [one for one in timings.launches if (one.program, one.kernel) in known]
-    return evaluate_sweep(launches, known, device) if launches else None
 
 
 def training(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from cutune.cli.page.page_facts import AtSizes, Candidate
 from cutune.cli.page.svg import TimeUnit, ratio, unit_for
-from cutune.model.measurement.sweep import SweptConfiguration
 from cutune.proof.variants.bounds import NAME as BOUNDS
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.thread_block import Block, configuration_text, shape
@@ -42,12 +41,7 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatTable:
-    """A table.
-
-    Attributes:
-        caption, words: the variant, and what was done to the kernel.
-        corner: what rows and columns are.
-    """
+    """A table; `words`: what was done to the kernel; `corner`: what rows and columns are."""
 
     caption: str
     words: str
@@ -72,7 +66,6 @@ def heat_tables(at: AtSizes) -> tuple[HeatTable, ...]:
 
 
 def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: TimeUnit) -> HeatCell:
-    """The fastest of the candidates at one place."""
     if not candidates:
         return HeatCell()
     best = min(candidates, key=lambda c: c.predicted_us or 0.0)
@@ -109,17 +102,14 @@ def _tables(variant: str, known: Mapping[Block, Candidate], cell: _Cells) -> Ite
 def _plane(caption: str, words: str, known: Mapping[Block, Candidate], cell: _Cells) -> HeatTable:
     """Columns by width, rows by height."""
     columns, rows = (_groups({block[axis] for block in known}) for axis in (0, 1))
-    cells = tuple(
-        (
-            title,
-            tuple(
-                cell([one for (x, y, _), one in known.items() if x in widths and y in heights])
-                for _, widths in columns
-            ),
-        )
-        for title, heights in rows
-    )
-    return HeatTable(caption, words, "y \\ x", tuple(title for title, _ in columns), cells)
+
+    def at(widths: set[int], heights: set[int]) -> HeatCell:
+        return cell([one for (x, y, _), one in known.items() if x in widths and y in heights])
+
+    cells = [
+        (title, tuple(at(widths, heights) for _, widths in columns)) for title, heights in rows
+    ]
+    return HeatTable(caption, words, "y \\ x", tuple(title for title, _ in columns), tuple(cells))
 
 
 def _groups(widths: Iterable[int]) -> list[tuple[str, set[int]]]:
@@ -167,9 +157,3 @@ def variant_words(name: str) -> str:
             threads, _, blocks = word.removeprefix(BOUNDS).partition("x")
             words.append(f"registers leave room for {blocks} blocks of {threads} threads")
     return ", ".join(words)
-
-
-def marks_of(configuration: SweptConfiguration, at: AtSizes) -> str:
-    """` (own)`, ` (chosen)`, or nothing."""
-    words = [w for w, c in (("own", at.own), ("chosen", at.chosen)) if c == configuration]
-    return f" ({', '.join(words)})" if words else ""

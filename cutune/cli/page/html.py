@@ -39,11 +39,7 @@ LARGEST = 3_000_000
 
 
 def to_html(report: PageFacts) -> str:
-    """The page. Where it would be too large, it says what it leaves out.
-
-    Raises:
-        CutuneError: CT017 where jinja2 is not installed.
-    """
+    """The page; too large a one says what it leaves out. Raises CT017 without jinja2."""
     whole = _rendered(report, with_programs=True)
     if len(whole.encode()) < LARGEST:
         return whole
@@ -55,29 +51,24 @@ def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str
     # Our own files: no text of others is in them.
     style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
     gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
-    page = (
-        _environment(with_programs)
-        .get_template("page.html")
-        .render(
-            report=report,
-            contents=_contents(report),
-            most_gain=max(gains, default=1.0),
-            left_out=left_out,
-            style=style,
-            script=script,
-            policy=_policy(style, script),
-            version=__version__,
-        )
+    template = _environment(with_programs).get_template("page.html")
+    page: str = template.render(
+        report=report,
+        contents=_contents(report),
+        most_gain=max(gains, default=1.0),
+        left_out=left_out,
+        style=style,
+        script=script,
+        # The browser runs and loads these two texts, nothing else.
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; "
+        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
+        version=__version__,
     )
     return _readable(page)
 
 
 def part(name: str, *arguments: object) -> str:
-    """A part of the page by itself, for notebooks: a macro of `parts.html` with its style.
-
-    Raises:
-        CutuneError: CT017 where jinja2 is not installed.
-    """
+    """A macro of `parts.html` with its style, for notebooks. Raises CT017 without jinja2."""
     parts = _environment(with_programs=False).get_template("parts.html").module
     # The style of the page holds for this element alone; elsewhere `:root` is the notebook.
     style = _own_file("style.css").replace(":root", ":scope")
@@ -117,20 +108,11 @@ def _own_file(name: str) -> str:
     return (resources.files("cutune.cli.page") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
-    """The policy by which the browser runs and loads these two texts, nothing else."""
-    return (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
 def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
-    """Anchors and titles of the sections."""
     yield "gains", "Gains"
     if report.evaluation is not None:
         yield "measured", "Measured"
@@ -141,7 +123,6 @@ def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
 
 
 def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
-    """The launches without a prediction, and their anchors."""
     for number, program in enumerate(report.programs, 1):
         for place, launch in enumerate(program.launches, 1):
             if launch.standing in (Standing.REFUSED, Standing.UNMODELLED):
@@ -158,7 +139,6 @@ def _bar_width(gain: float, most: float) -> str:
 
 
 def _least(at: AtSizes) -> str:
-    """The least predicted time, and of what."""
     if not at.predicted:
         return "none"
     best = at.predicted[0]
@@ -167,7 +147,6 @@ def _least(at: AtSizes) -> str:
 
 
 def _terms_of(rows: Sequence[TermRow]) -> list[tuple[str, int]]:
-    """The terms that occur, and the numbers of their colours."""
     used = {term for row in rows for term, _ in row.terms}
     return [(title, n) for n, (term, title) in enumerate(TERMS.items()) if term in used]
 

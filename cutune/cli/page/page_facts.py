@@ -38,8 +38,6 @@ class LaunchFacts:
     """A launch site and its verdict, with the source beside it.
 
     Attributes:
-        kernel: as the launch names it.
-        file, line: its place in the source.
         reason, code: why it stays as it is; empty where it may change.
         remedy: what would settle it, in words. pragma: the line to insert there, if one would do.
         models: keys of `KernelFacts` of the kernels that it launches.
@@ -60,7 +58,6 @@ class LaunchFacts:
 
     @property
     def is_tunable(self) -> bool:
-        """May its block change?"""
         return self.standing is not Standing.REFUSED
 
 
@@ -90,10 +87,8 @@ class AtSizes:
     """A kernel at the sizes of one launch.
 
     Attributes:
-        label: the sizes in short.
         own, chosen: the program's own configuration, and cutune's. grid: the grid of the latter.
         gain: predicted time of the former by that of the latter; None: one has no prediction.
-        reason: why this is chosen.
         candidates: all that have a prediction or a measured time.
     """
 
@@ -106,7 +101,6 @@ class AtSizes:
     grid: Block
 
     def candidate(self, configuration: SweptConfiguration) -> Candidate | None:
-        """The candidate with that configuration."""
         return next((c for c in self.candidates if c.configuration == configuration), None)
 
     @property
@@ -153,11 +147,6 @@ class Step:
     if_true: str = ""
     if_false: str = ""
 
-    @property
-    def is_question(self) -> bool:
-        """Does the flow part here?"""
-        return bool(self.if_true or self.if_false)
-
 
 @dataclass(frozen=True)
 class FlowChart:
@@ -182,7 +171,6 @@ class KernelFacts:
     Attributes:
         key: names it within the page.
         name: with template arguments where its program has several instances.
-        program: name of its source.
         counts: how good the fitted counts are, in words.
         idle_variants: variants that are nowhere faster, and are not written into the program.
         sizes: the kernel at some sizes. curve: the choice over all sizes alike.
@@ -210,13 +198,11 @@ class KernelFacts:
 
     @property
     def measured_gain(self) -> float | None:
-        """The gain by measured times, where there are any."""
         known = [one.measured_gain for one in self.sizes if one.measured_gain is not None]
         return geometric_mean(known) if known else None
 
     @property
     def standing(self) -> Standing:
-        """Whether it gains."""
         return Standing.GAINS if self.gain >= SPEAKING_GAIN else Standing.GOOD
 
 
@@ -226,7 +212,6 @@ class PageFacts:
 
     Attributes:
         title: the program or the folder. device: the GPU that is modelled.
-        summary: one sentence.
         notes: messages that are not about one program.
         evaluation: the choice and baselines against what was measured; None without timings.
         provenance: names and values: versions, device, commands, hashes, timings.
@@ -243,7 +228,6 @@ class PageFacts:
 
     @property
     def launches(self) -> list[LaunchFacts]:
-        """Those of all programs."""
         return [launch for program in self.programs for launch in program.launches]
 
     @property

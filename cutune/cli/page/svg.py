@@ -19,11 +19,7 @@ class Svg(str):
 
 
 def element(name: str, *children: Svg | str, **attributes: object) -> Svg:
-    """`<name attributes>children</name>`.
-
-    Args:
-        attributes: `stroke_width` is `stroke-width`, `class_` is `class`; None is left out.
-    """
+    """`<name attributes>children</name>`: `class_` is `class`, `a_b` is `a-b`, None left out."""
     words = [name]
     for key, value in attributes.items():
         if value is not None:
@@ -50,25 +46,32 @@ def text(x: float, y: float, words: str, class_: str = "", anchor: str | None = 
     return element("text", words, x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 
+Point = tuple[float, float]
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Svg:
     """A straight line."""
-    return element("path", d=f"M{_pair(x1, y1)}L{_pair(x2, y2)}", class_=class_)
+    return polyline([(x1, y1), (x2, y2)], class_)
 
 
-def polyline(points: list[tuple[float, float]], class_: str) -> Svg:
+def polyline(points: list[Point], class_: str) -> Svg:
     """A line through points."""
-    return element("path", d="M" + "L".join(_pair(x, y) for x, y in points), class_=class_)
+    return element("path", d="M" + "L".join(map(_pair, points)), class_=class_)
 
 
-def dots(points: list[tuple[float, float]], class_: str) -> Svg:
+def dots(points: list[Point], class_: str) -> Svg:
     """Dots of one kind as one path: lines of no length with round ends."""
-    return element(
-        "path", d="".join(f"M{_pair(x, y)}h0" for x, y in points), class_=f"dot {class_}"
-    )
+    d = "".join(f"M{_pair(point)}h0" for point in points)
+    return element("path", d=d, class_=f"dot {class_}")
 
 
-def _pair(x: float, y: float) -> str:
-    return f"{_number(x)} {_number(y)}"
+def bar(x: float, y: float, width: float, height: float, class_: str) -> Svg:
+    """A filled rectangle."""
+    return element("rect", x=x, y=y, width=width, height=height, class_=class_)
+
+
+def _pair(point: Point) -> str:
+    return " ".join(map(_number, point))
 
 
 def _number(value: object) -> str:
@@ -95,10 +98,7 @@ class PictureScale:
 
     @property
     def ticks(self) -> list[float]:
-        """Round numbers between the ends."""
-        if self.is_logarithmic:
-            return _decades(self.low, self.high)
-        return _steps(self.low, self.high)
+        return (_decades if self.is_logarithmic else _steps)(self.low, self.high)
 
 
 def _steps(low: float, high: float) -> list[float]:
@@ -130,17 +130,13 @@ class TimeUnit:
     name: str
     factor: float
 
-    def bare(self, us: float) -> str:
-        """Three digits, without the unit."""
-        return three_digits(us * self.factor)
-
     def tick(self, us: float) -> str:
         """A round number as it is, without the unit."""
         return f"{us * self.factor:g}"
 
     def __call__(self, us: float) -> str:
         """Three digits and the unit."""
-        return f"{self.bare(us)} {self.name}"
+        return f"{three_digits(us * self.factor)} {self.name}"
 
 
 MICROSECONDS, MILLISECONDS, SECONDS = TimeUnit("µs", 1.0), TimeUnit("ms", 1e-3), TimeUnit("s", 1e-6)

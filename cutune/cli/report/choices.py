@@ -5,7 +5,7 @@ Takes models and what became of each launch; gives what `select`, `fit` and `tun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ from cutune.cli.report.console import standard_output, table_within
 from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance.constants import LAUNCH_BOUND
@@ -43,7 +42,8 @@ from cutune.tuning.nvcc.units import instances_of
 FIT_SCHEMA, SELECT_SCHEMA = "cutune-fit-1", "cutune-select-1"
 #: Rows of `cutune select` as text.
 SHOWN = 10
-
+#: A reason is cut behind so many characters: its message stands above in full.
+LONGEST = 120
 
 #: Why a kernel keeps its own block at all sizes shown.
 _AS_GOOD = "its own block is as good as any at the sizes shown"
@@ -140,7 +140,6 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
 
 
 def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
-    """Print the fastest candidates, and what each resource would take alone."""
     ranked = configuration.ranked
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
@@ -150,25 +149,20 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
         ["grid", *(shape(p.grid) for _, p in shown)],
         ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
     ]
-    terms = _terms(shown)
-    named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
-    table = table_within(console, columns, named)
-    console.print(table)
-    terms_count = len(configuration.chosen.ranked[0].terms_us)
-    left_out = terms_count - (len(table.columns) - len(columns))
-    few = f", {left_out} small terms left out" if left_out > 1 else ", a small term left out"
-    few = few if left_out else ""
-    behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
-    console.print(f"microseconds{behind}")
-
-
-def _terms(shown: Sequence[tuple[str, PredictedBlock]]) -> list[str]:
-    """The terms that are 1 % of one of the predictions, the largest first."""
     largest = {
         term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
         for term in shown[0][1].terms_us
     }
-    return sorted((t for t, share in largest.items() if share >= 0.01), key=lambda t: -largest[t])
+    # Terms that are 1 % of one of the predictions, the largest first.
+    terms = sorted((t for t, s in largest.items() if s >= 0.01), key=lambda t: -largest[t])
+    named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
+    table = table_within(console, columns, named)
+    console.print(table)
+    left_out = len(configuration.chosen.ranked[0].terms_us) - (len(table.columns) - len(columns))
+    few = f", {left_out} small terms left out" if left_out > 1 else ", a small term left out"
+    few = few if left_out else ""
+    behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
+    console.print(f"microseconds{behind}")
 
 
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
@@ -273,7 +267,7 @@ def choice_table(
         asked = ((text, held, size) for text, size in zip(texts, shown, strict=True))
         rows = _choice_rows(name, model, chooser, asked)
         if not rows:
-            choices.questions.append(f"{name}: {_OTHERS}: {_question(model)}")
+            choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
         if not rows or (sizes is None and not any(is_known for _, _, is_known in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
             rows = _choice_rows(name, model, chooser, of_runs) or rows
@@ -289,8 +283,7 @@ def _named(sizes: Mapping[str, int], *first: str, between: str = ", ") -> str:
     return between.join([*first, *(f"{name} = {value}" for name, value in sizes.items())])
 
 
-def _question(model: FittedModel) -> str:
-    """The command that asks for its choice."""
+def question_of(model: FittedModel) -> str:
     words = (*model.kernel.parameters, *model.kernel.extent_words)
     return " ".join(["cutune select", model.kernel.name, *(f"{word}=…" for word in words)])
 
@@ -333,64 +326,53 @@ def _choice_rows(
 
 def outcomes(
     seen: Iterable[SeenLaunch],
-    kernels: Sequence[MeasuredKernel],
+    models: Sequence[FittedModel],
     kept: Mapping[str, str],
     said: Sequence[Diagnostic],
-) -> Iterator[LaunchRow]:
+) -> list[LaunchRow]:
     """The outcome of each launch.
 
     Args:
-        kernels: those of the models that the tuned program has.
         kept: entries of kernels whose own block is the choice at all sizes shown, and why it is.
-        said: all messages of the measuring stages.
     """
     modelled: dict[SiteKey, set[str]] = {}
-    for kernel in kernels:
-        for site in kernel.sites:
-            modelled.setdefault(site, set()).add(kernel.entry)
-    for launch in seen:
-        if not launch.is_tunable:
-            yield _launch_row(launch, TuningOutcome.REFUSED, launch.reason, launch.code)
-        elif launch.site in modelled:
-            entries = sorted(modelled[launch.site])
-            is_kept = all(entry in kept for entry in entries)
-            why = "; ".join(dict.fromkeys(kept[entry] for entry in entries)) if is_kept else ""
-            yield _launch_row(launch, TuningOutcome.KEPT if is_kept else TuningOutcome.TUNED, why)
-        else:
-            last = _last_about(launch, said)
-            why = "no measurement of it" if last is None else last.message.splitlines()[0]
-            code = "" if last is None else last.code.number
-            yield _launch_row(launch, TuningOutcome.NOT_MODELLED, why, code)
+    for model in models:
+        for site in model.kernel.sites:
+            modelled.setdefault(site, set()).add(model.kernel.entry)
+    return [_outcome(launch, sorted(modelled.get(launch.site, ())), kept, said) for launch in seen]
+
+
+def _outcome(
+    launch: SeenLaunch, entries: Sequence[str], kept: Mapping[str, str], said: Sequence[Diagnostic]
+) -> LaunchRow:
+    """The outcome of a launch; `entries`: of its kernels that have a model."""
+    outcome, why, code = TuningOutcome.TUNED, "", ""
+    if not launch.is_tunable:
+        outcome, why, code = TuningOutcome.REFUSED, launch.reason, launch.code
+    elif not entries:
+        last = _last_about(launch, said)
+        outcome, why = TuningOutcome.NOT_MODELLED, "no measurement of it"
+        if last is not None:
+            why, code = last.message.splitlines()[0], last.code.number
+    elif all(entry in kept for entry in entries):
+        outcome, why = TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries))
+    why = why.removeprefix(f"kernel '{launch.kernel}' ")
+    short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
+    # As one would type it from the current folder.
+    path = Path(launch.file)
+    file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
+    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None)
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:
     """The last message of measuring that speaks of this launch, else of its kernel."""
     # What the analysis warns of (CT2..) is true of a launch that may be changed, and no reason.
-    said = [one for one in said if not one.code.number.startswith("CT2")]
-    places = (one for one in reversed(said) if _is_at(one, launch))
-    kernels = (one for one in reversed(said) if one.about == launch.kernel)
-    return next(places, None) or next(kernels, None)
-
-
-def _is_at(diagnostic: Diagnostic, launch: SeenLaunch) -> bool:
-    if diagnostic.source is None or diagnostic.span is None:
-        return False
-    location = diagnostic.source.location(diagnostic.span.start)
-    return (location.path, location.line) == (launch.file, launch.line)
-
-
-#: A reason is cut behind so many characters: its message stands above in full.
-LONGEST = 120
-
-
-def _launch_row(launch: SeenLaunch, outcome: TuningOutcome, why: str, code: str = "") -> LaunchRow:
-    why = why.removeprefix(f"kernel '{launch.kernel}' ")
-    short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
-    file = _near(launch.file)
-    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None)
-
-
-def _near(file: str) -> str:
-    """The path from the current folder of a file that lies in it, as one would type it."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+    of_kernel = None
+    for one in reversed([one for one in said if not one.code.number.startswith("CT2")]):
+        if one.source is not None and one.span is not None:
+            location = one.source.location(one.span.start)
+            if (location.path, location.line) == (launch.file, launch.line):
+                return one
+        if of_kernel is None and one.about == launch.kernel:
+            of_kernel = one
+    return of_kernel

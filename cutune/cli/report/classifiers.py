@@ -30,8 +30,7 @@ def print_model(model: ChoiceModel) -> None:
     for choice in model.choices:
         if model.given:
             print(f"given {_settings(dict(zip(model.given, choice.given, strict=True)))}:")
-        _print_rule(model, choice)
-        _print_evidence(model, choice)
+        _print_choice(model, choice)
 
 
 def print_fixed(choice: FixedChoice) -> None:
@@ -48,8 +47,7 @@ def print_sets(choice: SetChoice) -> None:
         print(f"  set {number}: {_settings(dict(zip(choice.names, values, strict=True)))}")
     print("  set 0: the program's own values")
     for one in choice.model.choices:
-        _print_rule(choice.model, one)
-        _print_evidence(choice.model, one)
+        _print_choice(choice.model, one)
 
 
 def _settings(values: Mapping[str, Value]) -> str:
@@ -64,18 +62,14 @@ def _lost(choice: FixedChoice, regret: Regret | None) -> str:
     return f"time lost mean {regret.mean:.2%}, worst {regret.worst:.2%}{where}"
 
 
-def _print_rule(model: ChoiceModel, choice: FittedClassifier) -> None:
-    rule = choice.rule
-    if not isinstance(rule, Intervals):
+def _print_choice(model: ChoiceModel, choice: FittedClassifier) -> None:
+    rule, evidence = choice.rule, choice.evidence
+    if isinstance(rule, Intervals):
+        for limit, label in zip(rule.limits, rule.configurations, strict=False):
+            print(f"  {model.sizes[0]} <= {limit}: {_named(model, label)}")
+        print(f"  above: {_named(model, rule.configurations[-1])}")
+    else:
         print(f"  the nearest of {len(rule.points)} measured sizes")
-        return
-    for limit, label in zip(rule.limits, rule.configurations, strict=False):
-        print(f"  {model.sizes[0]} <= {limit}: {_named(model, label)}")
-    print(f"  above: {_named(model, rule.configurations[-1])}")
-
-
-def _print_evidence(model: ChoiceModel, choice: FittedClassifier) -> None:
-    evidence = choice.evidence
     if evidence is None:
         return
     print(
@@ -144,8 +138,7 @@ def techniques_table(*headings: str) -> Table:
 
 def _quartiles(values: Sequence[float], none: str, digits: int) -> str:
     """The median, and the quartiles around it; `none` stands for infinity."""
-    words = (none if value == inf else f"{value:.{digits}f}" for value in quartiles(values))
-    low, middle, high = words
+    low, middle, high = (none if v == inf else f"{v:.{digits}f}" for v in quartiles(values))
     return f"{middle} ({low}..{high})"
 
 

@@ -31,7 +31,10 @@ def print_evaluation(evaluation: Evaluation, per_launch: bool) -> None:
     """The scores, and a row per launch (Table 3 of the paper, with its picture) if asked for."""
     if per_launch:
         standard_output().print(_launches(evaluation))
-    standard_output().print(_scores(evaluation))
+    table = Table(*_SCORES, box=None)
+    for score in map(evaluation.score, evaluation.strategies):
+        table.add_row(*(cell(score) for cell in _SCORES.values()))
+    standard_output().print(table)
 
 
 #: Columns of the scores: heads, and the cell of each.
@@ -53,13 +56,6 @@ _SCORES: Mapping[str, Callable[[StrategyScore], str]] = {
 
 def _percent(share: float, digits: int) -> str:
     return f"{100 * share:.{digits}f} %"
-
-
-def _scores(evaluation: Evaluation) -> Table:
-    table = Table(*_SCORES, box=None)
-    for score in map(evaluation.score, evaluation.strategies):
-        table.add_row(*(cell(score) for cell in _SCORES.values()))
-    return table
 
 
 def _launches(evaluation: Evaluation) -> Table:
@@ -126,22 +122,20 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "judged": evaluation.judged,
         "scores": [asdict(evaluation.score(name)) for name in evaluation.strategies],
         "launches": [
-            {
-                **_row(case, evaluation.judged),
-                "regrets": {name: case.regret(name) for name in evaluation.strategies},
-            }
+            {**_row(case, evaluation.judged), "regrets": _regrets(case, evaluation)}
             for case in evaluation.cases
         ],
     }
 
 
+def _regrets(case: Case, evaluation: Evaluation, before: str = "") -> dict[str, float]:
+    return {f"{before}{name}": case.regret(name) for name in evaluation.strategies}
+
+
 def to_csv(evaluation: Evaluation) -> str:
     """A row per launch: Table 3, then the regret of every strategy."""
     rows = [
-        {
-            **_row(case, evaluation.judged),
-            **{f"regret of {name}": case.regret(name) for name in evaluation.strategies},
-        }
+        {**_row(case, evaluation.judged), **_regrets(case, evaluation, "regret of ")}
         for case in evaluation.cases
     ]
     text = io.StringIO()

@@ -1,23 +1,28 @@
-"""Launches and kernels as `inspect` shows them. Takes `Program`s, gives tables, JSON, suggestions.
+"""Launches and kernels as `inspect` shows them: tables, JSON, SARIF, suggestions. Takes `Program`s.
 
 Launches that have to be tunable (`inspect --require`) and are not are found here, too.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from rich.console import Console
 from rich.text import Text
 
+from cutune import __version__
 from cutune.cli.report.console import aligned, with_remarks
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names
+from cutune.core.diagnostics import shown as readable
 from cutune.core.source import Source, Span
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
@@ -80,7 +85,6 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
 
 
 def _at(placed: Source, span: Span) -> Json:
-    """The place of an entry."""
     return {"file": placed.path, "line": placed.location(span.start).line}
 
 
@@ -176,10 +180,15 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
         elif rows:
             say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
         for kernel in program.kernels:
-            for line in _variant_lines(kernel):
+            names = ", ".join(one.name for one in kernel.variants)
+            lines = [f"{kernel.name}: variant {names}"] if names else []
+            for _, why in kernel.variant_reasons:
+                lines.append(f"{kernel.name} {why.message} [{why.code.number}]")
+            for line in lines:
                 say(line, soft_wrap=not console.is_terminal)
         for host in program.tunables:
-            say(_tunable_line(program, host))
+            place, by = place_of(program, host, host.value, "line "), (*host.data, *host.given)
+            say(f"tunable {host.name} ({place}): {listed(host.choices)}; by {', '.join(by)}")
         for region in program.regions:
             if region.may_repeat:
                 say(f"region ({place_of(program, region, region.begin, 'line ')}): may repeat")
@@ -193,23 +202,14 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     console.print(f"{len(launches)} {noun}, {tunable} tunable{unmodelled}", highlight=False)
 
 
-def _variant_lines(kernel: Kernel) -> Iterator[str]:
-    if kernel.variants:
-        yield f"{kernel.name}: variant {', '.join(one.name for one in kernel.variants)}"
-    for _, reason in kernel.variant_reasons:
-        yield f"{kernel.name} {reason.message} [{reason.code.number}]"
-
-
-def _tunable_line(program: Program, tunable: HostTunable) -> str:
-    place = place_of(program, tunable, tunable.value, "line ")
-    known = ", ".join((*tunable.data, *tunable.given))
-    return f"tunable {tunable.name} ({place}): {listed(tunable.choices)}; by {known}"
-
-
 def place_of(program: Program, placed: Placed, span: Span, word: str = "") -> str:
     """The line of a span, behind a word; behind its file instead where that is a header."""
     line = placed.source.location(span.start).line
     return f"{word if placed.source is program.source else f'{placed.source.path}:'}{line}"
+
+
+def _line_of(one: LaunchSite | Kernel) -> int:
+    return one.source.location(one.span.start).line
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")
@@ -287,14 +287,13 @@ def _refusal(site: LaunchSite) -> str:
 
 
 def _unlaunched_row(kernel: Kernel, is_called: bool) -> _Row:
-    line = kernel.source.location(kernel.span.start).line
     pure = bool(kernel.pure_dimensions)
     remark = "launched by a call" if is_called else "not launched here"
     if not pure:
         remark = f"{remark}; {reason_of(kernel) or 'has no index'}"
     return (
         "-",
-        str(line),
+        str(_line_of(kernel)),
         Text(kernel.name, "bold"),
         Text("pure" if pure else "not pure", "dim"),
         "",
@@ -307,20 +306,16 @@ def _threads_and_sizes(kernel: Kernel | None) -> tuple[str, str]:
     """The pure dimensions with their bounds (`x < NJ, y per block`), and the data parameters."""
     if kernel is None:
         return "", ""
-    pure = (one for one in _by_name(kernel) if one[0] in kernel.pure_dimensions)
-    return ", ".join(_threads(*one) for one in pure), ", ".join(kernel.sizes)
-
-
-def _threads(name: str, dimension: DimensionProof) -> str:
-    if dimension.grid_stride:
-        return f"{name} strided"
-    if dimension.grid_kept:
-        return f"{name} per block"
-    return f"{name} < {dimension.guard}" if dimension.guard is not None else name
+    threads = []
+    for name, one in _by_name(kernel):
+        if name in kernel.pure_dimensions:
+            bound = f" < {one.guard}" if one.guard is not None else ""
+            bound = " strided" if one.grid_stride else " per block" if one.grid_kept else bound
+            threads.append(f"{name}{bound}")
+    return ", ".join(threads), ", ".join(kernel.sizes)
 
 
 def _kept(kernel: Kernel) -> str:
-    """Remarks on a tunable launch."""
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")
@@ -356,24 +351,21 @@ def _unmodelled(program: Program) -> Iterator[str]:
     """A paragraph for each launch that may be changed, and that no model can choose for."""
     for site in program.launches:
         if why := why_unmodelled(program, site):
-            place = f"{site.source.path}:{site.source.location(site.span.start).line}"
             yield (
-                f"{place}: launch of '{site.kernel}'\n"
+                f"{site.source.path}:{_line_of(site)}: launch of '{site.kernel}'\n"
                 f"    Any legal block gives the same, but which is fast is not known: {why}. No "
                 "annotation helps; the launch stays as it is."
             )
 
 
 def _paragraph(suggestion: Suggestion) -> str:
-    place = f"{suggestion.file}:{suggestion.line}"
-    if suggestion.pragma is None:
-        return (
-            f"{place}: launch of '{suggestion.kernel}' [{suggestion.code}]\n    {suggestion.text}"
-        )
-    noun = "the launch in line" if len(suggestion.launches) == 1 else "the launches in lines"
-    lines = ", ".join(map(str, suggestion.launches))
-    head = f"{place}: insert, for {noun} {lines} [{suggestion.code}]"
-    return f"{head}\n    {suggestion.pragma}\n    {suggestion.text}"
+    what, pragma = f"launch of '{suggestion.kernel}'", ""
+    if suggestion.pragma is not None:
+        noun = "the launch in line" if len(suggestion.launches) == 1 else "the launches in lines"
+        what = f"insert, for {noun} {', '.join(map(str, suggestion.launches))}"
+        pragma = f"    {suggestion.pragma}\n"
+    head = f"{suggestion.file}:{suggestion.line}: {what} [{suggestion.code}]\n"
+    return f"{head}{pragma}    {suggestion.text}"
 
 
 #: The status where a launch that has to be tunable is not.
@@ -397,19 +389,14 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[La
             known = known_names(pattern, names)
             yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known))
         for program, site in matching:
-            reason, kernel = _why_not(program, site), site.kernel
-            if reason:
+            if verdict_of(program, site) != Verdict.TUNABLE.value:
+                number = f" [{site.code.number}]" if site.code is not None else ""
+                reason = why_unmodelled(program, site) or f"{site.reason}{number}"
                 code, place = Code.REQUIRED_NOT_TUNABLE, (site.source, site.span)
-                said = Diagnostic.at(code, *place, pattern=pattern, kernel=kernel, reason=reason)
+                said = Diagnostic.at(
+                    code, *place, pattern=pattern, kernel=site.kernel, reason=reason
+                )
                 yield Lacking(said, site)
-
-
-def _why_not(program: Program, site: LaunchSite) -> str:
-    """Why a launch does not count as tunable; empty where it does."""
-    if verdict_of(program, site) == Verdict.TUNABLE.value:
-        return ""
-    code = f" [{site.code.number}]" if site.code is not None else ""
-    return why_unmodelled(program, site) or f"{site.reason}{code}"
 
 
 def space_lines(
@@ -421,27 +408,21 @@ def space_lines(
         by = f"; by {', '.join(tunable.data)}" if tunable.data else ""
         values = listed(tunable.parameter.values)
         yield f"constant {tunable.name} ({place}): {values}; is {tunable.own_text}{by}"
-        yield f"  {_verdict_line(verdicts[tunable.name])}"
+        verdict = verdicts[tunable.name]
+        how = f"chosen at each call of {verdict.outer}"
+        if verdict.note is not None:
+            how = f"no; {verdict.note.message} [{verdict.note.code.number}]"
+        yield f"  by size: {how}"
     for parameter in program_space.space.parameters:
         setting = program_space.settings[parameter.name]
         if setting in (Setting.FLAG, Setting.MAKE, Setting.RUN):
             yield f"{setting.value} {{{parameter.name}}}: {listed(parameter.values)}"
-    yield _size_line(program_space)
-    for condition in program_space.sized:
-        yield f"asked at each size: {condition.text}"
-
-
-def _verdict_line(verdict: BySizeVerdict) -> str:
-    if verdict.note is None:
-        return f"by size: chosen at each call of {verdict.outer}"
-    return f"by size: no; {verdict.note.message} [{verdict.note.code.number}]"
-
-
-def _size_line(program_space: ProgramSpace) -> str:
     size, raw, builds = program_space.space.size, program_space.space.raw_size, program_space.builds
     of = "" if size == raw else f" of {raw:,}"
     programs = "1 program" if builds == 1 else f"{builds:,} programs"
-    return f"space: {size:,}{of} configurations, {programs} to build"
+    yield f"space: {size:,}{of} configurations, {programs} to build"
+    for condition in program_space.sized:
+        yield f"asked at each size: {condition.text}"
 
 
 def space_json(program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]) -> Json:
@@ -461,6 +442,76 @@ def space_json(program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict
         ],
         "axes": [list(table.names) for table in program_space.space.tables],
         "asked_at_each_size": [condition.text for condition in program_space.sized],
+    }
+
+
+#: The rule of SARIF for launches that are proven, and that no model can choose for.
+NOT_MODELLED_RULE = "not-modelled"
+
+
+def to_sarif(programs: Sequence[Program], required: Sequence[LaunchSite]) -> Json:
+    """Launches that will not be tuned as SARIF 2.1.0 (OASIS), which forges and editors read.
+
+    A result is an error where the launch is `required` to be tunable.
+    """
+    launches = [
+        (program, site)
+        for program in programs
+        for site in program.launches
+        if verdict_of(program, site) != Verdict.TUNABLE.value
+    ]
+    rules = list(dict.fromkeys(_rule_of(site) for _, site in launches))
+    results = [
+        _result(program, site, rules.index(_rule_of(site)), any(site is one for one in required))
+        for program, site in launches
+    ]
+    driver = {"name": "cutune", "version": __version__, "rules": [_rule(rule) for rule in rules]}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return {"$schema": schema, "version": "2.1.0", "runs": [run]}
+
+
+def _rule_of(site: LaunchSite) -> str:
+    return site.code.number if site.code is not None else NOT_MODELLED_RULE
+
+
+def _rule(rule: str) -> Json:
+    if rule == NOT_MODELLED_RULE:
+        text = "It may be changed, but no model can be made of what it costs."
+        return {"id": rule, "shortDescription": {"text": text}}
+    code = next(code for code in Code if code.number == rule)
+    return {
+        "id": rule,
+        "name": "".join(word.capitalize() for word in code.name.split("_")),
+        "shortDescription": {"text": code.meaning.split(". ")[0].rstrip(".") + "."},
+        "fullDescription": {"text": code.meaning},
+        "defaultConfiguration": {"level": "note"},
+    }
+
+
+def _result(program: Program, site: LaunchSite, index: int, is_required: bool) -> Json:
+    reason = why_unmodelled(program, site) or site.reason
+    text = f"launch of kernel '{site.kernel}' is {verdict_of(program, site)}: {reason}"
+    region: Json = {}
+    for word, offset in (("start", site.span.start), ("end", site.span.end)):
+        # A line and a column, in characters and from 1.
+        at = site.source.location(offset)
+        before = readable(site.source.line_text(at.line)[: at.column - 1])
+        region |= {f"{word}Line": at.line, f"{word}Column": len(before) + 1}
+    # Relative to where cutune runs where that is above the file.
+    path = os.path.abspath(site.source.path)
+    relative = os.path.relpath(path)
+    uri = Path(path).as_uri() if relative.startswith("..") else quote(relative)
+    location = {
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": region},
+        "logicalLocations": [{"name": site.kernel, "kind": "function"}],
+    }
+    return {
+        "ruleId": _rule_of(site),
+        "ruleIndex": index,
+        "level": "error" if is_required else "note",
+        "message": {"text": text},
+        "locations": [location],
     }
 
 

@@ -72,9 +72,7 @@ class Shown:
     """All that `tune` prints to standard output.
 
     Attributes:
-        device: the name of the one that the choices are predicted for.
         questions: how to ask for kernels whose threads have to be named.
-        written: the sources of the tuned program.
         built: what is to be said of a project's build.
     """
 
@@ -86,9 +84,10 @@ class Shown:
     built: str = ""
 
     def show(self, as_json: bool = False) -> None:
-        """Print it."""
         if as_json:
-            print(json.dumps(self.to_json(), indent=1))
+            document = {"schema": SCHEMA, **asdict(self)}
+            shown = {n: v for n, v in document.items() if n not in ("questions", "built")}
+            print(json.dumps(shown, indent=1))
             return
         self._show_choices()
         self._show_launches()
@@ -96,16 +95,6 @@ class Shown:
             print(f"tuned program: {path}")
         if self.built:
             print(self.built)
-
-    def to_json(self) -> dict[str, object]:
-        """docs/json.md says what is in it."""
-        return {
-            "schema": SCHEMA,
-            "device": self.device,
-            "choices": [asdict(one) for one in self.choices],
-            "launches": [asdict(one) for one in self.launches],
-            "written": self.written,
-        }
 
     def _show_choices(self) -> None:
         table = Table(

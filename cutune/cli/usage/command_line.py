@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NoReturn
 
-from cutune.cli.usage.compile_commands import kept_words, nvcc_item, read_pasted
+from cutune.cli.usage.compile_commands import nvcc_option, read_pasted
 from cutune.cli.usage.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names, meant
@@ -38,8 +39,6 @@ def arranged(words: Sequence[str], whole: Parser) -> list[str]:
 
 
 class _Reader:
-    """Reads the words behind a verb."""
-
     def __init__(self, verbs: Mapping[str, Parser], name: str) -> None:
         self._verbs, self._parser = verbs, verbs[name]
         self._is_run = name == RUN
@@ -70,7 +69,6 @@ class _Reader:
         return [*self._inputs, *self._options]
 
     def _read_command(self, words: Sequence[str]) -> None:
-        """Read the words behind `--`: a compile command, for verbs that compile."""
         if not self._compiles:
             self._inputs += words
             return
@@ -87,18 +85,21 @@ class _Reader:
         spelling, action, value = self._own(rest[0])
         if action is not None:
             values = self._values(action, rest[1:]) if value is None else []
-            self._check(action, spelling, values if value is None else [value])
+            known = [str(choice) for choice in action.choices or ()]
+            for one in values if value is None else [value]:
+                if known and one not in known:
+                    code, names = Code.UNKNOWN_VALUE, known_names(one, known)
+                    self._parser.fail(Diagnostic.at(code, name=one, option=spelling, known=names))
             joined = f"{spelling}={values[0]}" if values and values[0].startswith("-") else None
             taken = [joined] if joined else [spelling, *values]
             self._options += taken if value is None else [f"{spelling}={value}"]
             return 1 + len(values)
-        item = nvcc_item(rest) if self._compiles else None
-        if item is None:
+        option = nvcc_option(rest) if self._compiles else None
+        if option is None:
             self._refuse(rest[0])
-            return 1
-        flags = kept_words(rest[: item.length])
+        length, flags = option
         self._options += [f"{NVCC_FLAG}={flag}" for flag in flags]
-        return item.length
+        return length
 
     def _own(self, word: str) -> tuple[str, argparse.Action | None, str | None]:
         """An option of cutune: how it is written in full, and its value if it stands in the word.
@@ -111,8 +112,9 @@ class _Reader:
             return spelling, known[spelling], value if equals else None
         if self._compiles and spelling in SPELLINGS:
             return word, None, None
-        if _is_attached(word, known):
-            return word[:2], known[word[:2]], word[2:]
+        short = known.get(word[:2])
+        if short is not None and short.nargs is None and len(word) > 2 and word[1] != "-":
+            return word[:2], short, word[2:]  # `-Ifolder`
         begun = [name for name in known if word[:2] == "--" and name.startswith(spelling)]
         if len({id(known[name]) for name in begun}) == 1:
             return begun[0], known[begun[0]], value if equals else None
@@ -128,23 +130,9 @@ class _Reader:
         most = 1 if action.nargs == "?" else len(rest)
         return list(rest[: min(next(ends, len(rest)), most)])
 
-    def _check(self, action: argparse.Action, spelling: str, values: Iterable[str]) -> None:
-        """A value that is none of the listed ones ends the process."""
-        known = [str(choice) for choice in action.choices or ()]
-        for value in values:
-            if known and value not in known:
-                code, names = Code.UNKNOWN_VALUE, known_names(value, known)
-                self._parser.fail(Diagnostic.at(code, name=value, option=spelling, known=names))
-
-    def _refuse(self, word: str) -> None:
+    def _refuse(self, word: str) -> NoReturn:
         others = SPELLINGS if self._compiles else ()
         self._parser.fail(_unknown_option(self._parser, word, others, self._verbs))
-
-
-def _is_attached(word: str, known: dict[str, argparse.Action]) -> bool:
-    """Is it `-Ifolder`: an option of one letter that takes a value, and the value?"""
-    action = known.get(word[:2])
-    return action is not None and action.nargs is None and len(word) > 2 and word[1] != "-"
 
 
 def _unknown_option(

@@ -82,19 +82,18 @@ def read_pasted(words: Sequence[str]) -> Pasted:
     return Pasted(tuple(sources), tuple(flags), compiler, tuple(unknown))
 
 
-def nvcc_item(words: Sequence[str]) -> Item | None:
-    """The option of nvcc that begins the words; None where nvcc is not known to have it."""
-    item = Command.parse(words[:2]).items[0]
-    return item if item.name not in ("", UNKNOWN) else None
+def nvcc_option(words: Sequence[str]) -> tuple[int, list[str]] | None:
+    """How many words the option of nvcc that begins the words takes, and how it is handed on.
 
-
-def kept_words(words: Sequence[str]) -> list[str]:
-    """An option as cutune hands it on to nvcc; none where it only concerns the output."""
-    command = Command.parse(words)
-    return _kept(command, command.items[0])
+    None where nvcc is not known to have it.
+    """
+    command = Command.parse(words[:2])
+    item = command.items[0]
+    return (item.length, _kept(command, item)) if item.name not in ("", UNKNOWN) else None
 
 
 def _kept(command: Command, item: Item) -> list[str]:
+    """An option as cutune hands it on to nvcc; none where it only concerns the output."""
     if item.name == "device-c":
         return ["-rdc=true"]
     if item.name in _LEFT_OUT:
@@ -145,36 +144,28 @@ class Input:
 
 
 def inputs_of(words: Sequence[str]) -> list[Input]:
-    """The sources that the words name, each once with the same options.
-
-    Raises:
-        CutuneError: CT001 for a database that cannot be read, CT028 where a folder has no source.
-    """
-    return list(dict.fromkeys(source for word in words for source in _inputs(word)))
-
-
-def _inputs(word: str) -> Iterator[Input]:
-    path = Path(word)
-    if path.is_dir() and (path / DATABASE).is_file():
-        path = path / DATABASE
-    if path.is_dir():
-        sources = [Input(str(file)) for file in _sources_below(path)]
-    elif path.suffix == ".json":
-        sources = list(_compiled_by(path))
-    else:
-        sources = [Input(word)]
-    if not sources:
-        raise CutuneError.at(Code.NO_SOURCE_THERE, path=word)
-    yield from sources
+    """The sources that the words name, each once with the same options. Raises CT001, CT028."""
+    inputs: list[Input] = []
+    for word in words:
+        path = Path(word)
+        if path.is_dir() and (path / DATABASE).is_file():
+            path = path / DATABASE
+        if path.is_dir():
+            sources = [Input(str(file)) for file in _sources_below(path)]
+        else:
+            sources = list(_compiled_by(path)) if path.suffix == ".json" else [Input(word)]
+        if not sources:
+            raise CutuneError.at(Code.NO_SOURCE_THERE, path=word)
+        inputs += sources
+    return list(dict.fromkeys(inputs))
 
 
 def _sources_below(folder: Path) -> Iterator[Path]:
     """The CUDA sources of a folder, without what is hidden or written by cutune."""
     for path in sorted(folder.rglob("*.cu")):
         parts = path.relative_to(folder).parts
-        is_written = any(Path(Path(part).stem).suffix in _WRITTEN for part in parts)
-        is_within = any(Path(part).suffix in _WRITTEN for part in parts)
-        if not (is_written or is_within or any(part.startswith(".") for part in parts)):
+        endings = {ending for part in parts for ending in Path(part).suffixes[-2:]}
+        if endings.isdisjoint(_WRITTEN) and not any(part.startswith(".") for part in parts):
             yield path
 
 

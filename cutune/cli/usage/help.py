@@ -34,13 +34,9 @@ def topics() -> dict[str, Path]:
             if page.stem == "index":
                 continue
             # A verb and what is behind it may be called the same: then the title tells them apart.
-            is_taken = page.stem in pages
-            pages[_plain(title_of(page)) if is_taken else page.stem] = page
+            title = "-".join(title_of(page).lower().split())
+            pages[title if page.stem in pages else page.stem] = page
     return pages
-
-
-def _plain(title: str) -> str:
-    return "-".join(title.lower().split())
 
 
 def title_of(page: Path) -> str:
@@ -53,20 +49,16 @@ def text_on(topic: str, options: str) -> str:
     """The Markdown of a topic. `options`: where a page lists those of its verb. Raises CT027."""
     code = _CODE.fullmatch(topic)
     if code is not None:
-        return _about_code(topic, f"CT{code[1]}")
+        by_number = {one.number: one for one in Code}
+        if f"CT{code[1]}" not in by_number:
+            raise _unknown(topic, [*by_number])
+        return by_number[f"CT{code[1]}"].section("#")
     pages = topics()
     page = pages.get(topic.lower())
     if page is None:
         raise _unknown(topic, [*pages])
     text = _COMMENT.sub("", page.read_text(encoding="utf-8"))
     return _OPTIONS.sub(lambda _: f"## Options\n\n```text\n{options}```", text)
-
-
-def _about_code(topic: str, number: str) -> str:
-    code = next((code for code in Code if code.number == number), None)
-    if code is None:
-        raise _unknown(topic, [code.number for code in Code])
-    return code.section("#")
 
 
 def _unknown(topic: str, known: list[str]) -> CutuneError:
@@ -96,7 +88,8 @@ def _bash(whole: Parser) -> Iterator[str]:
                 yield f"    {spelled}) names='{_words(action)}' ;;"
     yield f"    1:*) names='{' '.join(verb.name for verb in VERBS)}' ;;"
     for name, parser in whole.verbs().items():
-        yield f"    *:{name}' '*) names='{' '.join(_names(name, parser))}' ;;"
+        names = [*(topics() if name == _HELP else ()), *parser.options]
+        yield f"    *:{name}' '*) names='{' '.join(names)}' ;;"
     yield "    esac"
     # What is no option and no listed value is a file.
     yield '    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")'
@@ -155,11 +148,6 @@ def _fish_option(spelling: str) -> str:
 
 def _options(parser: Parser) -> Iterator[argparse.Action]:
     return (action for action in parser.actions if action.option_strings)
-
-
-def _names(verb: str, parser: Parser) -> list[str]:
-    """The words that may stand behind a verb: its options, or topics."""
-    return [*(topics() if verb == _HELP else ()), *parser.options]
 
 
 def _words(action: argparse.Action) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import groupby
 from textwrap import fill, wrap
@@ -18,11 +18,7 @@ from cutune.core.diagnostics import Diagnostic
 
 
 class Verb(NamedTuple):
-    """A verb: the module that has its function `NAME_verb`, and what it is for.
-
-    Attributes:
-        options: the module that has `add_NAME`; empty: `cutune.cli.options` has its options.
-    """
+    """A verb, the module of `NAME_verb`, and that of `add_NAME` unless `cli.options` has it."""
 
     name: str
     module: str
@@ -31,18 +27,11 @@ class Verb(NamedTuple):
     example: str
     options: str = ""
 
-    def handler(self) -> Callable[[argparse.Namespace], int]:
-        """The function that does it."""
-        return self._loaded(self.module, f"{self.name}_verb")
+    def handler(self) -> Any:
+        return getattr(import_module(self.module), f"{self.name}_verb")
 
     def add_options(self, parser: Parser) -> None:
-        """Add what a verb of another room takes."""
-        self._loaded(self.options, f"add_{self.name}")(parser)
-
-    @staticmethod
-    def _loaded(module: str, function: str) -> Callable[..., Any]:
-        loaded: Callable[..., Any] = getattr(import_module(module), function)
-        return loaded
+        getattr(import_module(self.options), f"add_{self.name}")(parser)
 
 
 #: Groups; of each verb its name, the modules of its function and its options; help; an example.
@@ -94,7 +83,7 @@ models and GPUs
         list the GPUs that can be modelled, show one, or calibrate one
         cutune device h200
 other tuners
-    convert: cutune.lab.verbs.convert cutune.lab.verbs.options
+    convert: cutune.lab.interchange.convert cutune.lab.verbs.options
         results of a search, from one tuner's format to another's
         cutune convert .cutune/trials.jsonl results.csv
     bat: cutune.lab.verbs.bat cutune.lab.verbs.options
@@ -149,22 +138,18 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **keywords)
 
     def verbs(self) -> dict[str, Parser]:
-        """The parsers of the verbs; of a verb none."""
         groups = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
         return {name: parser for group in groups for name, parser in group.choices.items()}
 
     @property
     def actions(self) -> list[argparse.Action]:
-        """Words and options, in order."""
         return self._actions
 
     @property
     def options(self) -> dict[str, argparse.Action]:
-        """Options by each of their spellings."""
         return self._option_string_actions
 
     def format_help(self) -> str:
-        """Verbs in groups where there are any."""
         if self.usage is None:
             self.usage = self.short_usage()
         return self._verbs_in_groups() if self.verbs() else super().format_help()
@@ -182,22 +167,16 @@ class Parser(argparse.ArgumentParser):
         for group, verbs in groupby(VERBS, lambda verb: verb.group):
             lines += ["", f"{group}:"]
             for verb in verbs:
-                lines += wrap(
-                    verb.help,
-                    WIDTH,
-                    initial_indent=f"  {verb.name:10}  ",
-                    subsequent_indent=" " * 14,
-                )
+                start, indent = f"  {verb.name:10}  ", " " * 14
+                lines += wrap(verb.help, WIDTH, initial_indent=start, subsequent_indent=indent)
         return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to read what is right."""
         verb = self.prog.partition(" ")[2]
         reason = f"{verb}: {message}" if verb else message
         self.fail(Diagnostic.at(Code.WRONG_USAGE, reason=reason, help=f"{self.prog} --help"))
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
-        """End with a message about the command line."""
         print(diagnostic.render(), file=sys.stderr)
         sys.exit(WRONG_USAGE)
 

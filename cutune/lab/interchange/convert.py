@@ -6,11 +6,12 @@ What is written is read again: what it does not have is said in one line (CT824)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cutune.cli.common import Options, show
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.reading import read_file
 from cutune.core.source import Source
 from cutune.core.workspace import refuse_existing, replace_file
@@ -27,20 +28,12 @@ from cutune.lab.interchange import (
     wisdom,
 )
 from cutune.lab.interchange.csv_table import Meaning
-from cutune.lab.interchange.results import Results, losses, written
+from cutune.lab.interchange.results import Results, losses
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format.
-
-    Attributes:
-        name: as options have it.
-        ending: of names of files.
-        kind: as people call it.
-        recognises: is a file in it, by its first lines?
-        read: gives the results of a file, or raises CT821.
-    """
+    """One format: its name in options, ending of files, name for people, and functions."""
 
     name: str
     ending: str
@@ -51,39 +44,21 @@ class Format:
 
 
 #: The surest first: a line with commas may be anything.
-FORMATS = (
-    Format(
-        *(TRIALS, ".jsonl", trials_file.KIND, trials_file.recognises),
-        lambda source, _, warn: trials_file.read(source, warn),
-        trials_file.write,
-    ),
-    Format(
-        *(CACHE, ".cache.json", kernel_tuner_cache.KIND, kernel_tuner_cache.recognises),
-        lambda source, *_: kernel_tuner_cache.read(source),
-        kernel_tuner_cache.write,
-    ),
-    Format(
-        *(WISDOM, ".wisdom", wisdom.KIND, wisdom.recognises),
-        lambda source, *_: wisdom.read(source),
-        wisdom.write,
-    ),
-    Format(*(T4, ".t4.json", t4.KIND, t4.recognises), lambda source, *_: t4.read(source), t4.write),
-    Format(
-        *(CSV, ".csv", csv_table.KIND, csv_table.recognises),
-        lambda source, meaning, _: csv_table.read(source, meaning),
-        csv_table.write,
-    ),
+FORMATS = tuple(
+    Format(name, ending, one.KIND, one.recognises, one.read, one.write)
+    for name, ending, one in (
+        (TRIALS, ".jsonl", trials_file),
+        (CACHE, ".cache.json", kernel_tuner_cache),
+        (WISDOM, ".wisdom", wisdom),
+        (T4, ".t4.json", t4),
+        (CSV, ".csv", csv_table),
+    )
 )
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """Options for reading results.
-
-    Attributes:
-        name: of the format; empty: the file says it.
-        only: values of sizes, of parameters, or a device, as they are written.
-    """
+    """Options for reading. `name`: of the format; `only`: values as they are written."""
 
     name: str = ""
     only: Mapping[str, str] = field(default_factory=dict)
@@ -91,30 +66,28 @@ class ReadingOptions:
 
 
 def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Results:
-    """Read the results of a file in any of the formats.
-
-    Raises:
-        CutuneError: CT001, CT821 where it is damaged, CT822 where it is in none of them, CT827
-            where nothing is left of it.
-    """
+    """Read the results of a file in any format. Raises CT001, CT821, CT822, CT827."""
     source = read_file(path)
-    format_ = _named(options.name) or _of_content(source) or _of_ending(source.path)
+    by_content = next((one for one in FORMATS if one.recognises(source)), None)
+    format_ = _named(options.name) or by_content or _of_ending(source.path)
     if format_ is None:
         raise CutuneError.at(Code.UNKNOWN_FORMAT, path=path, option=f"--from {_names()}")
     whole = format_.read(source, options.meaning, warn)
     kept = whole.only(options.only)
     if not kept.results:
-        raise CutuneError.at(Code.NO_RESULTS, path=path, known=_known(whole))
+        # The sizes and devices that there are to choose from.
+        choices = {
+            name: [str(one.sizes[name]) for one in whole.results if name in one.sizes]
+            for name in whole.size_names
+        }
+        choices["device"] = [one.device for one in whole.results if one.device]
+        parts = [f"{n} = {', '.join([*dict.fromkeys(v)][:20])}" for n, v in choices.items() if v]
+        raise CutuneError.at(Code.NO_RESULTS, path=path, known="; ".join(parts) or "none")
     return kept
 
 
 def convert(results: Results, target: Path, name: str, is_replacing: bool, warn: Warn) -> None:
-    """Write results in the format that is named, or that of the target's ending.
-
-    Raises:
-        CutuneError: CT002, CT822, CT823 and CT826 for what the format does not hold, CT825 for a
-            file that is there.
-    """
+    """Write results in the named format, else by the ending. Raises CT002, CT822 to CT826."""
     format_ = _named(name) or _of_ending(str(target))
     if format_ is None:
         raise CutuneError.at(Code.UNKNOWN_FORMAT, path=target, option=f"--to {_names()}")
@@ -131,10 +104,6 @@ def _named(name: str) -> Format | None:
     return next((one for one in FORMATS if one.name == name), None)
 
 
-def _of_content(source: Source) -> Format | None:
-    return next((one for one in FORMATS if one.recognises(source)), None)
-
-
 def _of_ending(path: str) -> Format | None:
     return next((one for one in FORMATS if path.endswith(one.ending)), None)
 
@@ -143,12 +112,31 @@ def _names() -> str:
     return ", ".join(one.name for one in FORMATS)
 
 
-def _known(whole: Results) -> str:
-    """List the sizes and devices that there are to choose from."""
-    choices = {
-        name: [written(one.sizes[name]) for one in whole.results if name in one.sizes]
-        for name in whole.size_names
-    }
-    parts = [f"{n} = {', '.join([*dict.fromkeys(own)][:20])}" for n, own in choices.items()]
-    devices = ", ".join(dict.fromkeys(one.device for one in whole.results if one.device))
-    return "; ".join([*parts, *([f"device = {devices}"] if devices else [])]) or "none"
+def convert_verb(options: Options) -> int:
+    """Results in one format in, the same in another out."""
+    results = read_results(options.input, reading_of(options), show)
+    chosen = results.best() if options.best else results
+    names = [name for name in options.order.split(",") if name]
+    unknown = next((name for name in names if name not in chosen.names), None)
+    if unknown is not None:
+        known = known_names(unknown, chosen.names)
+        options.wrong(f"--order: no parameter is named '{unknown}'; known: {known}")
+    chosen = chosen.ordered(names)
+    if options.kernel is not None:
+        chosen = replace(chosen, kernel=options.kernel)
+    if not chosen.results:
+        options.wrong("--best takes results of which one has a time")
+    convert(chosen, Path(options.output), options.to, options.force, show)
+    return 0
+
+
+def reading_of(options: Options) -> ReadingOptions:
+    """How a file of results is to be read."""
+    only = {}
+    for word in options.only:
+        name, equals, value = word.partition("=")
+        if not equals or name in only:
+            options.wrong(f"--only takes NAME=VALUE, each name once, not '{word}'")
+        only[name] = value
+    sizes = tuple(options.sizes.split(",")) if options.sizes else ()
+    return ReadingOptions(options.source_format, only, Meaning(sizes, options.time))

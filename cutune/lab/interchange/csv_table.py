@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import Label, Symbol, typed
-from cutune.lab.interchange.results import Result, Results, Setting, not_held, read_back, written
+from cutune.lab.interchange.results import Result, Results, Setting, not_held, read_back
 from cutune.search.trials import Status
 
 KIND = "table of results"
@@ -26,12 +26,7 @@ COLUMNS = (DEVICE, STATUS, TIME, "times", "seconds", "reason", "code", "timestam
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of columns, where options say it.
-
-    Attributes:
-        sizes: those that hold sizes.
-        time: the one that holds milliseconds.
-    """
+    """The columns that hold sizes and milliseconds, where options say it."""
 
     sizes: tuple[str, ...] = ()
     time: str = TIME
@@ -43,9 +38,9 @@ def recognises(source: Source) -> bool:
     return "," in head and not head.lstrip().startswith(("{", "["))
 
 
-def read(source: Source, meaning: Meaning | None = None) -> Results:
+def read(source: Source, meaning: Meaning, *_: object) -> Results:
     """Read the results of a file. Raises CT821."""
-    return _Table(source, meaning or Meaning()).results()
+    return _Table(source, meaning).results()
 
 
 @dataclass(frozen=True)
@@ -147,11 +142,7 @@ class _Table:
 
 
 def write(results: Results) -> str:
-    """Return the text of a table.
-
-    Raises:
-        CutuneError: CT826 for a parameter or size that is called as another column is.
-    """
+    """Return the text of a table. Raises CT826 where two columns would have one name."""
     names, sizes = results.names, results.size_names
     head = [*sizes, DEVICE, *names, *COLUMNS[1:]]
     twice = next((name for i, name in enumerate(head) if name in head[:i]), None)
@@ -161,7 +152,7 @@ def write(results: Results) -> str:
     out = csv.writer(text, lineterminator="\n")
     out.writerow(head)
     for one in results.results:
-        cells = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
+        cells = {n: str(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
         out.writerow(
             [
                 *(cells.get(name, "") for name in sizes),

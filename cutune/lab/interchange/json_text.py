@@ -27,12 +27,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class JsonText:
-    """A document, or a line of a file.
-
-    Attributes:
-        kind: the format, as people call it.
-        start, end: its part of the source.
-    """
+    """A document or a line: a part of a source. `kind`: its format, as people call it."""
 
     source: Source
     kind: str
@@ -54,7 +49,6 @@ class JsonText:
 
     @property
     def bytes(self) -> bytes:
-        """The bytes as they stand in the file."""
         return self.source.text[self.start : self.end].encode("latin-1")
 
     @cached_property
@@ -87,7 +81,6 @@ class JsonText:
             raise self.at(f"{reason}{f' in {named}' if named else ''}", *path, *inner) from None
 
     def at(self, reason: str, *path: str | int) -> CutuneError:
-        """Return the error of an entry."""
         return self.wrong(reason, self._offset(path))
 
     def wrong(self, reason: str, character: int) -> CutuneError:

@@ -68,7 +68,7 @@ def recognises(source: Source) -> bool:
     return head.startswith("{") and '"tune_params_keys"' in head
 
 
-def read(source: Source) -> Results:
+def read(source: Source, *_: object) -> Results:
     """Read the results of a file, closed or not. Raises CT821."""
     text, ending = _closed(source)
     data = text.read(ending)
@@ -144,12 +144,7 @@ def _result(
 
 
 def write(results: Results) -> str:
-    """Return the text of a file, closed.
-
-    Raises:
-        CutuneError: CT823 for results of several devices or sizes, CT826 where a configuration has
-            several results, or not every parameter.
-    """
+    """Return the text of a closed file: one device, one size (CT823), all parameters (CT826)."""
     first = results.results[0]
     for one in results.results:
         if (one.device, one.sizes) != (first.device, first.sizes):
@@ -175,7 +170,6 @@ def write(results: Results) -> str:
 
 
 def _several(results: Results) -> CutuneError:
-    """Return the error that names the devices and sizes, and how one of them is chosen."""
     devices = list(dict.fromkeys(one.device for one in results.results))
     sizes = [dict(one.sizes) for one in results.results]
     distinct = [one for i, one in enumerate(sizes) if one not in sizes[:i]]
@@ -185,14 +179,10 @@ def _several(results: Results) -> CutuneError:
     return CutuneError.at(
         Code.SEVERAL_SIZES,
         kind=KIND,
-        devices=_counted(len(devices), "device"),
-        sizes=_counted(len(distinct), "size"),
+        devices="1 device" if len(devices) == 1 else f"{len(devices)} devices",
+        sizes="1 size" if len(distinct) == 1 else f"{len(distinct)} sizes",
         example=" ".join(f"--only '{one}'" for one in parts),
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _records(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -28,12 +28,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class OfTrial:
-    """Members that only cutune's own trials have.
-
-    Attributes:
-        path, content: the program, and a hash of it.
-        how: the GPU, options of nvcc, command line.
-    """
+    """What only trials have: the program, its hash, how it ran (GPU, options, command line)."""
 
     path: Text
     content: Symbol
@@ -50,7 +45,6 @@ class Result:
     """The result of one configuration at one size.
 
     Attributes:
-        sizes: of the problem, by name.
         milliseconds: the time that counts; None where it failed.
         times: single times, milliseconds.
         phases: milliseconds of what a tuner did for it, by names of `PHASES`.
@@ -73,7 +67,6 @@ class Result:
 
     @property
     def cost_seconds(self) -> float:
-        """Seconds that are known to have been spent on it."""
         if self.seconds is not None:
             return self.seconds
         return sum(self.phases.values()) / 1e3 + sum(self.times) / 1e3
@@ -104,7 +97,6 @@ class Results:
     """All results of a file.
 
     Attributes:
-        kernel: the name of what was tuned.
         values: that parameters might have had, those without a result too, where that is known.
     """
 
@@ -114,24 +106,29 @@ class Results:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return in_order(one.configuration for one in self.results)
+        return tuple(dict.fromkeys(name for one in self.results for name in one.configuration))
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        return in_order(one.sizes for one in self.results)
+        return tuple(dict.fromkeys(name for one in self.results for name in one.sizes))
 
     @property
     def all_values(self) -> dict[str, tuple[Setting, ...]]:
         """Per parameter its values: those that are said, else those that occur."""
-        return {name: self.values.get(name) or self._seen(name) for name in self.names}
-
-    def _seen(self, name: str) -> tuple[Setting, ...]:
-        values = (one.configuration.get(name) for one in self.results)
-        return tuple(dict.fromkeys(value for value in values if value is not None))
+        seen: dict[str, dict[Setting, None]] = {}
+        for one in self.results:
+            for name, value in one.configuration.items():
+                seen.setdefault(name, {})[value] = None
+        return {name: self.values.get(name) or tuple(own) for name, own in seen.items()}
 
     def only(self, wanted: Mapping[str, str]) -> Results:
         """Return the results that have these sizes, device or values, given as text."""
-        return replace(self, results=tuple(one for one in self.results if _has(one, wanted)))
+
+        def is_wanted(one: Result) -> bool:
+            values = {**one.configuration, **one.sizes, "device": one.device}
+            return all(n in values and str(values[n]) == text for n, text in wanted.items())
+
+        return replace(self, results=tuple(filter(is_wanted, self.results)))
 
     def ordered(self, names: Sequence[str]) -> Results:
         """Return the results with these parameters first, in this order."""
@@ -152,20 +149,6 @@ class Results:
             ):
                 fastest[key] = one
         return replace(self, results=tuple(fastest.values()))
-
-
-def _has(one: Result, wanted: Mapping[str, str]) -> bool:
-    values = {**one.configuration, **one.sizes, "device": one.device}
-    return all(name in values and written(values[name]) == text for name, text in wanted.items())
-
-
-def in_order(mappings: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return all keys, in the order in which they come."""
-    return tuple(dict.fromkeys(name for one in mappings for name in one))
-
-
-def written(value: Setting) -> str:
-    return str(value)
 
 
 def read_back(text: str) -> Setting:

@@ -92,7 +92,7 @@ def recognises(source: Source) -> bool:
     return head.startswith("{") and '"results"' in head
 
 
-def read(source: Source) -> Results:
+def read(source: Source, *_: object) -> Results:
     """Read the results of a file. Raises CT821."""
     text = JsonText.whole(source, KIND)
     data = text.read()
@@ -112,11 +112,11 @@ def _result(entry: _Entry) -> Result:
     status = Status(entry.status) if entry.status else _STATUS[entry.invalidity]
     middle = sorted(times)[len(times) // 2] if times else None
     time = float(timed) if isinstance(timed, (int, float)) else middle
-    phases = {}
-    for name, words in _PHASES.items():
-        known = [took for word in words if (took := getattr(entry.times, word)) is not None]
-        if known:
-            phases[name] = known[0]
+    phases = {
+        name: known[0]
+        for name, words in _PHASES.items()
+        if (known := [t for word in words if (t := getattr(entry.times, word)) is not None])
+    }
     further = {
         m.name: Metric(m.value, m.unit)
         for m in entry.measurements
@@ -143,13 +143,9 @@ def _result(entry: _Entry) -> Result:
 def write(results: Results) -> str:
     entries = [json.dumps(_entry(one)) for one in results.results]
     # What a file is has to be seen at its beginning.
-    head = {
-        "kernel_name": results.kernel,
-        "tune_params": {n: [*v] for n, v in results.values.items()},
-    }
-    members = "".join(
-        f", {json.dumps(n)}: {json.dumps(value)}" for n, value in head.items() if value
-    )
+    values = {name: [*own] for name, own in results.values.items()}
+    head = {"kernel_name": results.kernel, "tune_params": values}
+    members = "".join(f', "{name}": {json.dumps(value)}' for name, value in head.items() if value)
     begin = f'{{"schema_version": {json.dumps(VERSION)}, "results": [\n'
     return begin + ",\n".join(entries) + f"\n]{members}}}\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
@@ -12,15 +12,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of, typed
 from cutune.lab.interchange.json_text import JsonText, member
-from cutune.lab.interchange.results import (
-    OfTrial,
-    Result,
-    Results,
-    Setting,
-    not_held,
-    read_back,
-    written,
-)
+from cutune.lab.interchange.results import OfTrial, Result, Results, not_held, read_back
 from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement
 from cutune.search.regions import Settings as ProgramSettings
@@ -60,12 +52,8 @@ def recognises(source: Source) -> bool:
     return f'"{SCHEMA}"' in source.text.lstrip().partition("\n")[0]
 
 
-def read(source: Source, warn: Warn) -> Results:
-    """Read the results of a file; torn lines are left out, as everywhere.
-
-    Raises:
-        CutuneError: CT821 where no line is one of trials.
-    """
+def read(source: Source, _: object, warn: Warn) -> Results:
+    """Read the results of a file; torn lines are left out, as everywhere. Raises CT821."""
     begun: dict[str, _Begin] = {}
     ended: dict[str, _End] = {}
     lines = list(JsonText.lines(source, KIND))
@@ -132,11 +120,7 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
 
 
 def write(results: Results) -> str:
-    """Return the text of a file.
-
-    Raises:
-        CutuneError: CT826 for a word that no parameter of a program can have.
-    """
+    """Return the text of a file. Raises CT826 for a word that no parameter can have."""
     entries = (entry for one in results.results for entry in _entries(one, results.kernel))
     return "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in entries)
 
@@ -144,12 +128,21 @@ def write(results: Results) -> str:
 def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
     about = one.of_trial or OfTrial(kernel, "", CONVERTED + one.device)
     origin = Origin(about.path, about.content)
-    sizes = {name: written(value) for name, value in one.sizes.items()}
-    values: dict[str, int | str] = {n: _plain(v) for n, v in one.configuration.items()}
+    sizes = {name: str(value) for name, value in one.sizes.items()}
+    values: dict[str, int | str] = {
+        name: value if type(value) is int else str(value)
+        for name, value in one.configuration.items()
+    }
     trial = Trial(origin, about.how, sizes, values)
     measured = about.measured
     if one.of_trial is None and one.status is Status.OK:
-        measured = (_measured(origin, one, values),)
+        # It stands in place of the regions of a program that is not known.
+        try:
+            settings = typed(ProgramSettings, values)  # type: ignore[type-abstract]
+            device = typed(Label, one.device or "unknown")
+        except ValueError as error:
+            raise not_held(KIND, str(error)) from None
+        measured = (HostMeasurement(origin, device, settings, {}, one.milliseconds),)
     ended = EndedTrial(
         one.status,
         one.reason,
@@ -163,19 +156,3 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
         about.compared,
     )
     return trial.to_json(), trial.ended_json(ended)
-
-
-def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> HostMeasurement:
-    """Return a measurement in place of the regions of a program that is not known."""
-    try:
-        settings = typed(ProgramSettings, values)  # type: ignore[type-abstract]
-        device = typed(Label, one.device or "unknown")
-    except ValueError as error:
-        raise not_held(KIND, str(error)) from None
-    return replace(
-        HostMeasurement(origin, device, settings, {}, None), milliseconds=one.milliseconds
-    )
-
-
-def _plain(value: Setting) -> int | str:
-    return value if type(value) is int else written(value)

@@ -41,7 +41,7 @@ class _Line:
 
 
 def recognises(source: Source) -> bool:
-    lines = (line for line in source.text[:65536].split("\n") if _counts(line))
+    lines = filter(_counts, source.text[:65536].split("\n"))
     return '"tunable_parameters"' in next(lines, "")
 
 
@@ -49,7 +49,7 @@ def _counts(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def read(source: Source) -> Results:
+def read(source: Source, *_: object) -> Results:
     """Read the results of a file. Raises CT821."""
     lines = [one for one in JsonText.lines(source, KIND) if _counts(one.text)]
     if not lines:
@@ -76,12 +76,7 @@ def _result(line: JsonText, head: _Head) -> Result:
 
 
 def write(results: Results) -> str:
-    """Return the text of a file, with all results that have a time.
-
-    Raises:
-        CutuneError: CT826 for sizes that are no integers, or configurations that differ in their
-            parameters.
-    """
+    """Return the text of a file: results with a time, whose sizes are integers (CT826)."""
     names, sizes = results.names, results.size_names
     head = {
         "version": VERSION,

@@ -50,12 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """The files and output of a run.
-
-    Attributes:
-        best: parameters by the files of `results`.
-        kept: where its files were copied to.
-    """
+    """The best parameters by file, where files were copied to, and the output."""
 
     example: Example
     best: dict[str, Any]
@@ -89,11 +84,7 @@ def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) 
 def run_examples(
     examples: Sequence[Example], size: int, technique: str, results: Path
 ) -> Iterator[ExampleResult]:
-    """Build and run each, and copy its files into `results`.
-
-    Raises:
-        CutuneError: CT821 for a config.json that is wrong, CT833 for a command that fails, CT002.
-    """
+    """Build and run each, and copy its files into `results`. Raises CT002, CT821, CT833."""
     for one in examples:
         text = JsonText.whole(read_file(one.folder / CONFIG), KIND)
         config = text.typed(_Config, text.read())
@@ -101,8 +92,15 @@ def run_examples(
         with chdir(one.folder):
             said = [_run(command.split()) for command in config.build] + [_run(words)]
         kept = results / one.tuner / one.benchmark
-        _copy(one.folder, kept)
-        best = {name: _best(one.folder / name) for name in config.results}
+        make_folder(kept)
+        for path in (path for pattern in KEPT for path in sorted(one.folder.glob(pattern))):
+            if path.is_file() and path.name != CONFIG:
+                with writing(kept / path.name):
+                    shutil.copyfile(path, kept / path.name)
+        best = {
+            name: JsonText.whole(read_file(one.folder / name), "file of best parameters").read()
+            for name in config.results
+        }
         yield ExampleResult(one, best, kept, "".join(said))
 
 
@@ -117,16 +115,3 @@ def _run(words: Sequence[str]) -> str:
             reason=lines[-1] if lines else f"status {ended.status}",
         )
     return ended.output_text
-
-
-def _copy(folder: Path, target: Path) -> None:
-    make_folder(target)
-    for pattern in KEPT:
-        for path in sorted(folder.glob(pattern)):
-            if path.is_file() and path.name != CONFIG:
-                with writing(target / path.name):
-                    shutil.copyfile(path, target / path.name)
-
-
-def _best(path: Path) -> Any:
-    return JsonText.whole(read_file(path), "file of best parameters").read()

@@ -11,6 +11,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +58,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class LiveContest:
-    """Contenders at one size.
-
-    Attributes:
-        where: the sizes. configurations: of the space. unit: of costs.
-    """
+    """Contenders at the sizes `where`. `configurations`: of the space; `unit`: of costs."""
 
     where: str
     configurations: int
@@ -69,7 +67,6 @@ class LiveContest:
 
     @property
     def best(self) -> SearchResult | None:
-        """The best of all."""
         every = [one for own in self.contenders for one in own.found if one.cost is not None]
         return min(every, key=lambda one: one.cost or 0.0, default=None)
 
@@ -82,11 +79,7 @@ def contest(
     unit: str,
     progress: Progress,
 ) -> Iterator[LiveContest]:
-    """Run all techniques at each size, one after the other.
-
-    Args:
-        searches: of each technique; the first begins with the program's own values.
-    """
+    """Run all techniques at each size; the first search of each has the program's own start."""
     total, done = len(ready.places) * len(techniques) * searches, 0
     for place in ready.places:
         contenders = []
@@ -136,8 +129,7 @@ def _searched(
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()
     cost, found_after, values = best or (None, 0, None)
-    curve = tuple(_so_far(costs))
-    return SearchResult(values, cost, found_after, len(costs), spent, curve)
+    return SearchResult(values, cost, found_after, len(costs), spent, tuple(_so_far(costs)))
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:
@@ -149,13 +141,9 @@ def _start(ready: Prepared, place: Place, state: int) -> Rows:
     return space.rows(random.Random(state).randrange(space.size))
 
 
-def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
-    """Yield the least cost so far."""
-    least: float | None = None
-    for cost in costs:
-        if cost is not None and (least is None or cost < least):
-            least = cost
-        yield least
+def _so_far(costs: Sequence[float | None]) -> list[float | None]:
+    least = accumulate((inf if cost is None else cost for cost in costs), min)
+    return [None if cost == inf else cost for cost in least]
 
 
 #: In the name of the device, wherever such numbers stand in the place of milliseconds.

@@ -45,11 +45,7 @@ class TimedSpace:
         return self.tries.space
 
     def at(self, places: Sequence[int]) -> float | None:
-        """Measure, and return milliseconds; None where it fails, or is not allowed.
-
-        Raises:
-            SearchEnd: no more may be measured, or nothing new is asked for.
-        """
+        """Return measured milliseconds; None where it fails. Raises SearchEnd at the end."""
         pairs = zip(self.space.parameters, places, strict=True)
         rows = rows_of(self.space, {one.name: one.values[i] for one, i in pairs})
         if rows is None:
@@ -61,7 +57,6 @@ class TimedSpace:
         return self.tries.at(rows)
 
     def places(self, rows: Rows) -> list[int]:
-        """Return the numbers of the values at a place."""
         configuration = self.space.of_rows(rows)
         return [one.values.index(configuration[one.name]) for one in self.space.parameters]
 
@@ -130,7 +125,6 @@ class _Runner:
         self.names = [one.name for one in timed.space.parameters]
 
     def run(self, configurations: Sequence[Sequence[Any]], options: Any) -> list[dict[str, Any]]:
-        """Return a result for each."""
         return [self._result(one) for one in configurations]
 
     def _result(self, values: Sequence[Any]) -> dict[str, Any]:
@@ -145,11 +139,9 @@ class _Runner:
         """Time is not counted here."""
 
     def available_parallelism(self) -> int:
-        """One at a time."""
         return 1
 
     def get_device_info(self) -> SimpleNamespace:
-        """The properties of the device that a search may ask for."""
         return SimpleNamespace(max_threads=_THREADS, name="")
 
 
@@ -189,7 +181,6 @@ def kernel_tuner(strategy: str) -> Run:
 
 
 def _plain(value: Any) -> Any:
-    """Return numpy's numbers and words as Python's."""
     return value.item() if hasattr(value, "item") else value
 
 

@@ -37,7 +37,6 @@ class ListedSpace(Space):
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Its axes."""
         return self.listed
 
 
@@ -57,8 +56,11 @@ def listed_space(configurations: Iterable[Configuration]) -> Space:
         dtype=np.int64,
     ).reshape(len(every), len(parameters))
     rows = np.unique(rows, axis=0)
-    tables = tuple(_table(parameters, rows, group) for group in _groups(parameters, rows))
-    return ListedSpace(parameters, listed=tables)
+    tables = []
+    for group in _groups(parameters, rows):
+        combined = np.unique(rows[:, group], axis=0)
+        tables.append(Table(tuple(parameters[i] for i in group), tuple(combined.T)))
+    return ListedSpace(parameters, listed=tuple(tables))
 
 
 def _values(every: Sequence[Configuration], name: str) -> list[Value]:
@@ -84,21 +86,8 @@ def _count(rows: Rows, columns: Sequence[int]) -> int:
     return len(np.unique(rows[:, list(columns)], axis=0))
 
 
-def _table(parameters: Sequence[Parameter], rows: Rows, group: Sequence[int]) -> Table:
-    combinations = np.unique(rows[:, list(group)], axis=0)
-    return Table(tuple(parameters[i] for i in group), tuple(combinations.T))
-
-
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
-    """Return one table per device and size at which something ended well.
-
-    Args:
-        asked: a space, in place of what is recorded.
-
-    Raises:
-        CutuneError: CT831 where a configuration of the space is not recorded, or configurations
-            have different parameters, and what `Space` says.
-    """
+    """Return a table per device and size; `asked`: a space instead. Raises CT831."""
     groups: dict[tuple[object, ...], list[Result]] = {}
     for one in results.results:
         groups.setdefault((one.device, *sorted(one.sizes.items())), []).append(one)
@@ -115,7 +104,8 @@ def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable
     if not names or any({*one.configuration} != {*names} for one in group):
         raise _incomplete("its configurations have not all the same parameters")
     every: list[Configuration] = [_exact(one.configuration) for one in latest.values()]
-    where = _where(group[0])
+    sizes = ", ".join(f"{name} = {value}" for name, value in group[0].sizes.items())
+    where = ", ".join(filter(None, [group[0].device, sizes])) or "here"
     if asked.parameters:
         space = Space.of(asked.parameters, asked.conditions, _exact(group[0].sizes))
     else:
@@ -138,11 +128,6 @@ def _value(setting: Setting) -> Value:
     if isinstance(setting, bool):
         return int(setting)
     return Fraction(str(setting)) if isinstance(setting, float) else setting
-
-
-def _where(one: Result) -> str:
-    sizes = ", ".join(f"{name} = {value}" for name, value in one.sizes.items())
-    return ", ".join(filter(None, [one.device, sizes])) or "here"
 
 
 def _incomplete(reason: str) -> CutuneError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
@@ -58,7 +58,6 @@ class Tuner:
         package: what has to be installed; empty: nothing.
         default: its technique unless another is asked for.
         techniques: what else it is asked for by, and what it calls that.
-        search: a search by a technique.
     """
 
     name: str
@@ -152,12 +151,7 @@ def tuners_named(names: Sequence[str]) -> list[Tuner]:
 
 
 def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Technique]:
-    """Return the searches that are compared; cutune's own is always one.
-
-    Raises:
-        CutuneError: CT816 and CT817 for a technique that nobody has, or that is not installed here;
-            CT828.
-    """
+    """Return the searches to compare, cutune's own among them. Raises CT816, CT817, CT828."""
     tuners = tuners_named(names)
     is_search = plain_name(technique) != plain_name(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):
@@ -167,7 +161,9 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
     for tuner in tuners:
         chosen = tuner.named(technique) if is_search else tuner.default
         if tuner.name == CUTUNE and is_search and chosen is None:
-            chosen = _of_cutune(technique)
+            # It also knows what others call its techniques.
+            with suppress(CutuneError):
+                chosen = technique_named(technique).name
         if chosen is None and tuner.name == CUTUNE:
             continue
         one = tuner.technique(chosen or tuner.default)
@@ -175,29 +171,12 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
             missing[tuner.name if tuner.package else one.name] = one.package
             continue
         if chosen is None:
-            warn(_without(tuner, technique))
+            code, known, own = Code.NO_SUCH_TECHNIQUE, ", ".join(tuner.techniques), tuner.default
+            about = Diagnostic.at(code, tuner=tuner.name, name=technique, default=own, known=known)
+            warn(about)
         searches.append(one)
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))
         named = ", ".join(missing)
         warn(Diagnostic.at(Code.TUNERS_MISSING, names=named, packages=packages))
     return list({one.name: one for one in searches}.values())
-
-
-def _of_cutune(technique: str) -> str | None:
-    """Return cutune's technique by a name of another tuner; None where it has none."""
-    try:
-        return technique_named(technique).name
-    except CutuneError:
-        return None
-
-
-def _without(tuner: Tuner, technique: str) -> Diagnostic:
-    known = ", ".join(tuner.techniques)
-    return Diagnostic.at(
-        Code.NO_SUCH_TECHNIQUE,
-        tuner=tuner.name,
-        name=technique,
-        default=tuner.default,
-        known=known,
-    )

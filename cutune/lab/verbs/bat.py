@@ -22,17 +22,16 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace, writing
-from cutune.lab.interchange.convert import read_results
-from cutune.lab.tuner_comparison.examples import ExampleResult, examples_in, run_examples
+from cutune.lab.interchange.convert import read_results, reading_of
+from cutune.lab.tuner_comparison.examples import examples_in, run_examples
 from cutune.lab.tuner_comparison.live import COUNTED, UNIT, contest, counted
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
-from cutune.lab.verbs.convert import reading_of
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
 from cutune.search.compare import TunerComparison, compare, compared
 from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES, Technique
-from cutune.search.techniques.replay import TechniqueScore, least, quartiles, random_curve
+from cutune.search.techniques.replay import least, quartiles, random_curve
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS
@@ -51,11 +50,16 @@ def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
     print(
         f"{benchmark}, {contest.where}: {contest.configurations} configurations, in {contest.unit}"
     )
-    best = contest.best
-    if best is not None and best.best is not None and best.cost is not None:
-        print(f"best of all: {_number(best.cost)} with {named(best.best)}")
+    if contest.best is not None:
+        print(f"best of all: {_said(contest.best)}")
+
+    def typical(one: Contender) -> float:
+        """The median of what it has found; what has found nothing comes last."""
+        known = [found.cost for found in one.found if found.cost is not None]
+        return median(known) if known else float("inf")
+
     table = techniques_table("best", "found after", "configurations", "seconds")
-    for one in sorted(contest.contenders, key=_typical):
+    for one in sorted(contest.contenders, key=typical):
         table.add_row(
             one.search,
             _spread([found.cost for found in one.found]),
@@ -70,14 +74,7 @@ def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
                 print(f"  {one.search}: {_said(found)}")
 
 
-def _typical(one: Contender) -> float:
-    """The median of what it has found; what has found nothing comes last."""
-    known = [found.cost for found in one.found if found.cost is not None]
-    return median(known) if known else float("inf")
-
-
 def _spread(values: Sequence[float | None]) -> str:
-    """The median, and the least and the most around it."""
     known = [value for value in values if value is not None]
     if not known:
         return "-"
@@ -104,11 +101,7 @@ DASHES = ("-", "--", "-.", ":")
 
 
 def write_plot(path: Path, comparisons: Sequence[TunerComparison]) -> None:
-    """Draw a panel per size: the best time so far over the best of all, by configurations.
-
-    Raises:
-        CutuneError: CT017 where matplotlib is not installed, CT002.
-    """
+    """Draw a panel per size: the best so far over the best of all. Raises CT002, CT017."""
     matplotlib = required("matplotlib")
     required("matplotlib.figure")
     with matplotlib.rc_context(STYLE):
@@ -170,10 +163,15 @@ def bat_verb(options: Options) -> int:
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     source = _replayed if options.replay else _measured
     comparisons = []
-    for one in source(options, techniques):
-        comparisons.append(one)
-        if not options.json:
-            _print(*one, options.verbose)
+    for name, comparison in source(options, techniques):
+        comparisons.append((name, comparison))
+        if options.json:
+            continue
+        print(f"{name}, ", end="")
+        print_comparison(comparison)
+        for score in comparison.scores if options.verbose else ():
+            needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
+            print(f"  {score.technique}: {needed}")
     if options.json:
         document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in comparisons]}
         print(json.dumps(document, indent=1))
@@ -204,28 +202,21 @@ def _replayed(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
 def _measured(options: Options, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On a GPU: every configuration is tried, and the searches replayed on that."""
     for one in _benchmarks(options):
-        how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
-        workers = workers_of(options, True, one.workspace.folder, parser().error)
-        parameters = options.parameters
-        sweep = HostSweep([], how, workers=workers, parameters=parameters)
+        sweep = _sweep(options, one.workspace, None)
         collect_host(options.toolchain, options.reporter, *one.arguments(options, sweep))
-        reporter, program, path = options.reporter, one.program, one.workspace.trials
-        known = program, options.run, path, list[str](), techniques, one.device
-        for comparison in compare(reporter, parameters, *known):
+        known = one.program, options.run, one.workspace.trials, list[str](), techniques, one.device
+        for comparison in compare(options.reporter, options.parameters, *known):
             yield one.name, comparison
 
 
 @dataclass(frozen=True)
 class _Benchmark:
-    """A benchmark that is built and run here."""
-
     name: str
     program: Program
     workspace: Workspace
     device: DeviceProfile
 
     def arguments(self, options: Options, sweep: HostSweep) -> _Arguments:
-        """The arguments of `collect_host` and of `prepared`."""
         vary = {"size": [str(options.size)]}
         return self.program, options.run, vary, self.workspace, sweep, self.device
 
@@ -234,7 +225,6 @@ _Arguments = tuple[Program, str, Mapping[str, Sequence[str]], Workspace, HostSwe
 
 
 def _benchmarks(options: Options) -> Iterator[_Benchmark]:
-    """The benchmarks of the folder that are asked for."""
     folder = Path(options.folder)
     known = [path.stem for path in sorted(folder.glob("*.cu")) if "." not in path.stem]
     for name in _names(options.benchmark) or known or ["*"]:
@@ -246,7 +236,6 @@ def _benchmarks(options: Options) -> Iterator[_Benchmark]:
 
 
 def _live(options: Options) -> int:
-    """Searches that build and run what they ask for."""
     searches = _SEARCHES if options.searches is None else options.searches
     if options.replay or options.plot or searches < 1:
         options.wrong("--search takes no --replay and no --plot, and --searches at least 1")
@@ -258,7 +247,7 @@ def _live(options: Options) -> int:
     documents: list[object] = []
     for one in _benchmarks(options):
         reporter = options.reporter
-        arguments = one.arguments(options, _sweep(options, one.workspace, on_gpu))
+        arguments = one.arguments(options, _sweep(options, one.workspace, _NO_LIMIT, on_gpu))
         with prepared(options.toolchain, reporter, *arguments) as ready:
             how = techniques, budget, searches, "ms" if on_gpu else UNIT
             contests = list(contest(ready, *how, reporter.progress))
@@ -273,16 +262,17 @@ def _live(options: Options) -> int:
     return 0
 
 
-def _sweep(options: Options, workspace: Workspace, on_gpu: bool) -> HostSweep:
-    """How all contenders are measured."""
+def _sweep(
+    options: Options, workspace: Workspace, search: Search | None, on_gpu: bool = True
+) -> HostSweep:
     if on_gpu:
         workers = workers_of(options, True, workspace.folder, parser().error)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
-        return HostSweep([], how, _NO_LIMIT, workers=workers, parameters=options.parameters)
+        return HostSweep([], how, search, workers=workers, parameters=options.parameters)
     how = Measuring(EMULATED, 1, None, rules_of(None, None), counted)
     # No time stands among those of a GPU.
     kept = workspace.folder / COUNTED
-    return HostSweep([], how, _NO_LIMIT, kept=kept, parameters=options.parameters)
+    return HostSweep([], how, search, kept=kept, parameters=options.parameters)
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:
@@ -291,34 +281,24 @@ def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> 
     return CutuneError.at(Code.NO_BENCHMARK, kind=kind, name=name, folder=folder, known=listed)
 
 
-def _print(benchmark: str, comparison: TunerComparison, is_verbose: bool) -> None:
-    print(f"{benchmark}, ", end="")
-    print_comparison(comparison)
-    if is_verbose:
-        for score in comparison.scores:
-            needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
-            print(f"  {score.technique}: {needed}")
-
-
 def _json(benchmark: str, comparison: TunerComparison) -> dict[str, object]:
     return {
         "benchmark": benchmark,
         "where": comparison.where,
         "configurations": comparison.size,
         "random_search": comparison.chance,
-        "searches": [_score_json(score) for score in comparison.scores],
-    }
-
-
-def _score_json(score: TechniqueScore) -> dict[str, object]:
-    return {
-        "search": score.technique,
-        "evaluations": _finite(score.needed),
-        "evaluations_quartiles": _finite(quartiles(score.needed)),
-        "seconds": _finite(score.seconds),
-        "seconds_quartiles": _finite(quartiles(score.seconds)),
-        "score": score.score,
-        "curve": list(score.curve),
+        "searches": [
+            {
+                "search": score.technique,
+                "evaluations": _finite(score.needed),
+                "evaluations_quartiles": _finite(quartiles(score.needed)),
+                "seconds": _finite(score.seconds),
+                "seconds_quartiles": _finite(quartiles(score.seconds)),
+                "score": score.score,
+                "curve": list(score.curve),
+            }
+            for score in comparison.scores
+        ],
     }
 
 
@@ -327,20 +307,14 @@ def _finite(values: Iterable[float]) -> list[float | None]:
 
 
 def _run_examples(options: Options) -> int:
-    """Other tuners' own programs, as BAT runs them."""
     names = _names(options.auto_tuner), _names(options.benchmark)
     examples = examples_in(Path(options.examples), *names)
     target = Path(options.results).absolute() / str(int(time.time()))
     for one in run_examples(examples, options.size, options.technique, target):
         if options.verbose:
             print(one.said, end="")
-        _print_best(one)
+        print(f"{one.example.benchmark} by {one.example.tuner}: files in {one.kept}")
+        for name, best in one.best.items():
+            values = best.items() if isinstance(best, dict) else [("", best)]
+            print(f"  {name}: {', '.join(f'{key} = {value}' for key, value in values)}")
     return 0
-
-
-def _print_best(ran: ExampleResult) -> None:
-    print(f"{ran.example.benchmark} by {ran.example.tuner}: files in {ran.kept}")
-    for name, best in ran.best.items():
-        values = best.items() if isinstance(best, dict) else [("", best)]
-        listed = ", ".join(f"{key} = {value}" for key, value in values)
-        print(f"  {name}: {listed}")

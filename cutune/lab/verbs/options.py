@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cutune.cli.options import add_json
+from cutune.cli.options import add_json, add_option
 from cutune.core.options import add_list
 from cutune.lab.interchange import FORMAT_NAMES
 from cutune.search.tunables.verb_options import add_cluster_options
@@ -15,111 +15,107 @@ def add_convert(convert: argparse.ArgumentParser) -> None:
     convert.add_argument("input", metavar="IN", help="results of cutune or of another tuner")
     convert.add_argument("output", metavar="OUT", help="file to write; its ending says the format")
     _add_reading(convert)
-    convert.add_argument(
-        "--to", choices=FORMAT_NAMES, default="", help="the format of OUT (default: by its ending)"
-    )
-    convert.add_argument(
-        "--best", action="store_true", help="only the fastest at each size on each device"
-    )
-    convert.add_argument(
-        "--order",
-        metavar="NAME,…",
+    add_option(
+        convert,
+        "--to",
+        "the format of OUT (default: by its ending)",
+        choices=FORMAT_NAMES,
         default="",
-        help="parameters that come first in OUT: Kernel Tuner asks for its own order, and trials "
-        "have them by the alphabet",
     )
-    convert.add_argument(
-        "--kernel",
-        metavar="NAME",
-        help="what the kernel is called in OUT (default: as in IN, of trials the path of the "
+    add_option(convert, "--best", "only the fastest at each size on each device")
+    add_option(
+        convert,
+        "--order NAME,…",
+        "parameters that come first in OUT: Kernel Tuner asks for its own order, and trials "
+        "have them by the alphabet",
+        default="",
+    )
+    add_option(
+        convert,
+        "--kernel NAME",
+        "what the kernel is called in OUT (default: as in IN, of trials the path of the "
         "source); other tuners look for their own name",
     )
-    convert.add_argument("--force", action="store_true", help="replace OUT where it is there")
+    add_option(convert, "--force", "replace OUT where it is there")
 
 
 def add_bat(bat: argparse.ArgumentParser) -> None:
     """`cutune bat`: the five options of BAT, and where times come from."""
-    bat.add_argument(
-        "-b", "--benchmark", metavar="NAME,…", default="", help="benchmarks (default: all)"
-    )
-    bat.add_argument(
-        "-a",
-        "--auto-tuner",
-        metavar="NAME,…",
-        default="",
-        help="tuners beside cutune: kernel_tuner, opentuner, pyatf, optuna (default: all that are "
+    add_option(bat, "-b --benchmark NAME,…", "benchmarks (default: all)", default="")
+    add_option(
+        bat,
+        "-a --auto-tuner NAME,…",
+        "tuners beside cutune: kernel_tuner, opentuner, pyatf, optuna (default: all that are "
         "installed)",
+        default="",
     )
-    bat.add_argument(
-        "-s", "--size", type=int, default=1, metavar="1..9", help="class of the size (default: 1)"
-    )
-    bat.add_argument(
-        "-t",
-        "--technique",
+    add_option(bat, "-s --size 1..9", "class of the size (default: 1)", type=int, default=1)
+    add_option(
+        bat,
+        "-t --technique NAME",
+        "technique of each tuner (default: brute_force; each is compared by its own search)",
         default="brute_force",
-        metavar="NAME",
-        help="technique of each tuner (default: brute_force; each is compared by its own search)",
     )
-    bat.add_argument("-v", "--verbose", action="store_true", help="say more: every repetition")
+    add_option(bat, "-v --verbose", "say more: every repetition")
     live = bat.add_argument_group("searches that build and run what they ask for")
-    live.add_argument(
-        "--search",
-        metavar="BUDGET",
-        help="what each search may do: 50 configurations, 5%% of all, or 10min",
+    add_option(
+        live, "--search BUDGET", "what each search may do: 50 configurations, 5%% of all, or 10min"
     )
-    live.add_argument(
-        "--searches",
+    add_option(
+        live,
+        "--searches COUNT",
+        "of each tuner: the first begins with the program's own values (default: 3)",
         type=int,
-        metavar="COUNT",
-        help="of each tuner: the first begins with the program's own values (default: 3)",
     )
-    live.add_argument(
+    add_option(
+        live,
         "--on",
+        "time regions on a GPU (default), or count warp instructions on the emulated device",
         choices=("gpu", "emulated"),
-        help="time regions on a GPU (default), or count warp instructions on the emulated device",
     )
     place = bat.add_argument_group("where times come from (default: a GPU)")
     add_list(
         place, "--replay", metavar="FILE", help="recorded results, in any format of cutune convert"
     )
-    place.add_argument(
-        "--folder",
-        metavar="DIR",
+    add_option(
+        place,
+        "--folder DIR",
+        "where the source of each benchmark is (default: samples/bat)",
         default="samples/bat",
-        help="where the source of each benchmark is (default: samples/bat)",
     )
-    place.add_argument(
-        "--run",
-        metavar="COMMAND",
+    add_option(
+        place,
+        "--run COMMAND",
+        "how a benchmark is run (default: './{program} -s {size}')",
         default="./{program} -s {size}",
-        help="how a benchmark is run (default: './{program} -s {size}')",
     )
-    place.add_argument(
-        "--examples",
-        metavar="DIR",
-        help="BAT's tuning_examples: run each TUNER/BENCHMARK/config.json instead",
+    add_option(
+        place,
+        "--examples DIR",
+        "BAT's tuning_examples: run each TUNER/BENCHMARK/config.json instead",
     )
-    place.add_argument(
-        "--results",
-        metavar="DIR",
+    add_option(
+        place,
+        "--results DIR",
+        "where files of --examples are copied to (default: results)",
         default="results",
-        help="where files of --examples are copied to (default: results)",
     )
     add_cluster_options(bat)
     _add_reading(bat)
     output = bat.add_argument_group("output")
     add_json(output)
-    output.add_argument("--plot", metavar="FILE", help="draw the searches: FILE.png, .pdf or .svg")
+    add_option(output, "--plot FILE", "draw the searches: FILE.png, .pdf or .svg")
 
 
 def _add_reading(verb: argparse.ArgumentParser) -> None:
     group = verb.add_argument_group("results")
-    group.add_argument(
+    add_option(
+        group,
         "--from",
+        "the format that is read (default: by how the file begins)",
         dest="source_format",
         choices=FORMAT_NAMES,
         default="",
-        help="the format that is read (default: by how the file begins)",
     )
     add_list(
         group,
@@ -127,7 +123,5 @@ def _add_reading(verb: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="results with this value of a size or a parameter, or of device; may be repeated",
     )
-    group.add_argument("--sizes", metavar="N,…", help="of CSV: columns that hold sizes")
-    group.add_argument(
-        "--time", default="ms", metavar="COLUMN", help="of CSV: column of milliseconds (ms)"
-    )
+    add_option(group, "--sizes N,…", "of CSV: columns that hold sizes")
+    add_option(group, "--time COLUMN", "of CSV: column of milliseconds (ms)", default="ms")

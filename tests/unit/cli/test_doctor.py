@@ -86,7 +86,7 @@ def test_the_toolkit_is_installed_only_where_no_nvcc_is(monkeypatch: pytest.Monk
         return subprocess.CompletedProcess(command, 1)
 
     begun: list[str] = []
-    monkeypatch.setattr(doctor, "_machine", lambda: begun.append("machine"))
+    monkeypatch.setattr("cutune.emulator.build.machine_library", lambda: begun.append("machine"))
     monkeypatch.setattr(subprocess, "run", run)
     assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
     assert (commands, begun) == ([], [])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.page.charts import agreement
+from cutune.cli.page.facts import excerpt, kernel_facts, summary
 from cutune.cli.page.flow_chart import flow_chart, formula
 from cutune.cli.page.gather import (
     NO_TIMINGS,
@@ -22,9 +23,7 @@ from cutune.cli.page.gather import (
     report_of,
 )
 from cutune.cli.page.heat_map import heat_tables, variant_words
-from cutune.cli.page.kernel_facts import kernel_facts
 from cutune.cli.page.page_facts import AtSizes, Candidate, KernelFacts, PageFacts, Standing
-from cutune.cli.page.program_facts import excerpt, summary
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import silent

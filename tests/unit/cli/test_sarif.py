@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from cutune.cli.report.programs import lacking
-from cutune.cli.report.sarif import NOT_MODELLED, to_sarif
+from cutune.cli.report.programs import NOT_MODELLED_RULE, lacking, to_sarif
 from cutune.core.source import Source
 from cutune.source.program import Program
 from tests.support.analyzed import analyzed
@@ -118,7 +117,7 @@ def test_what_has_no_model_is_a_result_and_what_is_required_an_error() -> None:
     results = checked(to_sarif([found], [scale]))
     assert [(one["ruleId"], one["level"]) for one in results] == [
         ("CT211", "note"),
-        (NOT_MODELLED, "error"),
+        (NOT_MODELLED_RULE, "error"),
     ]
     assert checked(to_sarif([], [tile])) == []
 

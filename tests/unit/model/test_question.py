@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.cli.page.kernel_facts import kernel_facts
+from cutune.cli.page.facts import kernel_facts
 from cutune.cli.report.choices import choice_table
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError

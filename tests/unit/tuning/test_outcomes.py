@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,14 +49,15 @@ def test_launches_are_written_and_read(program: Program) -> None:
 def test_each_launch_has_one_outcome(program: Program) -> None:
     seen = list(seen_launches([program]))
     kernel = replace(KERNEL, sites=(seen[0].site,))
+    model = SimpleNamespace(kernel=kernel)
 
     def of_copy(*arguments: object) -> tuple[TuningOutcome, str | None]:
         first, refused = outcomes(seen, *arguments)  # type: ignore[arg-type]
         assert (refused.outcome, refused.code) == (TuningOutcome.REFUSED, "CT211")
         return first.outcome, first.code
 
-    assert of_copy([kernel], {}, []) == (TuningOutcome.TUNED, None)
-    assert of_copy([kernel], {kernel.entry: "why"}, []) == (TuningOutcome.KEPT, None)
+    assert of_copy([model], {}, []) == (TuningOutcome.TUNED, None)
+    assert of_copy([model], {kernel.entry: "why"}, []) == (TuningOutcome.KEPT, None)
     assert of_copy([], {}, []) == (TuningOutcome.NOT_MODELLED, None)
     said = [
         Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", example="")
@@ -77,8 +79,8 @@ def test_the_summary_counts_and_names_them(
     program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tunable, refused = seen_launches([program])
-    kernel = replace(KERNEL, sites=(tunable.site,))
-    rows = list(outcomes([tunable, refused], [kernel], {}, []))
+    model = SimpleNamespace(kernel=replace(KERNEL, sites=(tunable.site,)))
+    rows = outcomes([tunable, refused], [model], {}, [])  # type: ignore[list-item]
     Shown("", [], [], rows, []).show()
     head, first, second, advice = capsys.readouterr().out.splitlines()
     assert advice.endswith("cutune inspect --suggest /project/app.cu")
@@ -98,7 +100,7 @@ def test_files_of_the_current_folder_are_named_from_there(
     _, refused = seen_launches([program])
     files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
     launches = [replace(refused, file=str(file), reason="word " * 60) for file in files]
-    rows = list(outcomes(launches, [], {}, []))
+    rows = outcomes(launches, [], {}, [])
     assert [row.cells[0] for row in rows] == ["src/a b.cu:9", f"{files[1]}:9"]
     Shown("", [], [], rows, []).show()
     *_, advice = capsys.readouterr().out.splitlines()
