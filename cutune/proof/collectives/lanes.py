@@ -280,6 +280,8 @@ def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
 def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:
     """Return both combined by `operation`, as `add.f32`: parts become larger, all else terms."""
     result = applied(operation, (first, second), terms)
+    if first.piece >= 0 or second.piece >= 0:
+        return result
     for one, other in ((first, second), (second, first)):
         is_neutral = (one.kind == NUMBER) & np.isin(one.data, _signed(neutral(operation)))
         result = result.written(is_neutral & (other.kind != UNKNOWN), other)

@@ -24,6 +24,7 @@ COMMON = """
 #define FIRST if (t == 0)
 #define I ((const int *)b)
 __shared__ int words[32];
+__constant__ int table[33];
 __device__ int of_warps(int s) {
     int t = T;
     WARPS
@@ -282,6 +283,56 @@ WRONG: Mapping[str, str] = {
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
         if (t % 32 == 0) w[t / 32] = s; WARPS WAIT
         FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "stores_by_a_volatile_pointer": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST ((volatile int *)c)[D] = s;
+        """,
+    "stores_through": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST __stwt(c + D, s);
+        """,
+    "adds_within_a_block": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST atomicAdd_block(c + D, s);
+        """,
+    "reads_a_constant": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        int x = table[D / 32]; FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; w[0] = s; }
+        WAIT
+        J a[r * n + j] = w[0] + x;
+        """,
+    "reads_some_slot": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { int x = w[m]; for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s + x; }
+        """,
+    "forgets_its_first": """
+        R int s = 0;
+        if (t < n) { J s += c[r * n + j]; FIRST { s = 0; a[m] = 1; } }
+        s = of_warps(s); FIRST c[r] = s;
+        """,
+    "a_slot_of_before": """
+        R int s = 0; J s += c[r * n + j]; int q = of_warps(s);
+        s = 0; J s += c[r * n + j] ^ q; WARPS
+        if (t % 32 == 0) words[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += words[i]; c[r] = s; }
+        J a[r * n + j] = q + words[0];
+        """,
+    "counts_rounds": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        int k = m, h = D / 2;
+        do { if (t < h) w[t] += w[t + h]; WAIT k += m; h /= 2; } while (h > 0);
+        FIRST c[r] = w[0];
+        J c[4096 + r * n + j] = k;
+        """,
+    "two_types": """
+        __shared__ long long w[32]; int *v = (int *)w;
+        R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) v[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += v[i]; v[40] = s; } WAIT
+        int q = v[40];
+        long long p = 0; J p += c[r * n + j] - q;
+        for (int o = 16; o; o >>= 1) p += __shfl_xor_sync(~0u, p, o);
+        if (t % 32 == 0) w[t / 32] = p; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) p += w[i]; c[r] = p; }
         """,
 }
 #: Each block adds what its threads have to a sum of all blocks.
