@@ -183,7 +183,7 @@ class RowJudge:
         if access.block in self._reduced:
             return True
         names = {atom.name.removeprefix("&") for atom in access.address.atoms}
-        if reduced.arrays.isdisjoint(names):
+        if names & self.recorder.variables.keys() and reduced.arrays.isdisjoint(names):
             return False
         element = reduced.element(access.address, access.bytes)
         if access.is_effect or element not in reduced.stored:

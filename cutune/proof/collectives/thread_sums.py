@@ -81,7 +81,8 @@ class ThreadSums:
             return None
         (first,), (following,) = {*begun}, {*goes_on}
         operation = self._operation(following, before)
-        if not operation or left not in (before, following):
+        is_tested_first = block not in self.walk.graph.latches(header)
+        if not operation or left != (before if is_tested_first else following):
             return None
         return self._begun_by(first, operation, value)
 

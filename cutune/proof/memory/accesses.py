@@ -318,7 +318,7 @@ class Recorder:
         if moment.block in self.reduced.blocks:
             return True
         names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
-        if self.reduced.arrays.isdisjoint(names):
+        if names and self.reduced.arrays.isdisjoint(names):
             return False
         element = self.reduced.element(address, size)
         return element not in self.reduced.stored

@@ -324,6 +324,14 @@ WRONG: Mapping[str, str] = {
         FIRST c[r] = w[0];
         J c[4096 + r * n + j] = k;
         """,
+    "reads_one_of_two": """
+        __shared__ int w[32], v[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) { w[t / 32] = s; v[t / 32] = s + 1; } WAIT
+        int q = 0; for (int i = 0; i < D / 32; ++i) q += w[i];
+        const int *p = m > 3 ? w : v;
+        s = 0; J s += c[r * n + j] ^ p[j & 3]; s = of_warps(s);
+        FIRST a[r] = s + q;
+        """,
     "two_types": """
         __shared__ long long w[32]; int *v = (int *)w;
         R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) v[t / 32] = s; WAIT
