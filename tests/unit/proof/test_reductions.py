@@ -401,6 +401,27 @@ NOT_OF_ALL: Mapping[str, str] = {
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
+    "uses_its_result": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] + c[0] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST {
+            for (int k = 1; k < D / 32; ++k) s += w[k];
+            int z = atomicAdd(c, s);
+            asm volatile("mov.u32 %0, %1;" : "=r"(z) : "r"(z));
+        }
+    """,
+    "adds_within_a_block_of_ids": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd_block(c, s); }
+    """,
+    "counts_rounds_beside": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
+        int q = 0, h = D; do { q += m; h /= 2; WAIT } while (h > 0);
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+        for (int k = 0; k < I[k]; ++k) if (i < n) a[i] = q;
+    """,
     "by_place": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + t : 0;
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
