@@ -332,6 +332,15 @@ WRONG: Mapping[str, str] = {
         s = 0; J s += c[r * n + j] ^ p[j & 3]; s = of_warps(s);
         FIRST a[r] = s + q;
         """,
+    "flushes_between_warps": """
+        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST {
+            for (int i = 1; i < D / 32; ++i) asm("max.ftz.f32 %0, %0, %1;" : "+f"(s) : "f"(w[i]));
+            a[r] = s;
+        }
+        """,
     "two_types": """
         __shared__ long long w[32]; int *v = (int *)w;
         R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) v[t / 32] = s; WAIT
