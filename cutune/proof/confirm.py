@@ -342,7 +342,7 @@ class _Joined:
         widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
         if not widths:
             return None
-        return BlockRange(proven=tuple(sorted(frozenset.intersection(*widths))) or (0,))
+        return BlockRange(proven=tuple(sorted(frozenset.intersection(*widths))))
 
     def _needed_shared(self) -> tuple[tuple[int, int], ...]:
         """The most that an instance needs of dynamic shared memory, by the threads of a block."""
@@ -371,6 +371,10 @@ class _Joined:
             # What it needs cannot be asked at a launch.
             return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         asked = _Meeting() if needs_warps or meeting is None else meeting
+        allowed = self._proven_widths()
+        if allowed is not None and not allowed.proven:
+            # Each instance is proven for other blocks.
+            return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         return replace(
             kernel,
             needs_warps=needs_warps,
@@ -379,7 +383,7 @@ class _Joined:
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
-            allowed=self._proven_widths(),
+            allowed=allowed,
             reassociates=any(proof.reassociates for proof in self.proofs),
             keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),
             needed_shared=self._needed_shared(),

@@ -301,12 +301,11 @@ class _EntryProver:
         else:
             proof = self._verdict_by_rows(graph, walk, self.kept_grid, reductions)
         widths = frozenset.intersection(*(one.widths for one in reductions))
+        needed = tuple(max(one.bytes[w] for one in reductions) for w in sorted(widths))
         return replace(
             proof,
             widths=tuple(sorted(widths)),
-            shared_bytes=tuple(
-                most for w in sorted(widths) if (most := max(one.bytes[w] for one in reductions))
-            ),
+            shared_bytes=needed if any(needed) else (),
             reassociates=any(one.reassociates for one in reductions),
         )
 
@@ -333,6 +332,7 @@ class _EntryProver:
             self.kept_grid,
             self.built_ins,
             settled=settled,
+            is_reducing=self.recorder.reduced is not None,
         )
         walk.run(self.recorder.begin)
         return walk

@@ -183,7 +183,7 @@ class RowJudge:
         if access.block in self._reduced:
             return True
         names = {atom.name.removeprefix("&") for atom in access.address.atoms}
-        if reduced.arrays.isdisjoint(names):
+        if names & self.recorder.variables.keys() and reduced.arrays.isdisjoint(names):
             return False
         element = reduced.element(access.address, access.bytes)
         if access.is_effect or element not in reduced.stored:
@@ -212,6 +212,10 @@ class RowJudge:
 
     def _check_between_reductions(self) -> None:
         """Does a barrier lie between the end of one and the beginning of the next?"""
+        sizes = dict[str, int]()
+        for one in self.reductions:
+            if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
+                self._refuse(one.begin, "shared memory that holds several types")
         for one in self.reductions:
             for other in self.reductions:
                 if self._follows_at_once(one, other) and meet_in_memory(one.last, other.first):

@@ -227,9 +227,7 @@ class BlockRun:
             case "redux":
                 self._reduce(instruction, where)
             case "ld":
-                for index, register in enumerate(parts(instruction.operands[0])):
-                    term = self.terms.number(("param", instruction.operands[1], index))
-                    self._write(register, where, uniform(self.width, TERM, term))
+                self._load_parameter(instruction, where)
             case _ if opcode in FUNCTIONS:
                 self._function(instruction, where)
             case _:
@@ -496,6 +494,17 @@ class BlockRun:
             name = f"load {instruction.line}.{index}"
             self._write(register, where, applied(name, (address,), self.terms))
 
+    def _load_parameter(self, instruction: Instruction, where: Flags) -> None:
+        text = instruction.operands[1]
+        found = ADDRESS.match(text)
+        is_computed = found is None or found[1] in self.registers
+        for index, register in enumerate(parts(instruction.operands[0])):
+            if is_computed:
+                self._write(register, where, unknown(self.width))
+            else:
+                term = self.terms.number(("param", text, index))
+                self._write(register, where, uniform(self.width, TERM, term))
+
     def _store(self, instruction: Instruction, where: Flags) -> None:
         address = self._address(instruction, instruction.operands[0], where)
         values = [self._read(text) for text in parts(instruction.operands[1])]
@@ -550,6 +559,8 @@ class BlockRun:
         self._effect(instruction, where, values)
 
     def _effect(self, instruction: Instruction, where: Flags, values: tuple[Lanes, ...]) -> None:
+        if any(word.split("::")[0] == "shared" for word in instruction.modifiers):
+            self._refuse(instruction, "a place in shared memory that is not known")
         if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
         self.effects.append(Effect(instruction, where.copy(), values))

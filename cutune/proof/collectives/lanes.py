@@ -44,11 +44,14 @@ def combining(opcode: str, modifiers: Sequence[str]) -> str:
         return ""
     if kind[:1] in ("s", "u", "b") and opcode not in ("min", "max"):
         kind = f"b{kind[1:]}"  # modulo 2^w they do not ask for a sign
-    return f"{opcode}.{kind}"
+    # Flushed maxima are other ones; sums are rounded anyway.
+    flushed = ".ftz" if "ftz" in modifiers and opcode in ("min", "max") else ""
+    return f"{opcode}{flushed}.{kind}"
 
 
 def neutral(operation: str) -> tuple[int, ...]:
     """Return the numbers, as a register holds them, that an operation such as `add.f32` ignores."""
+    operation = operation.replace(".ftz", "")
     if operation in _REAL_NEUTRAL:
         return _REAL_NEUTRAL[operation]
     name, _, kind = operation.partition(".")
@@ -280,6 +283,8 @@ def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
 def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:
     """Return both combined by `operation`, as `add.f32`: parts become larger, all else terms."""
     result = applied(operation, (first, second), terms)
+    if first.piece >= 0 or second.piece >= 0:
+        return result
     for one, other in ((first, second), (second, first)):
         is_neutral = (one.kind == NUMBER) & np.isin(one.data, _signed(neutral(operation)))
         result = result.written(is_neutral & (other.kind != UNKNOWN), other)

@@ -18,7 +18,7 @@ def cut_where_threads_meet(function: Function) -> Function:
     body: list[Instruction | Label] = []
     was_meeting = True
     for item in function.body or ():
-        meets = isinstance(item, Instruction) and _is_meeting(item)
+        meets = isinstance(item, Instruction) and is_meeting(item)
         if meets and not was_meeting:
             body.append(Label(f"$meet{len(body)}"))
         was_meeting = meets
@@ -31,10 +31,11 @@ def where_threads_meet(graph: Graph) -> tuple[int, ...]:
     return tuple(
         index
         for index, block in enumerate(graph.flow.blocks)
-        if any(map(_is_meeting, block.instructions))
+        if any(map(is_meeting, block.instructions))
     )
 
 
-def _is_meeting(instruction: Instruction) -> bool:
+def is_meeting(instruction: Instruction) -> bool:
+    """Tell whether threads of a block meet in an instruction."""
     spaces = {word.split("::")[0] for word in instruction.modifiers}
     return instruction.opcode in _MEETING or "shared" in spaces

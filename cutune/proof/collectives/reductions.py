@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
-from cutune.proof.collectives.initial_lanes import InitialLanes
+from cutune.proof.collectives.initial_lanes import APART, InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
@@ -50,6 +50,8 @@ class Reduction:
         registers: those that hold the same at the end with any block: a number, or else None.
         stored: elements of shared arrays of which that is so.
         by_first: those of them that thread 0 has written.
+        written: all elements that it writes, with some block.
+        sizes: of the elements of its arrays, in bytes.
         arrays: the shared arrays that it uses.
         effects: by the line of an access of global memory: is it done by thread 0, or by all?
         widths: threads of the blocks for which it is proven.
@@ -65,6 +67,8 @@ class Reduction:
     registers: Mapping[str, int | None]
     stored: frozenset[Element]
     by_first: frozenset[Element]
+    written: frozenset[Element]
+    sizes: Mapping[str, int]
     arrays: frozenset[str]
     effects: Mapping[int, bool]
     widths: frozenset[int]
@@ -84,6 +88,8 @@ class _Ran:
     effects: Mapping[int, bool]
     arrays: frozenset[str]
     by_first: frozenset[Element]
+    written: frozenset[Element]
+    sizes: Mapping[str, int]
     reassociates: bool
     first: Uses
     last: Uses
@@ -162,7 +168,9 @@ class Reductions:
         terms, runs = Terms(), dict[int, _Ran]()
         barred = frozenset({*self.kept_grid.loops, *self.graph.loops_around[begin]})
         for width in _WIDTHS:
-            if width > self.most_threads or (width == _WIDTHS[len(_TRIED)] and not runs):
+            if width > self.most_threads:
+                continue
+            if width == _WIDTHS[len(_TRIED)] and not runs:
                 break
             try:
                 barred, runs[width] = self._ran(begin, width, at_beginning, sums, terms, barred)
@@ -233,6 +241,12 @@ class Reductions:
             effects,
             frozenset(run.arrays),
             frozenset(by_first),
+            frozenset(
+                (a.name, int(element) * a.width, a.width)
+                for a in run.arrays.values()
+                for element in np.flatnonzero(a.written_in >= 0)
+            ),
+            {a.name: a.width for a in run.arrays.values()},
             run.reassociates,
             {a.name: frozenset(a.first) for a in run.arrays.values()},
             {a.name: frozenset(a.last) for a in run.arrays.values()},
@@ -276,7 +290,10 @@ class Reductions:
         for (kind, name), term in sorted(settled.items(), key=str):
             match kind, name:
                 case "register", str(register):
-                    registers[register] = terms.literal(term)
+                    number = terms.literal(term)
+                    # The address of an array is not the number that it has in a run.
+                    if number is None or not 1 <= number // APART <= len(self.variables):
+                        registers[register] = number
                 case "stored", (str(array), int(offset), int(size)):
                     stored.add((array, offset, size))
         one, *_ = runs.values()
@@ -287,6 +304,8 @@ class Reductions:
             registers,
             frozenset(stored),
             frozenset(stored).intersection(*(run.by_first for run in runs.values())),
+            _union(run.written for run in runs.values()),
+            {name: size for run in runs.values() for name, size in run.sizes.items()},
             _union(run.arrays for run in runs.values()),
             one.effects,
             frozenset(runs),
@@ -349,15 +368,35 @@ def reduced_by(reductions: Sequence[Reduction]) -> Reduced:
     return Reduced(
         _union(one.blocks for one in reductions),
         _union(one.arrays for one in reductions),
-        _union(one.stored for one in reductions),
+        frozenset(
+            element
+            for one in reductions
+            for element in one.stored
+            if not any(_overwrites(other, element) for other in reductions)
+        ),
     )
+
+
+def _overwrites(reduction: Reduction, element: Element) -> bool:
+    """May a reduction leave something there that depends on the block?"""
+    name, begin, size = element
+    return element not in reduction.stored and any(
+        other == name and first < begin + size and begin < first + count
+        for other, first, count in reduction.written
+    )
+
+
+def _leads_alone(reduction: Reduction, graph: Graph) -> bool:
+    """Do all threads that come to its end come from it?"""
+    stop = reduction.stop
+    return stop is None or not stop.is_in_front or {*graph.entries(stop.block)} <= reduction.blocks
 
 
 def settled_by(reductions: Sequence[Reduction], walk: Walk, function: Function) -> Settled:
     """Return the values behind reductions, for the next walk."""
     settled = Settled()
     for one in reductions:
-        if one.stop is None:
+        if one.stop is None or not _leads_alone(one, walk.graph):
             continue
         loops = walk.graph.loops_around[one.begin]
         properties = AtomProperties(is_loaded=True, loops=loops)

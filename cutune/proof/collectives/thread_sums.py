@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cutune.proof.collectives.lanes import Summand, combining, is_idempotent, neutral
@@ -40,10 +41,32 @@ class ThreadSums:
             return None
         (sum_,) = sums
         # A thread without elements has the value with which the others have begun.
-        others = [one.literal for _, one in ways.values if self.of(one) is None]
-        if any(one is None or _held(one, sum_.operation) != sum_.first for one in others):
-            return None
+        others = [(block, one.literal) for block, one in ways.values if self.of(one) is None]
+        for block, number in others:
+            if number is None or _held(number, sum_.operation) != sum_.first:
+                return None
+            if block in self._after(sum_.value):
+                return None
         return Summand(value, sum_.operation, sum_.first)
+
+    def _after(self, value: Value) -> set[int]:
+        """Basic blocks that a thread may come to behind the loop that a value sums up."""
+        graph, found = self.walk.graph, set[int]()
+        waiting = [*self._left_at(value)]
+        while waiting:
+            here = waiting.pop()
+            if here not in found:
+                found.add(here)
+                waiting += [t for t in graph.flow.blocks[here].terminator.targets if t > here]
+        return found
+
+    def _left_at(self, value: Value) -> Iterator[int]:
+        atom = only_atom(value) if isinstance(value, IntegerPolynomial) else None
+        if atom is not None and atom.name in self.walk.behind:
+            yield self.walk.behind[atom.name][0]
+        elif atom is not None and (ways := self.walk.alternatives.get(atom.name)) is not None:
+            for _, one in ways.values:
+                yield from self._left_at(one)
 
     def _behind(self, value: IntegerPolynomial, name: str) -> Summand | None:
         block, left = self.walk.behind[name]
@@ -58,7 +81,8 @@ class ThreadSums:
             return None
         (first,), (following,) = {*begun}, {*goes_on}
         operation = self._operation(following, before)
-        if not operation or left not in (before, following):
+        is_tested_first = block not in self.walk.graph.latches(header)
+        if not operation or left != (before if is_tested_first else following):
             return None
         return self._begun_by(first, operation, value)
 

@@ -144,7 +144,8 @@ class Walk:
     is kept, if one is: blocks share rows among their threads. `branches`: conditions of the
     branches, by block. `alternatives`: from which block each value comes, of atoms that stand for
     one of several. `behind`: the block that leaves a loop over a row, and the value there, of atoms
-    that stand for it behind the loop.
+    that stand for it behind the loop. `is_reducing`: may the block decide how long threads stay in
+    other loops?
     """
 
     graph: Graph
@@ -158,8 +159,10 @@ class Walk:
     branches: dict[int, Predicate] = field(default_factory=dict)
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
     settled: Settled = field(default_factory=Settled)
+    is_reducing: bool = False
     behind: dict[str, tuple[int, Value]] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
+    _raw_loops: set[int] = field(default_factory=set)
     _steps: LoopSteps = field(default_factory=LoopSteps)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
@@ -175,6 +178,7 @@ class Walk:
         if self.kept_grid is not None:
             # Values made of J were taken to be raw before J was found.
             self._phis.clear()
+            self._raw_loops.clear()
             self.branches.clear()
             self._settle(begin)
 
@@ -199,7 +203,7 @@ class Walk:
             self._known[index] = self._known_at(index)
             for instruction in block.instructions:
                 self._step(instruction, index, state)
-            state.update(self.settled.at_end.get(index, {}))
+            self._settle_values(state, self.settled.at_end.get(index, {}))
             self._ends[index] = state
             if block.terminator.kind == "branch":
                 terminator = block.terminator
@@ -276,7 +280,7 @@ class Walk:
 
     def _in_loop(self, header: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state = self._merged(header, states) if states else {}
-        state.update(self.settled.in_front.get(header, {}))
+        self._settle_values(state, self.settled.in_front.get(header, {}))
         changed = self._changed_in(header)
         for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
             first = state.get(register, self._undefined(register))
@@ -324,6 +328,13 @@ class Walk:
             value = self._with_rows(header, value)
         return value
 
+    def _settle_values(self, state: dict[str, Value], settled: Mapping[str, Value]) -> None:
+        """Put in values that are known by other means where what is here depends on the block."""
+        for register, value in settled.items():
+            properties = properties_of(self._read(state, register), self.atoms)
+            if properties.raw or properties.ids:
+                state[register] = value
+
     def _changed_in(self, header: int) -> frozenset[str]:
         blocks = self.graph.loop_of_header[header]
         return frozenset(
@@ -336,7 +347,8 @@ class Walk:
     def _rounds(self, header: int) -> IntegerPolynomial:
         loops = self.graph.loops_around[header]
         properties = AtomProperties(loops=loops, interval=Interval(0, None))
-        if self.kept_grid is not None and header in self.kept_grid.loops:
+        is_row = self.kept_grid is not None and header in self.kept_grid.loops
+        if self.kept_grid is not None and (is_row or header in self._raw_loops):
             properties = replace(
                 properties.joined(self.kept_grid.of_block), interval=properties.interval
             )
@@ -365,13 +377,26 @@ class Walk:
     def _learn(self) -> bool:
         """Learn from the values that loops bring back to their headers; was anything new?"""
         learnt = False
-        for header in self.graph.loop_of_header:
+        for header, blocks in self.graph.loop_of_header.items():
+            is_new = self.is_reducing and header not in self._raw_loops
+            if is_new and self._is_left_by_block(blocks):
+                self._raw_loops.add(header)
+                learnt = True
             changed = self.graph.live[header] & self._changed_in(header)
             for register in sorted(changed & self.registers.keys()):
                 for latch in self.graph.latches(header):
                     value = self._read(self._passed(latch, header), register)
                     learnt |= self._learn_register(header, register, value)
         return learnt
+
+    def _is_left_by_block(self, blocks: frozenset[int]) -> bool:
+        """Does the number of rounds of a loop depend on the block?"""
+        return any(
+            properties_of(self.branches[block], self.atoms).raw
+            for block in blocks
+            if block in self.branches
+            and set(self.graph.flow.blocks[block].terminator.targets) - blocks
+        )
 
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
         key = header, register

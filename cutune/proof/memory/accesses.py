@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
+from cutune.proof.collectives.meeting_points import is_meeting
 from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.values.operation_results import bits_of
@@ -220,6 +221,8 @@ class Recorder:
         try:
             return self._see(moment)
         except NotUnderstood as error:
+            if not is_meeting(moment.instruction):
+                raise
             self.postponed.append((moment.block, error))
         for register in results(moment.instruction):
             moment.write(register, self._of_block(moment, register))
@@ -297,7 +300,7 @@ class Recorder:
         self._add(moment, "load", address, size, space=place, read_only=read_only)
         ids = _EVERY if place == "local" else properties.ids
         is_of_block = self.sums.is_sum(address) or self._is_unsettled(moment, address, place, size)
-        raw: frozenset[str] = _EVERY if is_of_block else frozenset()
+        raw = _EVERY if is_of_block else self._raw_in_reduction(moment, properties)
         loops = properties.loops | moment.loops
         loaded = AtomProperties(raw, ids, True, loops, _interval_of(kind))
         for index, register in enumerate(registers):
@@ -315,10 +318,15 @@ class Recorder:
         if moment.block in self.reduced.blocks:
             return True
         names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
-        if self.reduced.arrays.isdisjoint(names):
+        if names and self.reduced.arrays.isdisjoint(names):
             return False
         element = self.reduced.element(address, size)
         return element not in self.reduced.stored
+
+    def _raw_in_reduction(self, moment: Moment, properties: AtomProperties) -> frozenset[str]:
+        """What is loaded by an address in a reduction, where that may be raw."""
+        is_reduced = self.reduced is not None and moment.block in self.reduced.blocks
+        return properties.raw if is_reduced else frozenset()
 
     def _load_parameter(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -345,9 +353,8 @@ class Recorder:
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
         """A loaded value of any size, at an address with these properties."""
-        loaded = AtomProperties(
-            ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
-        )
+        raw, loops = self._raw_in_reduction(moment, properties), properties.loops | moment.loops
+        loaded = AtomProperties(raw, properties.ids, True, loops)
         return self.atoms.named(f"load{moment.instruction.line}.{index}", loaded)
 
     def _parameter(self, moment: Moment, name: str, offset: int) -> tuple[str, int]:

@@ -25,6 +25,7 @@ COMMON = """
 #define FIRST if (t == 0)
 #define I ((const int *)b)
 __shared__ int words[32];
+__constant__ int table[33];
 __device__ int of_warps(int s) {
     int t = T;
     WARPS
@@ -284,6 +285,73 @@ WRONG: Mapping[str, str] = {
         if (t % 32 == 0) w[t / 32] = s; WARPS WAIT
         FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
         """,
+    "stores_by_a_volatile_pointer": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST ((volatile int *)c)[D] = s;
+        """,
+    "stores_through": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST __stwt(c + D, s);
+        """,
+    "adds_within_a_block": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST atomicAdd_block(c + D, s);
+        """,
+    "reads_a_constant": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        int x = table[D / 32]; FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; w[0] = s; }
+        WAIT
+        J a[r * n + j] = w[0] + x;
+        """,
+    "reads_some_slot": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { int x = w[m]; for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s + x; }
+        """,
+    "forgets_its_first": """
+        R int s = 0;
+        if (t < n) { J s += c[r * n + j]; FIRST { s = 0; a[m] = 1; } }
+        s = of_warps(s); FIRST c[r] = s;
+        """,
+    "a_slot_of_before": """
+        R int s = 0; J s += c[r * n + j]; int q = of_warps(s);
+        s = 0; J s += c[r * n + j] ^ q; WARPS
+        if (t % 32 == 0) words[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += words[i]; c[r] = s; }
+        J a[r * n + j] = q + words[0];
+        """,
+    "counts_rounds": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        int k = m, h = D / 2;
+        do { if (t < h) w[t] += w[t + h]; WAIT k += m; h /= 2; } while (h > 0);
+        FIRST c[r] = w[0];
+        J c[4096 + r * n + j] = k;
+        """,
+    "reads_one_of_two": """
+        __shared__ int w[32], v[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) { w[t / 32] = s; v[t / 32] = s + 1; } WAIT
+        int q = 0; for (int i = 0; i < D / 32; ++i) q += w[i];
+        const int *p = m > 3 ? w : v;
+        s = 0; J s += c[r * n + j] ^ p[j & 3]; s = of_warps(s);
+        FIRST a[r] = s + q;
+        """,
+    "flushes_between_warps": """
+        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST {
+            for (int i = 1; i < D / 32; ++i) asm("max.ftz.f32 %0, %0, %1;" : "+f"(s) : "f"(w[i]));
+            a[r] = s;
+        }
+        """,
+    "two_types": """
+        __shared__ long long w[32]; int *v = (int *)w;
+        R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) v[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += v[i]; v[40] = s; } WAIT
+        int q = v[40];
+        long long p = 0; J p += c[r * n + j] - q;
+        for (int o = 16; o; o >>= 1) p += __shfl_xor_sync(~0u, p, o);
+        if (t % 32 == 0) w[t / 32] = p; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) p += w[i]; c[r] = p; }
+        """,
 }
 #: Each block adds what its threads have to a sum of all blocks.
 OF_ALL: Mapping[str, str] = {
@@ -342,6 +410,27 @@ NOT_OF_ALL: Mapping[str, str] = {
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + c[0] : 0;
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+    "uses_its_result": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] + c[0] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST {
+            for (int k = 1; k < D / 32; ++k) s += w[k];
+            int z = atomicAdd(c, s);
+            asm volatile("mov.u32 %0, %1;" : "=r"(z) : "r"(z));
+        }
+    """,
+    "adds_within_a_block_of_ids": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd_block(c, s); }
+    """,
+    "counts_rounds_beside": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
+        int q = 0, h = D; do { q += m; h /= 2; WAIT } while (h > 0);
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+        for (int k = 0; k < I[k]; ++k) if (i < n) a[i] = q;
     """,
     "by_place": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + t : 0;
