@@ -77,7 +77,7 @@ class Builds:
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
-        """Return the program of a configuration, compiled now unless it is known."""
+        """Return the program of a configuration, compiled once."""
         return self._future(configuration).result()
 
     def require_own(self, built: Built, run: Run) -> None:

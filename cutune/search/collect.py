@@ -213,11 +213,7 @@ def _checked_spaces(
     sweep: HostSweep,
     device: DeviceProfile,
 ) -> tuple[ProgramSpace, ProgramSpace]:
-    """Return the space of a program, and the part of it that is to be measured.
-
-    Raises:
-        CutuneError: what `prepared` says, before anything is built.
-    """
+    """Return the whole space, and the part to measure. Raises CutuneError as `prepared`."""
     # Other workers name their GPUs themselves.
     is_here = sweep.how.on == GPU and sweep.workers == LocalWorkers()
     gpus = gpu_names() if is_here else []
@@ -244,11 +240,7 @@ def _require_gpu() -> None:
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
-    """Return how many runs there will be at most.
-
-    Raises:
-        CutuneError: CT425 for too many, without a limit of time.
-    """
+    """Return how many runs there will be at most. Raises CT425 for too many without a time."""
     sizes = (own.size for own in spaces)
     total = sum(size if search is None else search.budget.most(size) for size in sizes)
     if total > MOST_RUNS and (search is None or search.budget.seconds is None):
@@ -273,7 +265,6 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
 
 
 def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
-    """Warn where several workers are of no use: the technique asks for one time after the other."""
     if workers > 1 and not technique.is_ahead:
         known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
         code, name = Code.ONE_AT_A_TIME, technique.name
@@ -281,11 +272,7 @@ def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
-    """Return the names of the GPUs that a worker sees; all workers see the like.
-
-    Raises:
-        CutuneError: CT421 where a worker that was asked for has none, CT839 without a worker.
-    """
+    """Return the names of a worker's GPUs. Raises CT421 where it has none, CT839 without it."""
     gpus = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
     if not gpus and workers != LocalWorkers():
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
@@ -293,7 +280,6 @@ def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
 
 
 def _first_launch(program: Program) -> str:
-    """Name a place for the pragmas, for a message."""
     if not program.launches:
         return ""
     site = program.launches[0]
@@ -302,7 +288,6 @@ def _first_launch(program: Program) -> str:
 
 
 def _run(trials: TrialRuns, places: Sequence[Place], search: Search | None) -> Sequence[str]:
-    """Run all configurations, or a search, from the first size to the last; return ties."""
     batches, runs = Batches(trials), [run for run, _ in places]
     if search is None:
         _sweep(batches, places)
@@ -325,7 +310,6 @@ def _sweep(batches: Batches, places: Sequence[Place]) -> None:
 
 
 def _run_all(batches: Batches, trials: Sequence[tuple[Run, Sequence[Configuration]]]) -> None:
-    """Queue configurations of all sizes, then wait for them in order."""
     for run, configurations in trials:
         batches.expect(run, configurations)
     for run, configurations in trials:
@@ -355,11 +339,7 @@ def _everywhere(
     configurations: Sequence[Configuration],
     share: int = 1,
 ) -> None:
-    """Run configurations at all sizes at which they are allowed.
-
-    Args:
-        share: so many times more were asked for at a size than are added to them.
-    """
+    """Run configurations where they are allowed, at most 1 / `share` of those tried at a size."""
     trials, added = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
     for run, space in places:
         tried = trials.tried_at(run)
@@ -371,7 +351,6 @@ def _everywhere(
 def _searched(
     batches: Batches, place: Place, allowance: Allowance, technique: Technique, start: Configuration
 ) -> Configuration | None:
-    """Return the best configuration at one size; None where none ends well."""
     trials, (run, space) = batches.trials, place
 
     def timed(configuration: Configuration) -> Timed:
@@ -388,11 +367,7 @@ def _searched(
 
 
 def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
-    """Return measurements, and how many were left out as unverified; warn of failed trials.
-
-    Raises:
-        CutuneError: CT422 when nothing ended well.
-    """
+    """Return measurements, and how many are unverified. Raises CT422 where nothing ended well."""
     # A trial that was timed again counts as it ended last.
     last = {(id(one.run), one.trial.id): one for one in trials.tried}
     failed = [one for one in last.values() if one.ended.status is not Status.OK]

@@ -109,7 +109,6 @@ _Recorded = Sequence[tuple[BegunTrial, EndedTrial]]
 
 
 def _grouped(recorded: _Recorded) -> Mapping[_Key, _Recorded]:
-    """Group trials by what they share: GPU, options, command line, sizes."""
     groups: dict[_Key, list[tuple[BegunTrial, EndedTrial]]] = {}
     for one, ended in recorded:
         groups.setdefault((one.how, tuple(one.sizes.items())), []).append((one, ended))
@@ -121,7 +120,6 @@ def _is_useful(table: RecordedTable) -> bool:
 
 
 def _table(program: Program, key: _Key, recorded: _Recorded, whole: ProgramSpace) -> RecordedTable:
-    """Return the known times at one size."""
     sizes = dict(key[1])
     space = whole.at(integers(sizes))
     values = {one.name: {plain(value): value for value in one.values} for one in space.parameters}

@@ -91,7 +91,7 @@ class ProjectFolder:
 
     @property
     def state(self) -> str:
-        """A hash of all sources."""
+        """Return a hash of all sources."""
         content = sha256()
         for path in self._paths():
             if _is_source(path) and path.is_file():
@@ -142,7 +142,6 @@ class ProjectFolder:
                     yield path
 
     def _is_copied(self, folder: Path) -> bool:
-        """Is a folder below it a part of the project?"""
         is_aside = folder.name in _ASIDE or folder == self.aside or folder.suffix == ".tuned"
         return not (is_aside or folder.is_symlink() or (folder / _CMAKE_CACHE).exists())
 
@@ -192,7 +191,6 @@ class MakeBuilds(Builds):
 
     @property
     def circumstances(self) -> Sequence[str]:
-        """The other sources of the project, and the command."""
         return (f"{STATE}{self.state}", self.parameters.make)
 
     def close(self) -> None:
@@ -201,11 +199,7 @@ class MakeBuilds(Builds):
         super().close()
 
     def require_own(self, built: Built, run: Run) -> None:
-        """Refuse a project that a copy does not build, or whose program is not of the source.
-
-        Raises:
-            CutuneError: CT849, CT850.
-        """
+        """Refuse a project that a copy does not build (CT849), or another program (CT850)."""
         make, source = self.parameters.make, self.program.source
         copy, started = built.folder or self.folder, run.command[0]
         if built.failure:
@@ -230,7 +224,6 @@ class MakeBuilds(Builds):
         return Built(copy, failure, "" if failure else _code_of(copy), folder=copy)
 
     def _rewritten(self, values: Mapping[str, Value]) -> dict[Path, Source]:
-        """Return the instrumented files of the user, by their places in the project."""
         constants = self.space.values(values, Setting.CONSTANT)
         texts = {name: shown(value) for name, value in constants.items()}
         step = InstrumentTunables(True, texts, str(_HEADER))
@@ -300,11 +293,7 @@ def tuned_copy(
     workspace: Path,
     values: Settings,
 ) -> Built:
-    """Build a copy of the project with the emitted files and the chosen values.
-
-    Raises:
-        CutuneError: CT001, CT002, CT847.
-    """
+    """Build a copy with the emitted files and the chosen values. Raises CT001, CT002, CT847."""
     project = ProjectFolder.here(workspace)
     copy = workspace.absolute() / BUILDS / "tuned" / project.root.name
     places = [project.place(file.path) for file in (program.source, *program.headers)]
@@ -326,11 +315,7 @@ def _build(
     is_emulated: bool,
     is_over: Event | None = None,
 ) -> str:
-    """Build a copy, once more where the compiler was killed; return why that fails, or "".
-
-    Raises:
-        CompilerKilled: someone told it to end.
-    """
+    """Build a copy; return why that fails, or "". Raises CompilerKilled where told to end."""
     # Whether there is something to clean does not matter: the last status counts.
     whole = f"{clean}\n{command}" if clean else command
     mode = {"CUTUNE_MODE": "emulated", "CCACHE_DISABLE": "1"} if is_emulated else _PLAIN
@@ -348,7 +333,6 @@ def _build(
 
 
 def _reason(ended: ProgramResult) -> str:
-    """Return why a build failed."""
     if ended.timed_out:
         return f"no end within {BUILD_SECONDS:g} s"
     said = f"{ended.errors_text}\n{ended.output_text}".strip()
@@ -356,7 +340,6 @@ def _reason(ended: ProgramResult) -> str:
 
 
 def _advice(command: str) -> str:
-    """Name what a build may lack in a copy."""
     if "cmake" in command or "ninja" in command:
         return (
             "What CMake has configured is not copied: configure in --make, too, as in "

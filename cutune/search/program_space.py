@@ -80,11 +80,7 @@ class ProgramSpace:
         return replace(space, conditions=(*space.conditions, *decided))
 
     def restricted(self, names: Sequence[str]) -> ProgramSpace:
-        """Return the space of some parameters; the others keep their own values.
-
-        Raises:
-            CutuneError: CT425 for an unknown name.
-        """
+        """Return the space of some parameters; others keep their values. Raises CT425."""
         known = self.space.names
         for name in names:
             if name not in known:
@@ -107,7 +103,6 @@ class ProgramSpace:
 
     @property
     def compiled_names(self) -> tuple[str, ...]:
-        """The parameters that are fixed by compiling."""
         return tuple(n for n in self.space.names if self.settings[n] in COMPILED)
 
     @property
@@ -176,7 +171,6 @@ _Place = tuple[str, Setting, Parameter | None]
 
 
 def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Place]:
-    """Yield each place of a parameter, with its values where the source has them."""
     for tunable in program.tunables:
         yield tunable.name, Setting.HOST, tunable.parameter
     for constant in program.constants:
@@ -190,7 +184,6 @@ def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Pl
 
 
 def _check_once(names: Sequence[str], code: Code) -> None:
-    """Raise an error for the first name that occurs more than once."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise CutuneError.at(code, name=twice)
@@ -205,7 +198,6 @@ def _parameter(written: Parameter | None, asked: Parameter | None, name: str) ->
 
 
 def _conditions(program: Program) -> Iterator[Condition]:
-    """Yield the conditions of pragmas, each once."""
     seen = set()
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     for one in places:

@@ -201,7 +201,6 @@ def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
 
 
 def _ran_with(line: Mapping[str, Any], setting: Settings) -> bool:
-    """Did the tunables of a line have the values of a setting?"""
     tunables = line["tunables"]
     return all(tunables[name]["value"] == setting[name] for name in setting if name in tunables)
 
@@ -288,13 +287,11 @@ class ReferenceOutput:
 
     @property
     def values(self) -> dict[str, Value]:
-        """The program's own values, as far as they are known."""
         host = self.ran.own if isinstance(self.ran, MeasuredRun) else {}
         return {**self.own, **host}
 
     @property
     def fails(self) -> bool:
-        """Does the program fail, or a launch in its region?"""
         return isinstance(self.ran, FailedRun) or bool(self.ran.error)
 
     @property

@@ -66,8 +66,6 @@ Piece = TypeVar("Piece")
 
 @dataclass(frozen=True)
 class _Member:
-    """A trial that shares a process, and the future that takes its result."""
-
     trial: Trial
     ended: Future[EndedTrial]
 
@@ -159,7 +157,6 @@ class Batches:
     def _divided(
         self, run: Run, some: Sequence[Configuration]
     ) -> Iterator[Sequence[Configuration]]:
-        """Divide configurations that can share a process among the workers."""
         groups = dict[tuple[Hashable, int], list[Configuration]]()
         for one in some:
             allowed = self.trials.trials.most_sharing(self.trials.trial(run, one)) or MOST_SETTINGS
@@ -200,12 +197,10 @@ class Batches:
                 alone.add_done_callback(partial(_hand_on, some[0].ended))
 
     def _most_again(self, left: Sequence[_Member]) -> int:
-        """Return how many may share a process after that of a whole batch was lost."""
         allowed = (self.trials.trials.most_sharing(one.trial) for one in left)
         return min((most for most in allowed if most), default=1)
 
     def _tried(self, batch: _Batch) -> dict[str, EndedTrial]:
-        """Run a batch on the worker of this thread; return the results that came out."""
         trials, run = self.trials, batch.run
         batch.is_lost, batch.is_begun = batch.is_begun, True
         if batch.is_lost or self._is_useless(run):
@@ -385,7 +380,6 @@ _Again = list[EndedTrial]
 
 
 def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, _Again]:
-    """Measure finalists in turn, on one worker, unless that was done before."""
     trials, open_ones = batches.trials, [one for one in fastest if not one.ended.is_final]
     again: dict[str, _Again] = {one.trial.id: [] for one in open_ones}
     for turn in range(trials.how.repetitions):
@@ -453,12 +447,10 @@ class _Finals:
 
     @property
     def configurations(self) -> list[Configuration]:
-        """The configurations that passed, the fastest first."""
         ranked = sorted(self.passed, key=lambda pair: median(pair[1].times))
         return [one.trial.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
-        """Return the text of several that cannot be told apart from the fastest, if there are."""
         finals = [final for _, final in self.passed]
         best = min(finals, key=lambda final: median(final.times), default=None)
         if best is None:

@@ -176,7 +176,6 @@ class TrialRuns:
         return self.crew.submit(tried, partial(self._lost, trial))
 
     def correct(self, one: Tried, ended: EndedTrial) -> None:
-        """Replace the result of a trial that was measured again."""
         self.trials.end(one.trial, ended)
         same = one.trial.id, id(one.run)
         self.tried = [
@@ -229,7 +228,6 @@ class TrialRuns:
         return ended
 
     def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> EndedTrial:
-        """Measure it, unless a program of the same code has been, or is being, measured."""
         built = self.builds.of(configuration)
         ran = self.what_ran(run, configuration, built.code or str(built.path))
         with self.lock_of(ran):
@@ -252,7 +250,6 @@ class TrialRuns:
                 self._least[id(run)] = min(self._least.get(id(run), time), time)
 
     def _lost(self, trial: Trial) -> EndedTrial:
-        """Return the result of a trial that has cost two workers."""
         return self.trials.known(trial) or EndedTrial(
             Status.QUARANTINE, "its worker was lost, twice"
         )
@@ -307,7 +304,6 @@ class TrialRuns:
 
     @property
     def references(self) -> Sequence[ReferenceOutput]:
-        """The references that were used."""
         return list(self._references.values())
 
     def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:
@@ -350,12 +346,10 @@ class TrialRuns:
         return min(RUN_SECONDS, MORE_SECONDS + TIMES_SLOWER * own.seconds)
 
     def _refused(self, configuration: Configuration) -> EndedTrial | None:
-        """Refuse, without a compiler, what no kernel may have."""
         reason = self.limits.refusal(self._written(configuration), {})
         return EndedTrial(Status.LIMITS, reason) if reason else None
 
     def not_run(self, configuration: Configuration, built: Built) -> EndedTrial | None:
-        """Return why a program is not run; None where it is."""
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
             return EndedTrial(status, built.failure)
@@ -363,7 +357,6 @@ class TrialRuns:
         return EndedTrial(Status.LIMITS, reason, code=built.code) if reason else None
 
     def _written(self, configuration: Configuration) -> dict[str, Value]:
-        """Return the values of the parameters that are named in the source."""
         return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
 
     def known(self, trial: Trial) -> EndedTrial | None:

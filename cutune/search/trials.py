@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """A hash of all of it: equal trials have equal ids."""
+        """Return a hash; equal trials have equal ids."""
         text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -74,13 +74,11 @@ class Trial:
         return {name: plain(value) for name, value in sorted(self.configuration.items())}
 
     def to_json(self) -> dict[str, Any]:
-        """The line of its beginning."""
         sizes, configuration = dict(self.sizes), self._values
         begun = {"how": self.how, "sizes": sizes, "configuration": configuration}
         return _line("begin", self.id, self.origin) | begun
 
     def ended_json(self, ended: EndedTrial) -> dict[str, Any]:
-        """The line of its end."""
         return _line("end", self.id, self.origin) | {
             "status": ended.status.value,
             "reason": ended.reason,
@@ -138,7 +136,6 @@ class EndedTrial:
 
 
 def _line(event: str, trial: str, origin: Origin) -> dict[str, Any]:
-    """The entries that all lines of the file begin with."""
     return {"schema": SCHEMA, "event": event, "trial": trial, "origin": asdict(origin)}
 
 
@@ -219,7 +216,6 @@ class Trials:
         self._append(entry)
 
     def _note(self, entry: Mapping[str, Any]) -> None:
-        """Count the beginnings without an end of trials, and of processes that they share."""
         event, name = entry["event"], entry["trial"]
         if event in ("begin", "stop"):
             self._begun[name] += 1 if event == "begin" else -1
@@ -288,11 +284,7 @@ class BegunTrial:
 def read_trials(
     path: Path, origin: Origin, command: str, warn: Warn
 ) -> list[tuple[BegunTrial, EndedTrial]]:
-    """Return all trials of one version of a program that have ended, and how.
-
-    Raises:
-        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
-    """
+    """Return all ended trials of a program's version. Raises CT009 without a file, CT001."""
     begun, ended = _begun_and_ended(path, origin, command, warn)
     return [(one, ended[trial]) for trial, one in begun.items() if trial in ended]
 

@@ -44,7 +44,6 @@ class Column:
 
     @staticmethod
     def of(values: Sequence[Value]) -> Column:
-        """A column with these values."""
         numbers = [Fraction(0) if isinstance(v, str) else Fraction(v) for v in values]
         tops, bottoms = [n.numerator for n in numbers], [n.denominator for n in numbers]
         largest = max(map(abs, (*tops, *bottoms)))
@@ -58,14 +57,12 @@ class Column:
         )
 
     def at(self, rows: Array) -> Column:
-        """These rows of it."""
         parts = (self.denominator, self.known, self.words)
         denominator, known, words = (None if part is None else part[rows] for part in parts)
         return Column(self.numerator[rows], denominator, self.largest, known, words)
 
     @property
     def bottom(self) -> Array | int:
-        """The denominators."""
         return 1 if self.denominator is None else self.denominator
 
     @property

@@ -67,11 +67,7 @@ class Condition:
 
     @staticmethod
     def read(text: str, source: Source | None = None, span: Span | None = None) -> Condition:
-        """A condition of the annotation language.
-
-        Raises:
-            lark.UnexpectedInput: it is none.
-        """
+        """Return a condition of the annotation language. Raises lark.UnexpectedInput."""
         return Condition(text, read_condition(text), source, span)
 
     @cached_property
@@ -162,7 +158,6 @@ def _compared(sign: str, left: Worth, right: Worth) -> Worth:
 
 
 def _computed(children: Sequence[object], values: Mapping[str, Fraction | str]) -> Worth:
-    """A sum or a product, from left to right."""
     result = value_of(subtree(children[0]), values)
     for sign, child in zip(children[1::2], children[2::2], strict=True):
         operand = value_of(subtree(child), values)

@@ -41,12 +41,7 @@ class Space:
         known: Mapping[str, Value] | None = None,
         words: Iterable[str] = (),
     ) -> Space:
-        """A space whose parts fit together.
-
-        Raises:
-            CutuneError: CT802 for a parameter that occurs twice, CT803 for a condition on a name
-                that nothing has.
-        """
+        """Return a space. Raises CT802 for a repeated parameter, CT803 for an unknown name."""
         space = Space(tuple(parameters), tuple(conditions), known or {})
         space = replace(space, vocabulary=space.vocabulary.union(words))
         names = space.names
@@ -85,11 +80,7 @@ class Space:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Its axes: one table per group of parameters that conditions connect.
-
-        Raises:
-            CutuneError: CT804 when the conditions leave nothing, CT805 when a table is too large.
-        """
+        """One table per group of connected parameters. Raises CT804, CT805, as `tables_of`."""
         return tables_of(self.parameters, self.conditions, self.known)
 
     @property
@@ -99,11 +90,9 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The number of configurations that satisfy the conditions."""
         return prod(table.size for table in self.tables)
 
     def configuration(self, number: int) -> Configuration:
-        """Return the configuration of a number."""
         return self.of_rows(self.rows(number))
 
     def rows(self, number: int) -> tuple[int, ...]:

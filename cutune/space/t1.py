@@ -41,20 +41,12 @@ class ExpressionError(ValueError):
 
 
 def read_python_condition(text: str) -> Expression:
-    """The tree of a condition, of the nodes of the annotation language.
-
-    Raises:
-        ExpressionError: it is none.
-    """
+    """Return a condition in nodes of the annotation language. Raises ExpressionError."""
     return _tree(text, "condition")
 
 
 def read_python_values(text: str) -> list[Value]:
-    """The values that a list of T1 stands for.
-
-    Raises:
-        ExpressionError: it is none, or stands for too many.
-    """
+    """Return the values of a list of T1. Raises ExpressionError where there are too many."""
     return [_plain(worth) for worth in _Sequence(_tree(text, "values"), {}).values()]
 
 
@@ -140,17 +132,10 @@ class _Nodes(Transformer[Token, Any]):
 
 
 class _Sequence:
-    """A list, a range, a comprehension, or several of them."""
-
     def __init__(self, tree: Expression, bound: dict[str, Any]) -> None:
         self.tree, self.bound = tree, bound
 
     def values(self) -> list[Any]:
-        """Exact numbers and words.
-
-        Raises:
-            ExpressionError: something has no value, or there are too many.
-        """
         values = []
         for value in self._each():
             values.append(value)
@@ -206,7 +191,6 @@ def _refuse_range() -> NoReturn:
 
 
 def _plain(worth: Any) -> Value:
-    """An integer where it is one."""
     if isinstance(worth, str) or worth.denominator > 1:
         return worth  # type: ignore[no-any-return]
     return int(worth)
@@ -232,7 +216,6 @@ class _Text:
         self.words, self.constants = words, constants
 
     def text(self, tree: Expression) -> str:
-        """An expression without parentheses around it."""
         children = tree.children
         match tree.data:
             case "number":
@@ -297,11 +280,6 @@ class _File:
     source: Source
 
     def space(self) -> SpaceFile:
-        """Return the parts of the file.
-
-        Raises:
-            CutuneError: see `read_t1`.
-        """
         try:
             document = json.loads(self.source.encode())
         except (ValueError, RecursionError) as error:

@@ -48,7 +48,6 @@ class Table:
 
     @property
     def size(self) -> int:
-        """The number of rows."""
         return len(self.columns[0])
 
     @cached_property
@@ -56,7 +55,6 @@ class Table:
         return tuple(parameter.name for parameter in self.parameters)
 
     def row(self, index: int) -> dict[str, Value]:
-        """Return the values of one row."""
         return {
             parameter.name: parameter.values[column[index]]
             for parameter, column in zip(self.parameters, self.columns, strict=True)
@@ -119,11 +117,7 @@ class Table:
 def tables_of(
     parameters: Sequence[Parameter], conditions: Sequence[Condition], known: Mapping[str, Value]
 ) -> tuple[Table, ...]:
-    """Return one table per group of connected parameters, in the order of their first ones.
-
-    Raises:
-        CutuneError: CT804 when the conditions leave nothing, CT805 when a table is too large.
-    """
+    """Return a table per group of connected parameters. Raises CT804 for none, CT805 for many."""
     parts = [part for condition in conditions for part in condition.conjuncts()]
     # A parameter of one value connects nothing.
     single = {p.name: p.values[0] for p in parameters if len(p.values) == 1}
@@ -166,7 +160,6 @@ class _Join:
     known: Mapping[str, Column]
 
     def table(self) -> Table:
-        """Join the parameters, and keep the rows that satisfy all conditions."""
         kept = self._supported()
         order: list[str] = []
         rows: dict[str, Indices] = {}
@@ -187,7 +180,6 @@ class _Join:
 
     @cached_property
     def _columns(self) -> Mapping[str, Column]:
-        """The values of each parameter."""
         return {parameter.name: Column.of(parameter.values) for parameter in self.parameters}
 
     def _supported(self) -> dict[str, Indices]:
@@ -210,7 +202,6 @@ class _Join:
     def _supports(
         self, condition: Condition, kept: Mapping[str, Indices]
     ) -> list[tuple[str, Indices]]:
-        """Return the values that one condition leaves to each of its parameters."""
         names = sorted(condition.names & self._names)
         counts = [len(kept[name]) for name in names]
         if prod(counts) > MOST_PAIRS:
@@ -262,7 +253,6 @@ class _Join:
         return int(np.count_nonzero(allowed)) / allowed.size
 
     def _met(self, rows: Mapping[str, Indices], name: str) -> int:
-        """Count the conditions that name a parameter and joined ones."""
         return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
     def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
@@ -270,7 +260,6 @@ class _Join:
         return [c for c in self._within([*rows, name]) if name in c.names]
 
     def _within(self, names: Sequence[str]) -> list[Condition]:
-        """Return the conditions that name these parameters alone."""
         return [c for c in self.conditions if c.names & self._names <= set(names)]
 
     def _joined(
@@ -344,7 +333,6 @@ class _Join:
         return self._allowed(conditions, combinations, name, values, prod(sizes))
 
     def _keys(self, rows: Mapping[str, Indices]) -> Array:
-        """Return the number of each row's combination."""
         sizes = [len(self._by_name[name].values) for name in rows]
         return np.ravel_multi_index([index.astype(np.intp) for index in rows.values()], sizes)
 

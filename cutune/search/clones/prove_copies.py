@@ -54,11 +54,7 @@ def copies_of(
     sizes: Sequence[str],
     sets: Sequence[Mapping[str, str]],
 ) -> Copies:
-    """Return the places of what depends on some parameters, for value sets of them.
-
-    Raises:
-        NotBySize: the text of a declaration is not found in the source as it is written there.
-    """
+    """Return the places of what is copied. Raises NotBySize where the source does not show them."""
     try:
         declared = written(source.text, source.path)
     except NotSplit:
@@ -93,7 +89,6 @@ def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:
 
 
 def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
-    """Return the declaration of a name, as it is written."""
     same = [one for one in declared if one.kind is wanted.kind and wanted.name in one.names]
     if len(same) != 1:
         reason = f"'{wanted.name}' is made by a macro, or written twice"
@@ -251,12 +246,10 @@ class ProgramWithCopies:
 
     @property
     def unit(self) -> TranslationUnit:
-        """The program with copies."""
         steps = (ReplaceTunables(values=self.fixed), self.step)
         return run_passes(steps, TranslationUnit(self.program))
 
     def plain(self, values: Mapping[str, str]) -> TranslationUnit:
-        """Return the program that has the values of one set alone."""
         return plain_unit(self.program, {**self.fixed, **values})
 
 
@@ -376,7 +369,6 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
 
 
 def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
-    """Raise NotProven where a function of a copy is other code for the device."""
     declarations = [question.found.of(index) for index in question.found.declarations]
     names = {one.name for one in declarations}
     kernels = {one.name for one in declarations if one.is_kernel}
@@ -411,7 +403,6 @@ def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone
 
 
 def _memory_of(module: Module, name: str) -> object:
-    """Return the variables of a module that a function names."""
     operands = module.functions[name].operands
     words = {word for operand in operands for word in re.findall(r"[\w$.]+", operand)}
     return {one.name: one.content for one in module.variables if one.name in words}
@@ -449,7 +440,6 @@ def _base(identifier: str) -> str:
 
 
 def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
-    """Raise NotProven where a function of a copy is other code for the host."""
     declarations = map(question.found.of, question.found.declarations)
     functions = (one for one in declarations if one.kind is Kind.FUNCTION)
     names = {one.name for one in functions if one.is_on_host}

@@ -39,7 +39,6 @@ class Intervals:
     configurations: tuple[Configuration, ...]
 
     def choose(self, point: Point) -> Configuration:
-        """Return the configuration of a size."""
         return self.configurations[bisect_left(self.limits, point[0])]
 
 
@@ -51,7 +50,6 @@ class Neighbours:
     configurations: tuple[Configuration, ...]
 
     def choose(self, point: Point) -> Configuration:
-        """Return the configuration of sizes."""
         distances = [ratio_distance(point, known) for known in self.points]
         return self.configurations[distances.index(min(distances))]
 
@@ -280,7 +278,6 @@ class FittedClassifier:
 
     @property
     def rule(self) -> Classifier:
-        """The classifier itself."""
         if self.limits is not None:
             return Intervals(self.limits, self.configurations)
         return Neighbours(self.points or (), self.configurations)

@@ -75,7 +75,6 @@ class TimeTable:
         return times[configuration] / times[self.best(point)] - 1
 
     def restricted(self, points: Iterable[Point]) -> TimeTable:
-        """Return the table at some of its sizes."""
         return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})
 
 
@@ -120,8 +119,6 @@ def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configurat
 
 @dataclass(frozen=True)
 class _Row:
-    """One row and its place in the file."""
-
     source: Source
     line: int
     values: Mapping[str, str]

@@ -70,10 +70,7 @@ def replayed(
     technique: Technique,
     repetitions: int = REPETITIONS,
 ) -> TechniqueScore:
-    """Score a technique on the times of a whole space, by number of the configuration.
-
-    Each repetition has another start.
-    """
+    """Score a technique on the times of a whole space; each repetition has another start."""
     curves, needed, seconds = [], [], []
     goal, chance, worst = least(known) / GOAL, random_curve(known), max(_times(known), default=inf)
     for state in range(repetitions):
@@ -90,7 +87,6 @@ def replayed(
 
 
 def _times(known: Mapping[int, KnownTime]) -> list[float]:
-    """Return the times of the configurations that did not fail."""
     return [one.milliseconds for one in known.values() if one.milliseconds is not None]
 
 
@@ -131,11 +127,7 @@ def random_curve(known: Mapping[int, KnownTime]) -> list[float]:
 def _order(
     space: Space, known: Mapping[int, KnownTime], technique: Technique, state: int, scored: int
 ) -> list[int]:
-    """Return the numbers of the configurations in the order in which they are measured.
-
-    Args:
-        scored: so many of them count for the score.
-    """
+    """Return numbers of configurations as they are measured; `scored` count for the score."""
     order: list[int] = []
     optimum = least(known)
     is_found = False

@@ -154,11 +154,7 @@ class Tries:
         return self.known[rows]
 
     def cost(self, rows: Rows) -> float:
-        """Return the logarithm of the time at a place in units of the first, for numeric methods.
-
-        Raises:
-            SearchEnd: as `at`.
-        """
+        """Return the logarithm of a place's time in units of the first's. Raises SearchEnd."""
         own = self.at(rows)
         times = [max(one, LEAST) for one in self.known.values() if one is not None]
         if not times:
@@ -206,11 +202,9 @@ class Tries:
 
     @property
     def best(self) -> Configuration | None:
-        """The fastest so far; None where all failed."""
         times = [(time, rows) for rows, time in self.known.items() if time is not None]
         return self.space.of_rows(min(times)[1]) if times else None
 
     @property
     def least(self) -> float:
-        """The least time so far."""
         return min((time for time in self.known.values() if time is not None), default=inf)

@@ -114,7 +114,6 @@ def _fit_sets(
     together: ChosenTogether | None,
     limit: float,
 ) -> SetChoice | None:
-    """Return sets of those compiled parameters among these names that may be chosen by size."""
     if together is None:
         return None
     rest = fixed.without(together.names)
@@ -176,12 +175,7 @@ def write_choices(
 def block_choices(
     program: Program, workspace: Workspace, devices: Sequence[DeviceProfile]
 ) -> list[BlockClassifier]:
-    """Return the classifiers of blocks that were made of this program, for some devices.
-
-    Raises:
-        CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
-            CT431 when none of its kernels was swept on these devices.
-    """
+    """Return the classifiers of blocks of this program. Raises CT009, CT431, CT513 if stale."""
     origin, blocks = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.deciding_files):
         raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
@@ -243,11 +237,7 @@ class ChoicesDocument:
 
 
 def read_choices(workspace: Workspace) -> ChoicesDocument:
-    """Return all choices of a workspace.
-
-    Raises:
-        CutuneError: CT009 when nothing was fitted, and what `read_typed` raises.
-    """
+    """Return all choices. Raises CT009 when nothing was fitted, and as `read_typed`."""
     return read_typed(workspace.choices, CHOICES_SCHEMA, ChoicesDocument, COMMAND)
 
 
@@ -289,7 +279,6 @@ class _TunableGroup:
 
     @property
     def data(self) -> tuple[str, ...]:
-        """Names of what the choice depends on: earlier tunables, then expressions."""
         return (*self.own[0].given, *self.own[0].data)
 
     def data_of(self, one: HostMeasurement) -> Values | None:
@@ -319,7 +308,6 @@ def group_table(
     is_given = bool(chosen_group.own[0].given)
 
     def rank(times: Times) -> tuple[float, float]:
-        """Sorts the best time first where values are given, else most configurations."""
         best, fewest = min(times.values()), -len(times)
         return (best, fewest) if is_given else (fewest, best)
 
@@ -334,7 +322,6 @@ def group_table(
 
 
 def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
-    """Return the best time of each configuration, by point and by the values of the others."""
     slices: dict[Point, Slices] = {}
     for one in measured:
         time = one.milliseconds
@@ -352,11 +339,7 @@ def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[P
 
 
 def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
-    """Return the pass that lets the parameters of a program be chosen.
-
-    Raises:
-        CutuneError: CT513 when the program has changed since it was measured.
-    """
+    """Return the pass that puts chosen values in. Raises CT513 when the program has changed."""
     document = _choices(program, workspace)
     values = {name: str(value) for name, value in document.fixed.items()} if document else {}
     models = document.models if document else ()
@@ -366,27 +349,18 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
 
 
 def fixed_values(program: Program, workspace: Workspace) -> Settings:
-    """Return the values that were chosen for all sizes; empty without choices.
-
-    Raises:
-        CutuneError: CT513 when the program has changed since it was measured.
-    """
+    """Return the values for all sizes; empty without. Raises CT513 when the program has changed."""
     document = _choices(program, workspace)
     return document.fixed if document is not None else {}
 
 
 def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
-    """Return the value sets that are chosen by size; None without any.
-
-    Raises:
-        CutuneError: CT513 when the program has changed since it was measured.
-    """
+    """Return the sets chosen by size; None without. Raises CT513 when the program has changed."""
     document = _choices(program, workspace)
     return document.sets if document is not None else None
 
 
 def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
-    """Return the choices of this program, if there are any."""
     if not workspace.choices.exists():
         return None
     document, origin = read_choices(workspace), _origin(program)
@@ -440,7 +414,6 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
 
 
 def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
-    """Return a test in C: are the given values these, and are the sizes in the measured range?"""
     sizes = [f"cutune_{c_name(name)}" for name in model.sizes]
     ranges = range_tests(sizes, choice.lowest, choice.highest)
     return f"({' && '.join([*given_tests(model, choice), *ranges])})"

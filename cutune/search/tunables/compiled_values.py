@@ -102,7 +102,6 @@ def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
 
 
 def _is_hardly_slower(own: Regret | None, best: Regret | None) -> bool:
-    """Was it measured at as many sizes, and does it lose about as little?"""
     if own is None or best is None:
         return False
     return own.known == best.known and own.mean <= best.mean + HARDLY_SLOWER
@@ -139,22 +138,14 @@ HEADER, FLAGS = "header", "flags"
 
 
 def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
-    """Return one option of nvcc per line, for `nvcc --options-file`.
-
-    Raises:
-        CutuneError: CT810 for a constant that the source does not leave open.
-    """
+    """Return one option per line, for `nvcc --options-file`. Raises CT810 for a fixed constant."""
     defined = _guarded(program, values)
     words = [*compiler_flags(values, asked), *(f"-D{n}={v}" for n, v in defined.items())]
     return "".join(f"{word}\n" for word in words)
 
 
 def header_text(program: Program, values: Settings) -> str:
-    """Return macros, for `nvcc -include`.
-
-    Raises:
-        CutuneError: CT810 for a constant that the source does not leave open.
-    """
+    """Return macros, for `nvcc -include`. Raises CT810 for a constant that is not open."""
     defined = _guarded(program, values)
     lines = [f"#ifndef {n}\n#define {n} {v}\n#endif\n" for n, v in defined.items()]
     return "".join(["// The values that were fastest over all sizes.\n", *lines])

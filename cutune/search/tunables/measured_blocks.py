@@ -55,7 +55,6 @@ class Link:
     divisor: _Factor
 
     def holds(self, values: Sequence[int]) -> bool:
-        """Does it hold for these values?"""
         return self.divisor * values[self.column] == self.factor * values[self.source] + self.offset
 
 
@@ -124,7 +123,6 @@ class BlockClassifier:
         return tuple(values)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry of choices.json."""
         return {**asdict(self), "model": self.model.to_json()}
 
     def check(self) -> None:
@@ -272,7 +270,6 @@ def decider(
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    """Return the position of each size among the arguments."""
     order = kernel.argument_names
     return {size: order.index(size) for size in kernel.sizes}
 

@@ -86,16 +86,11 @@ class Crew:
         return job.future
 
     def perform(self, task: Task) -> TaskOutcome:
-        """Run a task on the worker of the job that asks for it.
-
-        Raises:
-            WorkerLostError, StoppedError: as the worker does.
-        """
+        """Run a task on the worker of the job that asks for it. Raises as `Worker.run`."""
         worker: Worker = self._here.worker
         return worker.run(task)
 
     def forget(self) -> None:
-        """Drop the jobs that have not begun."""
         self._refuse(StoppedError())
 
     def close(self) -> None:
@@ -156,7 +151,6 @@ class Crew:
         return None
 
     def _worker(self, place: int) -> Worker:
-        """Return the worker of a place, started where there is none."""
         worker = self._at_work.get(place)
         if worker is not None and worker.is_alive:
             return worker
@@ -180,7 +174,6 @@ class Crew:
             lost.close()
 
     def _again(self, job: _Job) -> None:
-        """Queue a job again, unless it was begun too often."""
         with self._changed:
             is_dropped = self.is_ending
             if not is_dropped and job.attempts < ATTEMPTS:
@@ -203,7 +196,6 @@ class Crew:
             self.warn(Diagnostic.at(Code.FEWER_WORKERS, reason=error, count=left))
 
     def _end(self, error: BaseException) -> None:
-        """Begin no more jobs."""
         with self._changed:
             self._error = self._error or error
             self.is_ending = True

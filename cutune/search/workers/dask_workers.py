@@ -43,7 +43,6 @@ _ALONE = Lock()
 
 
 def _runner() -> LocalWorker:
-    """The process of this worker that runs programs."""
     known = _RUNNERS.get(os.getpid())
     if known is None or not known.is_alive:
         known = _RUNNERS[os.getpid()] = LocalWorker("of dask", {})
@@ -174,7 +173,6 @@ class DaskWorkers:
             return []
 
     def free(self, address: str) -> None:
-        """Let a worker be taken again."""
         with self._lock:
             self._taken.discard(address)
 
@@ -188,11 +186,7 @@ class DaskWorkers:
 
 
 def connected(address: str) -> DaskWorkers:
-    """Connect to the workers of a scheduler.
-
-    Raises:
-        CutuneError: CT844 where it does not answer, CT839 where it has no worker.
-    """
+    """Connect to a scheduler. Raises CT844 where it does not answer, CT839 without a worker."""
     try:
         client = distributed.Client(address, timeout=PATIENCE_SECONDS / 2, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -71,11 +71,7 @@ def _named(word: str, listed: Sequence[tuple[str, str]]) -> str | None:
 
 
 def check_gpus(words: Sequence[str]) -> None:
-    """Check that the GPUs of `--gpus` are there.
-
-    Raises:
-        CutuneError: CT421 without any, CT838 for one that is not there.
-    """
+    """Raise CT421 where this machine has no GPU, CT838 where one of `--gpus` is not there."""
     listed = gpu_names()
     if not listed:
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
@@ -133,7 +129,6 @@ class LocalWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Does the process run?"""
         return not self._is_closed and self.process.poll() is None
 
     def run(self, task: Task) -> TaskOutcome:

@@ -64,7 +64,6 @@ def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Pat
 
 
 def _settings(options: Sequence[str], is_on_gpu: bool) -> dict[str, Any]:
-    """Return the settings of a job, which contain the user's own settings of dask-jobqueue."""
     own = dask.config.get("jobqueue.slurm", {})
     directives = [*(own.get("job-extra-directives") or []), *options]
     if is_on_gpu and not any(map(_OF_GPUS.match, directives)):

@@ -35,12 +35,10 @@ class Task:
     folder: str
 
     def to_json(self) -> str:
-        """Write it as one line."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(line: str | bytes) -> Task:
-        """Read a line of `to_json`."""
         entry = json.loads(line)
         return Task(**{**entry, "command": tuple(entry["command"])})
 
@@ -54,13 +52,11 @@ class TaskOutcome:
     seconds: float
 
     def to_json(self) -> str:
-        """Write it as one line."""
         # A character for each byte.
         return json.dumps(asdict(self), default=lambda stream: stream.decode("latin-1"))
 
     @staticmethod
     def from_json(line: str | bytes) -> TaskOutcome:
-        """Read a line of `to_json`."""
         entry = json.loads(line)
         streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
         return TaskOutcome(
