@@ -17,6 +17,7 @@ from cutune.search.neighbours.classifier import (
     ChoiceModel,
     accuracy,
     corrected,
+    document_entry,
     fit_choice,
     leave_one_out,
     null_accuracy,
@@ -120,7 +121,7 @@ def _show_procedure(table: TimeTable, limit: float, split: int) -> None:
 
 def _write(model: ChoiceModel, path: Path) -> None:
     if path.suffix == ".json":
-        write_document(path, SCHEMA, {"models": [model.to_json()]})
+        write_document(path, SCHEMA, {"models": [document_entry(model)]})
         return
     write_text(path, emit_choices([model]))
 

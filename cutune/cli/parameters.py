@@ -53,7 +53,7 @@ def fit_measured(program: Program, options: Options, limit: float) -> None:
 def emit_values(programs: Sequence[Program], options: Options) -> int:
     """Write the values that hold for all sizes, without the program."""
     from cutune.core.workspace import write_text
-    from cutune.search.tunables.choices import fixed_values, replacement
+    from cutune.search.tunables.choices import choices_of, replacement
     from cutune.search.tunables.compiled_values import (
         HEADER,
         header_text,
@@ -64,7 +64,7 @@ def emit_values(programs: Sequence[Program], options: Options) -> int:
     if len(programs) > 1:
         options.wrong("--as takes one FILE")
     (program,), workspace, asked = programs, options.place, options.parameters
-    values = fixed_values(program, workspace)
+    values = choices_of(program, workspace).fixed
     if not values:
         path = program.source.path
         raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
@@ -85,13 +85,14 @@ def emit_values(programs: Sequence[Program], options: Options) -> int:
 
 def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
     """Print the options of nvcc, and the command, that belong to the emitted program."""
-    from cutune.search.tunables.choices import fixed_values
+    from cutune.search.tunables.choices import choices_of
     from cutune.search.tunables.compiled_values import compiler_flags, make_command
 
-    flags = compiler_flags(fixed_values(program, workspace), asked)
+    values = choices_of(program, workspace).fixed
+    flags = compiler_flags(values, asked)
     if flags:
         print(f"compile with: {' '.join(flags)}")
-    make = make_command(fixed_values(program, workspace), asked)
+    make = make_command(values, asked)
     if make:
         print(f"build it with: {make}")
 
@@ -129,10 +130,10 @@ def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> i
 
 def _build_tuned(options: Options, program: Program, target: Target, workspace: Workspace) -> None:
     """Build a copy of the project with the tuned source in it."""
-    from cutune.search.make_builds import tuned_copy
-    from cutune.search.tunables.choices import fixed_values
+    from cutune.search.builds import tuned_copy
+    from cutune.search.tunables.choices import choices_of
 
-    values = fixed_values(program, workspace)
+    values = choices_of(program, workspace).fixed
     nvcc, asked = options.toolchain.nvcc, options.parameters
     built = tuned_copy(nvcc, asked, program, target, workspace.folder, values)
     if built.failure:

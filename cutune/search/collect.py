@@ -24,8 +24,7 @@ from cutune.emulator.run import device_environment
 from cutune.measure.gpu_sweep import gpu_target
 from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
-from cutune.search.builds import Builds, Effects
-from cutune.search.make_builds import make_builds
+from cutune.search.builds import Builds, Effects, MakeBuilds
 from cutune.search.program_space import (
     LaunchLimits,
     ProgramSpace,
@@ -134,11 +133,19 @@ def collect_host(
     """
     about = program, template, vary, workspace, sweep, device
     with prepared(toolchain, reporter, *about) as ready:
-        ties = _run(ready.trials, ready.places, sweep.search)
+        batches = Batches(ready.trials)
+        if sweep.search is None:
+            _sweep(batches, ready.places)
+        else:
+            _search(batches, ready.places, sweep.search)
+        last = finals(batches, [run for run, _ in ready.places])
+        if sweep.search is not None:
+            # Intervals are made of configurations whose times at neighbouring sizes are known.
+            _everywhere(batches, ready.places, last.configurations, SEARCHED_PER_OTHER)
     count = len(ready.trials.tried)
     reporter.progress("running", count, count)
     measured, others = report(ready.trials, reporter.warn)
-    return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
+    return CollectedTrials(measured, ready.trials.builds.effects(), last.ties, others)
 
 
 @contextmanager
@@ -176,7 +183,7 @@ def prepared(
         runtime_library(toolchain.nvcc, reporter.progress)
     pool = ThreadPoolExecutor(sweep.jobs)
     built = toolchain, sweep.parameters, program, space, workspace.folder, target, pool
-    builds = make_builds(*built, template) if is_made else Builds(*built)
+    builds = MakeBuilds(*built, run=template) if is_made else Builds(*built)
     if is_made and target is None:
         environment |= searched_libraries(toolchain.nvcc)
     crew = Crew(sweep.workers, reporter.warn).start()
@@ -223,20 +230,19 @@ def _checked_spaces(
     if not whole.space.parameters:
         raise CutuneError.at(Code.NO_HOST_TUNABLES, program.source, path=path)
     if not program.regions:
-        where = _first_launch(program)
+        where = ""
+        if program.launches:
+            site = program.launches[0]
+            line = site.source.location(site.span.start).line
+            where = f", for instance around the launch in line {line} of {site.source.path}"
         raise CutuneError.at(Code.NO_REGION, program.source, path=path, where=where)
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
         _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
-    if is_here:
-        _require_gpu()
-    return whole, space
-
-
-def _require_gpu() -> None:
-    if shutil.which("nvidia-smi") is None:
+    if is_here and shutil.which("nvidia-smi") is None:
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
+    return whole, space
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
@@ -277,26 +283,6 @@ def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
     if not gpus and workers != LocalWorkers():
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
     return gpus
-
-
-def _first_launch(program: Program) -> str:
-    if not program.launches:
-        return ""
-    site = program.launches[0]
-    line = site.source.location(site.span.start).line
-    return f", for instance around the launch in line {line} of {site.source.path}"
-
-
-def _run(trials: TrialRuns, places: Sequence[Place], search: Search | None) -> Sequence[str]:
-    batches, runs = Batches(trials), [run for run, _ in places]
-    if search is None:
-        _sweep(batches, places)
-        return finals(batches, runs).ties
-    _search(batches, places, search)
-    last = finals(batches, runs)
-    # Intervals are made of configurations whose times at neighbouring sizes are known.
-    _everywhere(batches, places, last.configurations, SEARCHED_PER_OTHER)
-    return last.ties
 
 
 def _sweep(batches: Batches, places: Sequence[Place]) -> None:

@@ -138,7 +138,11 @@ def program_space(
     _check_once(names, Code.SEVERAL_PLACES)
     _check_once([parameter.name for parameter in asked.parameters], Code.PARAMETER_TWICE)
     by_name = {parameter.name: parameter for parameter in asked.parameters}
-    parameters = [_parameter(written, by_name.get(name), name) for name, _, written in places]
+    # Each place without values is one of a parameter of the command line.
+    parameters = [
+        by_name[name] if written is None else narrowed(written, by_name.get(name, written))
+        for name, _, written in places
+    ]
     conditions = [*_conditions(program), *asked.conditions]
     known = {**device, **dict.fromkeys(sizes, 0)}
     # A pragma may speak of words that the command line leaves out.
@@ -187,14 +191,6 @@ def _check_once(names: Sequence[str], code: Code) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise CutuneError.at(code, name=twice)
-
-
-def _parameter(written: Parameter | None, asked: Parameter | None, name: str) -> Parameter:
-    if written is not None and asked is not None:
-        return narrowed(written, asked)
-    only = written or asked
-    assert only is not None, name
-    return only
 
 
 def _conditions(program: Program) -> Iterator[Condition]:

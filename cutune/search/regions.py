@@ -42,10 +42,7 @@ Settings = Mapping[MemberName, Integer | Word]
 
 @dataclass(frozen=True)
 class HostMeasurement:
-    """The time of all regions of a program at one size, in one configuration.
-
-    `milliseconds` is None on the emulated device, where nothing is timed.
-    """
+    """The time of a configuration at one size; None on the emulated device."""
 
     origin: Origin
     device: Label
@@ -76,12 +73,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class MeasuredSettings:
-    """A run with several settings that ended well.
-
-    Attributes:
-        measured: per setting; None where the program did not run with it.
-        output: its standard output.
-    """
+    """A run with several settings that ended well; None for each that was not run."""
 
     measured: Sequence[tuple[HostMeasurement, ...] | None]
     output: bytes

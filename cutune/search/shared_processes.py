@@ -72,12 +72,7 @@ class _Member:
 
 @dataclass
 class _Batch:
-    """Configurations of one program at one size.
-
-    Attributes:
-        forgotten: how often the queue had been emptied before.
-        is_begun, is_lost: a batch that begins a second time has lost its worker.
-    """
+    """Configurations of one program at one size; it `is_lost` where it begins a second time."""
 
     run: Run
     members: Sequence[_Member]
@@ -89,11 +84,7 @@ class _Batch:
 
 @dataclass
 class Batches:
-    """Trials that share processes where that is of use.
-
-    Attributes:
-        in_vain: by size, how many processes in turn ended well without any result.
-    """
+    """Trials that share processes; `in_vain` are those in turn without results, by size."""
 
     trials: TrialRuns
     in_vain: dict[int, int] = field(default_factory=dict)
@@ -113,10 +104,7 @@ class Batches:
         trials.expect(run, some, is_search)
 
     def again(self, run: Run, some: Sequence[Configuration]) -> Mapping[str, EndedTrial]:
-        """Time configurations in one process; return results by trial, none unless they share it.
-
-        Called on a worker, for configurations that have run alone.
-        """
+        """Time configurations that have run alone, in one process of this worker, if they can."""
         is_shared = len(some) > 1 and len({self._process(one) for one in some}) == 1
         if not is_shared or not self._is_of_use(run):
             return {}
@@ -341,12 +329,7 @@ FINALISTS = 5
 
 @dataclass(frozen=True)
 class Finalists:
-    """The fastest at each size.
-
-    Attributes:
-        configurations: each one once, the best of each size first, then the second ones.
-        ties: which of them cannot be told apart, a line per size.
-    """
+    """The fastest, the best of each size first; and per size those that cannot be told apart."""
 
     configurations: Sequence[Configuration] = ()
     ties: Sequence[str] = ()

@@ -118,11 +118,7 @@ class TrialRuns:
     _lock: Lock = field(default_factory=Lock)
 
     def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> EndedTrial:
-        """Return how a configuration ended at a size; run it unless that is known.
-
-        Args:
-            is_search: is only the best wanted? Then a trial far from it is not repeated.
-        """
+        """Return how a configuration ended, run unless known; in a search not again if slow."""
         self.progress()
         trial = self.trial(run, configuration)
         try:

@@ -24,7 +24,7 @@ from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.model.measurement.measurement import Origin
-from cutune.search.make_builds import STATE, ProjectFolder
+from cutune.search.builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.source.tunable import HostTunable
 from cutune.space.condition import Value
@@ -146,11 +146,7 @@ def plain(value: Value) -> int | str:
 
 @dataclass
 class Trials:
-    """The trials of one version of a program, in a file or only in memory.
-
-    Attributes:
-        path: None: nothing is kept.
-    """
+    """The trials of one version of a program, in a file or, without a path, in memory."""
 
     path: Path | None
     origin: Origin

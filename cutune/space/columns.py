@@ -168,10 +168,6 @@ def _inverse(a: Column) -> Column:
     return Column(sign * a.bottom, bottom, max(a.largest, 1), _both(a.numbers, some))
 
 
-def _divided(a: Column, b: Column) -> Column:
-    return _product(a, _inverse(b))
-
-
 def _floored(a: Column, sign: int = 1) -> Column:
     """The next integer below; with sign -1 the next one above."""
     if a.denominator is None:
@@ -204,8 +200,8 @@ _OPERATIONS: Mapping[str, Callable[[Column, Column], Column]] = {
     "+": lambda a, b: _sum(a, b, 1),
     "-": lambda a, b: _sum(a, b, -1),
     "*": _product,
-    "/": _divided,
-    "//": lambda a, b: _floored(_divided(a, b)),
+    "/": lambda a, b: _product(a, _inverse(b)),
+    "//": lambda a, b: _floored(_product(a, _inverse(b))),
     "%": _remainder,
     "**": _power,
 }

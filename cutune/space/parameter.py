@@ -29,11 +29,7 @@ LONGEST_RUN = 8
 
 @dataclass(frozen=True)
 class Parameter:
-    """Something that may have one of several values.
-
-    Attributes:
-        values: each once, in the order in which they were written; a range is written out.
-    """
+    """Something that may have one of several values, each listed once."""
 
     name: str
     values: tuple[Value, ...]

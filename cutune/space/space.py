@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -118,23 +117,6 @@ class Space:
 
     def __iter__(self) -> Iterator[Configuration]:
         return map(self.configuration, range(self.size))
-
-    def draw(self, generator: random.Random) -> Configuration:
-        """Return one of all configurations, each as likely as any other."""
-        return self.configuration(generator.randrange(self.size))
-
-    def neighbours(self, configuration: Configuration, axis: int, most: int) -> list[Configuration]:
-        """Return those that differ in the parameters of one table alone, the nearest first.
-
-        Args:
-            axis: the number of the table.
-            most: at most so many.
-        """
-        table = self.tables[axis]
-        row = table.index(configuration)
-        if row is None:
-            return []
-        return [{**configuration, **table.row(near)} for near in table.nearest(row, most)]
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
         """Return the configuration of one row of each table."""

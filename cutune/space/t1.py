@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
@@ -131,9 +131,10 @@ class _Nodes(Transformer[Token, Any]):
         return children[0] if is_alone else Tree(data, children, meta)
 
 
+@dataclass(frozen=True)
 class _Sequence:
-    def __init__(self, tree: Expression, bound: dict[str, Any]) -> None:
-        self.tree, self.bound = tree, bound
+    tree: Expression
+    bound: Mapping[str, Any]
 
     def values(self) -> list[Any]:
         values = []
@@ -178,16 +179,10 @@ class _Sequence:
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:
-    if len(limits) > 3 or any(isinstance(n, str) or n.denominator > 1 for n in limits):
-        _refuse_range()
-    integers = [int(limit) for limit in limits]
-    if len(integers) == 3 and integers[2] == 0:
-        _refuse_range()
-    return range(*integers)
-
-
-def _refuse_range() -> NoReturn:
-    raise ExpressionError("range takes one to three integers, the last one not 0")
+    is_other = len(limits) > 3 or any(isinstance(n, str) or n.denominator > 1 for n in limits)
+    if is_other or (len(limits) == 3 and limits[2] == 0):
+        raise ExpressionError("range takes one to three integers, the last one not 0")
+    return range(*map(int, limits))
 
 
 def _plain(worth: Any) -> Value:
@@ -199,21 +194,17 @@ def _plain(worth: Any) -> Value:
 # ---- writing
 
 
-def python_text(tree: Expression, words: Collection[str], constants: dict[str, Value]) -> str:
-    """A condition as Python writes it.
+@dataclass(frozen=True)
+class _Text:
+    """Conditions as Python writes them: operands are in parentheses unless they are one token.
 
-    Args:
+    Attributes:
         words: names that are words.
         constants: names that are written as their values.
     """
-    return _Text(words, constants).text(tree)
 
-
-class _Text:
-    """Every operand of an operator stands in parentheses unless it is a name or a number."""
-
-    def __init__(self, words: Collection[str], constants: dict[str, Value]) -> None:
-        self.words, self.constants = words, constants
+    words: Collection[str]
+    constants: Mapping[str, Value]
 
     def text(self, tree: Expression) -> str:
         children = tree.children
@@ -375,7 +366,7 @@ def _condition_json(space: Space, condition: Condition, device: dict[str, Value]
     words = condition.names - {*space.names, *space.known} & space.words
     return {
         "Parameters": [name for name in space.names if name in condition.names],
-        "Expression": python_text(condition.tree, words, device),
+        "Expression": _Text(words, device).text(condition.tree),
     }
 
 

@@ -36,12 +36,7 @@ Indices = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Table:
-    """The combinations that are allowed of connected parameters.
-
-    Attributes:
-        parameters: in the order of the columns.
-        columns: per parameter the index of its value in each row.
-    """
+    """Allowed combinations of connected parameters: per parameter a column of value indices."""
 
     parameters: tuple[Parameter, ...]
     columns: tuple[Indices, ...]
@@ -185,7 +180,8 @@ class _Join:
     def _supported(self) -> dict[str, Indices]:
         """Return, per parameter, the values that no condition of one or two parameters forbids."""
         kept: dict[str, Indices] = {
-            p.name: np.arange(len(p.values), dtype=_small(len(p.values))) for p in self.parameters
+            p.name: np.arange(len(p.values), dtype=np.min_scalar_type(len(p.values) - 1))
+            for p in self.parameters
         }
         small = [c for c in self.conditions if len(c.names & self._names) <= 2]
         is_changed = True
@@ -228,7 +224,14 @@ class _Join:
         """Return the parameter whose combinations with a sample of rows are allowed least often."""
         left = [name for name in kept if name not in rows]
         if not rows:
-            return min(left, key=lambda name: (self._first_share(name, kept), len(kept[name])))
+
+            def first_share(name: str) -> float:
+                """The share of its combinations with the best second parameter."""
+                others = (other for other in kept if other != name)
+                shares = (self._share({name: kept[name]}, n, kept[n]) for n in others)
+                return min(shares, default=1.0)
+
+            return min(left, key=lambda name: (first_share(name), len(kept[name])))
         count = len(next(iter(rows.values())))
         picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64))
         few = {name: index[picked] for name, index in rows.items()}
@@ -236,12 +239,6 @@ class _Join:
             left,
             key=lambda n: (self._share(few, n, kept[n]), -self._met(rows, n), len(kept[n])),
         )
-
-    def _first_share(self, name: str, kept: Mapping[str, Indices]) -> float:
-        """Return the share of its combinations with the best second parameter."""
-        one = {name: kept[name]}
-        others = (other for other in kept if other != name)
-        return min((self._share(one, other, kept[other]) for other in others), default=1.0)
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
         """Return the share of combinations that are allowed when a parameter is joined."""
@@ -290,7 +287,9 @@ class _Join:
             joined.append((old, values[new]))
             total += len(old)
             if total * sum(column.itemsize for column in (*rows.values(), values)) > MOST_BYTES:
-                raise self._too_large([*rows, name])
+                first, names = self.conditions[0], ", ".join([*rows, name])
+                code = Code.SPACE_TOO_LARGE
+                raise CutuneError.at(code, first.source, first.span, names=names)
         old = np.concatenate([part for part, _ in joined])
         if not len(old):
             raise _nothing([*conditions, *self._within(list(rows))])
@@ -333,21 +332,13 @@ class _Join:
         return self._allowed(conditions, combinations, name, values, prod(sizes))
 
     def _keys(self, rows: Mapping[str, Indices]) -> Array:
+        """Return the number of each row's combination."""
         sizes = [len(self._by_name[name].values) for name in rows]
         return np.ravel_multi_index([index.astype(np.intp) for index in rows.values()], sizes)
-
-    def _too_large(self, names: Sequence[str]) -> CutuneError:
-        first, listed = self.conditions[0], ", ".join(names)
-        return CutuneError.at(Code.SPACE_TOO_LARGE, first.source, first.span, names=listed)
 
 
 def _speaks(conditions: Sequence[Condition], name: str) -> bool:
     return any(name in condition.names for condition in conditions)
-
-
-def _small(count: int) -> type[np.integer]:
-    """Return the smallest type of indices below a count."""
-    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
 
 
 def _nothing(conditions: Sequence[Condition]) -> CutuneError:

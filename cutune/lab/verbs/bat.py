@@ -29,10 +29,17 @@ from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
 from cutune.lab.verbs.convert import reading_of
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
-from cutune.search.compare import TunerComparison, compare, compared
+from cutune.search.compare import (
+    TechniqueScore,
+    TunerComparison,
+    compare,
+    compared,
+    least,
+    quartiles,
+    random_curve,
+)
 from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES, Technique
-from cutune.search.techniques.replay import TechniqueScore, least, quartiles, random_curve
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS

@@ -142,12 +142,7 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Preprocessed text in two parts.
-
-    Attributes:
-        declarations: of the user's files.
-        others: the text of all other files, without line markers.
-    """
+    """Preprocessed text: `declarations` of the user's files, `others` without line markers."""
 
     declarations: tuple[Declaration, ...]
     others: str

@@ -74,12 +74,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Dependent:
-    """The declarations that are copied for each value set.
-
-    Attributes:
-        declarations: numbers among those of the program, in order.
-        outer: the function through which all others are called.
-    """
+    """The declarations that are copied, by number; all others are called through `outer`."""
 
     versions: Versions
     declarations: tuple[int, ...]
@@ -208,12 +203,7 @@ def plain_unit(program: Program, values: Texts) -> TranslationUnit:
 
 
 def expanded(compiler: UnitCompiler, unit: TranslationUnit) -> Expanded:
-    """Return the declarations of a preprocessed program.
-
-    Raises:
-        CutuneError: it cannot be preprocessed.
-        NotBySize: its declarations cannot be told apart.
-    """
+    """Return a preprocessed program. Raises CutuneError for nvcc, NotBySize for odd brackets."""
     users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
     try:
         return split(compiler.preprocessed(unit), users)

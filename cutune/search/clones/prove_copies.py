@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 from cutune.core.codes import Code
@@ -447,10 +447,3 @@ def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: 
     for name in sorted(names):
         if name not in first or first[name] != second.get(name):
             raise NotProven(f"'{name}' is compiled to other code for the host")
-
-
-def reduced(step: ChooseValues, proven: Sequence[str], selection: str) -> ChooseValues:
-    """Return the pass with the proven sets alone."""
-    assert step.copies is not None
-    sets = {prefix: step.copies.sets[prefix] for prefix in proven}
-    return replace(step, copies=replace(step.copies, sets=sets), selection=selection)

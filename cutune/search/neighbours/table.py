@@ -79,11 +79,7 @@ class TimeTable:
 
 
 def read_table(path: str | Path, columns: Columns) -> TimeTable:
-    """Read measured times; a configuration that was measured repeatedly gets its median.
-
-    Raises:
-        CutuneError: CT001, CT540 for a missing column, CT541 for a bad number, CT542.
-    """
+    """Read measured times, the median of each configuration. Raises CT001, CT540 to CT542."""
     if columns.time is None:
         raise ValueError("a table of times needs a column of times")
     samples: dict[Point, dict[Configuration, list[float]]] = {}
@@ -102,11 +98,7 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
 
 
 def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configuration]:
-    """Read the best configuration by size.
-
-    Raises:
-        CutuneError: CT001, CT540, CT541, CT542, CT543 where two rows contradict each other.
-    """
+    """Read the best configuration by size. Raises CT001, CT540 to CT542, CT543 for two of them."""
     labels: dict[Point, Configuration] = {}
     for row in _rows(path, columns):
         point, label = row.integers(columns.sizes), row.integers(columns.tunables)

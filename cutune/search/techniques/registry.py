@@ -115,10 +115,7 @@ def _anneal(tries: Tries, start: Rows, generator: random.Random, has_descents: b
 
 
 def _walk(tries: Tries, start: Rows, generator: random.Random, has_descents: bool) -> None:
-    """A walk that takes what is worse with a probability that falls with how much it is.
-
-    `has_descents`: one begins at each of its places.
-    """
+    """A walk that also takes what is worse, the rarer the worse; perhaps with descents."""
     points = Coordinates(tries)
     descent: Any = {"method": _stay}
     if has_descents:

@@ -17,9 +17,9 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import ChosenTogether, SetChoice, chosen_together, fit_sets
+from cutune.search.clones.value_sets import SetChoice, chosen_together, fit_sets
 from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
-from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier, fit_choice
+from cutune.search.neighbours.classifier import ChoiceModel, document_entry, fit_choice
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -83,13 +83,17 @@ def fit_host(
     held = _held(program, parameters, names)
     for name, text in held.items():
         warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
-    fixed = fit_fixed(_allowed(program, measured), names, own, held)
+    allowed = _allowed(program, measured)
+    fixed = fit_fixed(allowed, names, own, held)
     values: Settings = {}
     sets = None
     if fixed is not None:
         values = fixed.values
         by_size = chosen_together(compiler, parameters, program, {*names} - {*held})
-        sets = _fit_sets(program, measured, fixed, own, by_size, limit)
+        if by_size is not None:
+            rest = fixed.without(by_size.names)
+            known = [one for one in allowed if rest.fits(one)]
+            sets = fit_sets(known, by_size.names, by_size.sizes, own, limit)
         if sets is None:
             measured = [one for one in measured if fixed.fits(one)]
         else:
@@ -104,21 +108,6 @@ def fit_host(
     if not models and fixed is None:
         raise CutuneError.at(Code.NO_HOST_TIMES, path=program.source.path)
     return HostChoices(fixed, models, sets)
-
-
-def _fit_sets(
-    program: Program,
-    measured: Sequence[HostMeasurement],
-    fixed: FixedChoice,
-    own: Settings,
-    together: ChosenTogether | None,
-    limit: float,
-) -> SetChoice | None:
-    if together is None:
-        return None
-    rest = fixed.without(together.names)
-    known = [one for one in _allowed(program, measured) if rest.fits(one)]
-    return fit_sets(known, together.names, together.sizes, own, limit)
 
 
 def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
@@ -161,12 +150,12 @@ def write_choices(
     """Save the choices, in place of older ones. Raises CT002."""
     document = {
         "origin": asdict(_origin(program)),
-        "models": [model.to_json() for model in choices.models],
+        "models": [document_entry(model) for model in choices.models],
         "fixed": dict(choices.fixed.values) if choices.fixed is not None else {},
-        "sets": choices.sets.to_json() if choices.sets is not None else None,
+        "sets": document_entry(choices.sets) if choices.sets is not None else None,
         "launches": {
             "origin": asdict(Origin.of(program.source, program.deciding_files)),
-            "blocks": [choice.to_json() for choice in blocks],
+            "blocks": [document_entry(choice) for choice in blocks],
         },
     }
     write_document(workspace.choices, CHOICES_SCHEMA, document)
@@ -255,12 +244,7 @@ Slices = dict[tuple[int | str | None, ...], Times]
 
 @dataclass(frozen=True)
 class _TunableGroup:
-    """The tunables of one pragma, which are chosen together.
-
-    Attributes:
-        own: these tunables.
-        others: names of the tunables that must have the same values for times to be compared.
-    """
+    """The tunables of one pragma, chosen together while `others` are held."""
 
     own: tuple[HostTunable, ...]
     others: tuple[str, ...]
@@ -340,32 +324,21 @@ def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[P
 
 def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     """Return the pass that puts chosen values in. Raises CT513 when the program has changed."""
-    document = _choices(program, workspace)
-    values = {name: str(value) for name, value in document.fixed.items()} if document else {}
-    models = document.models if document else ()
-    if not models:
+    document = choices_of(program, workspace)
+    values = {name: str(value) for name, value in document.fixed.items()}
+    if not document.models:
         return ReplaceTunables(values=values)
-    return emit_host(models, {t.name: t.where for t in program.tunables}, values)
+    return emit_host(document.models, {t.name: t.where for t in program.tunables}, values)
 
 
-def fixed_values(program: Program, workspace: Workspace) -> Settings:
-    """Return the values for all sizes; empty without. Raises CT513 when the program has changed."""
-    document = _choices(program, workspace)
-    return document.fixed if document is not None else {}
-
-
-def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
-    """Return the sets chosen by size; None without. Raises CT513 when the program has changed."""
-    document = _choices(program, workspace)
-    return document.sets if document is not None else None
-
-
-def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
+def choices_of(program: Program, workspace: Workspace) -> ChoicesDocument:
+    """Return the choices of this program, if there are any. Raises CT513 when it has changed."""
+    origin = _origin(program)
     if not workspace.choices.exists():
-        return None
-    document, origin = read_choices(workspace), _origin(program)
+        return ChoicesDocument(origin, ())
+    document = read_choices(workspace)
     if document.origin.path != origin.path:
-        return None
+        return ChoicesDocument(origin, ())
     if document.origin != origin:
         raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return document
@@ -398,7 +371,12 @@ def emit_host(
 
 def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:
     """Return C for the program's own value where a choice was not measured or is not allowed."""
-    known = " || ".join(_in_range(model, choice) for choice in model.choices)
+    names = [f"cutune_{c_name(name)}" for name in model.sizes]
+    ranges = (
+        [*given_tests(model, one), *range_tests(names, one.lowest, one.highest)]
+        for one in model.choices
+    )
+    known = " || ".join(f"({' && '.join(tests)})" for tests in ranges)
     text = f"    if (!({known})) return cutune_original;\n"
     if where is None:
         return text
@@ -411,12 +389,6 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
         return f"cutune_choose_{c_name(name)}({sizes})" if is_chosen else f"cutune_{c_name(name)}"
 
     return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
-
-
-def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
-    sizes = [f"cutune_{c_name(name)}" for name in model.sizes]
-    ranges = range_tests(sizes, choice.lowest, choice.highest)
-    return f"({' && '.join([*given_tests(model, choice), *ranges])})"
 
 
 def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:

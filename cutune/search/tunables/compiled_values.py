@@ -90,7 +90,13 @@ def fit_fixed(
     if own_set not in sets:
         return FixedChoice(dict(zip(names, sets[best], strict=True)), sizes, losses[best])
     own_lost = losses[sets.index(own_set)]
-    if _is_hardly_slower(own_lost, losses[best]):
+    best_lost = losses[best]
+    if (
+        own_lost is not None
+        and best_lost is not None
+        and own_lost.known == best_lost.known
+        and own_lost.mean <= best_lost.mean + HARDLY_SLOWER
+    ):
         best = sets.index(own_set)
     chosen, own_named = (dict(zip(names, one, strict=True)) for one in (sets[best], own_set))
     return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
@@ -99,12 +105,6 @@ def fit_fixed(
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
     """Return the program's own values of some parameters, "" where they are not known."""
     return tuple(own.get(name, "") for name in names)
-
-
-def _is_hardly_slower(own: Regret | None, best: Regret | None) -> bool:
-    if own is None or best is None:
-        return False
-    return own.known == best.known and own.mean <= best.mean + HARDLY_SLOWER
 
 
 def _rank(lost: Regret | None) -> tuple[int, float]:

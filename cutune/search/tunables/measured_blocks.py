@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import gcd
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
@@ -121,9 +122,6 @@ class BlockClassifier:
                 missing = Diagnostic.at(code, kernel=kernel, example=example, meaning="")
                 raise CutuneError(missing)
         return tuple(values)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "model": self.model.to_json()}
 
     def check(self) -> None:
         """Raise ValueError where entries of a file do not fit together."""
@@ -253,20 +251,17 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
         if all(choice.columns == columns for choice in by_device.values()):
             launches = (site for site in program.tunable_launches if site.kernel == name)
             sites = tuple(SiteKey.of(program.source, site) for site in launches)
-            deciders.append(decider(kernel, sites, by_device))
+            places = tuple(_positions(kernel).values())
+            text = decided_apart(partial(_text_on, kernel, by_device))
+            deciders.append(Decider(kernel.name, sites, places, text))
     return deciders
 
 
-def decider(
-    kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockClassifier]
-) -> Decider:
-    """Return the decider of one kernel, with a classifier per name of a device."""
-
-    def text(device: DeviceProfile, name: str) -> str | None:
-        choice = by_device.get(device.name)
-        return _text(kernel, choice, name) if choice is not None else None
-
-    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), decided_apart(text))
+def _text_on(
+    kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
+) -> str | None:
+    choice = by_device.get(device.name)
+    return _text(kernel, choice, name) if choice is not None else None
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:

@@ -98,12 +98,7 @@ class DaskWorker:
         self.workers.free(self.address)
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Return the result of a function that is called there.
-
-        Raises:
-            CutuneError: CT843 where the worker has no cutune, or another one.
-            WorkerLostError, StoppedError: as `run`.
-        """
+        """Call a function there. Raises CT843 for another cutune, or as `run`."""
         try:
             # The function is sent by its name: the worker has to have it.
             future = self.workers.client.submit(

@@ -110,11 +110,7 @@ class LocalWorker:
     """A process that runs `serve_tasks`."""
 
     def __init__(self, name: str, environment: Mapping[str, str]) -> None:
-        """Start it.
-
-        Raises:
-            WorkerLostError: it does not begin.
-        """
+        """Start it. Raises WorkerLostError where it does not begin."""
         self.name = name
         self.process = subprocess.Popen(
             _COMMAND,
@@ -175,11 +171,7 @@ class LocalWorker:
 
 @dataclass(frozen=True)
 class LocalWorkers:
-    """A worker for each GPU that is named; none: one for what this process sees.
-
-    Attributes:
-        gpus: as `CUDA_VISIBLE_DEVICES` may name them.
-    """
+    """A worker for each GPU of `CUDA_VISIBLE_DEVICES`; without any, one for all."""
 
     gpus: tuple[str, ...] = ()
 

@@ -99,11 +99,7 @@ class _Jobs:
     looked_at: float = 0.0
 
     def look(self) -> None:
-        """Submit jobs again that have ended.
-
-        Raises:
-            CutuneError: CT839 where none stays until its worker begins.
-        """
+        """Submit jobs again that have ended. Raises CT839 where none stays."""
         now = time.monotonic()
         if now - self.looked_at < _ASK_SECONDS:
             return

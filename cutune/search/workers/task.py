@@ -22,12 +22,7 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
-    """One run of a program.
-
-    Attributes:
-        environment: variables that are added to the worker's own.
-        folder: where it is run, and to which relative paths refer.
-    """
+    """One run of a program in a folder, with variables besides the worker's own."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -105,12 +100,7 @@ class Worker(Protocol):
         """May it be given a task?"""
 
     def run(self, task: Task) -> TaskOutcome:
-        """Run a task to its end.
-
-        Raises:
-            WorkerLostError: the worker has ended.
-            StoppedError: the worker was closed meanwhile.
-        """
+        """Run a task to its end. Raises WorkerLostError, or StoppedError where it was closed."""
 
     def close(self) -> None:
         """End the worker, and the program that it runs."""
