@@ -328,7 +328,7 @@ def _everywhere(
     """Run configurations where they are allowed, at most 1 / `share` of those tried at a size."""
     trials, added = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
     for run, space in places:
-        tried = trials.tried_at(run)
+        tried = {one.trial.id for one in trials.tried if one.run is run}
         others = [one for one in configurations if trials.trial(run, one).id not in tried]
         added.append((run, [one for one in others if one in space][: len(tried) // share]))
     _run_all(batches, added)
@@ -387,7 +387,8 @@ def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
         statuses = Counter(one.ended.status for one in others)
         how = ", ".join(f"{count} {status.value}" for status, count in statuses.items())
         warn(Code.CONFIGURATION_FAILED, len(others), _why(others[0]), how=how)
-    own = [one.ran for one in trials.references if isinstance(one.ran, FailedRun)]
+    references = trials.references.values()
+    own = [one.ran for one in references if isinstance(one.ran, FailedRun)]
     if own:
         warn(Code.OWN_FAILS, len(own), own[0].reason)
 

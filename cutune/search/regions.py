@@ -178,7 +178,8 @@ def measure_several(
     for turn, setting in enumerate(turns):
         own = by_turn.get(turn, ())
         is_whole = [line["region"] for line in own] == regions and bool(regions)
-        counts = is_whole and all(_ran_with(line, setting) for line in own)
+        ran_with = [pair for line in own for pair in line["tunables"].items() if pair[0] in setting]
+        counts = is_whole and all(one["value"] == setting[name] for name, one in ran_with)
         measured.append(tuple(_measurements(origin, own)) if counts else None)
     return MeasuredSettings(measured, outcome.ended.output)
 
@@ -190,11 +191,6 @@ def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
             line = json.loads(text)
             # A program without repeated regions writes no turns.
             yield {"turn": 0, "region": 1, **line}
-
-
-def _ran_with(line: Mapping[str, Any], setting: Settings) -> bool:
-    tunables = line["tunables"]
-    return all(tunables[name]["value"] == setting[name] for name in setting if name in tunables)
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:

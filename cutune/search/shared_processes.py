@@ -177,16 +177,14 @@ class Batches:
                 one.ended.set_exception(StoppedError())
             else:
                 left.append(one)
-        for some in _pieces(left, self._most_again(left) if batch.is_lost else 1):
+        # After a whole batch was lost fewer share a process; otherwise each trial runs alone.
+        allowed = [self.trials.trials.most_sharing(one.trial) for one in left if batch.is_lost]
+        for some in _pieces(left, min((most for most in allowed if most), default=1)):
             if len(some) > 1:
                 self._submit(replace(batch, members=some, is_begun=False, is_lost=False))
             else:
                 alone = self.trials.try_alone(batch.run, some[0].trial, batch.is_search)
                 alone.add_done_callback(partial(_hand_on, some[0].ended))
-
-    def _most_again(self, left: Sequence[_Member]) -> int:
-        allowed = (self.trials.trials.most_sharing(one.trial) for one in left)
-        return min((most for most in allowed if most), default=1)
 
     def _tried(self, batch: _Batch) -> dict[str, EndedTrial]:
         trials, run = self.trials, batch.run

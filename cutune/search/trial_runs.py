@@ -90,6 +90,7 @@ class TrialRuns:
         gpus: names of all that there are.
         tried: the trials that `timed` has returned, in order.
         same: how trials ended, by what ran in them.
+        references: the program's own output, by the identity of a run.
         progress: is called before each trial.
     """
 
@@ -106,7 +107,7 @@ class TrialRuns:
     progress: Callable[[], None] = lambda: None
     tried: list[Tried] = field(default_factory=list)
     same: dict[tuple[object, ...], EndedTrial] = field(default_factory=dict)
-    _references: dict[int, ReferenceOutput] = field(default_factory=dict)
+    references: dict[int, ReferenceOutput] = field(default_factory=dict)
     #: The least time at each size.
     _least: dict[int, float] = field(default_factory=dict)
     #: Results of queued trials, by trial.
@@ -145,10 +146,6 @@ class TrialRuns:
         for one in some:
             self._ended(run, one, is_search)
 
-    def tried_at(self, run: Run) -> set[str]:
-        """Return the ids of the trials that `timed` has returned at a size."""
-        return {one.trial.id for one in self.tried if one.run is run}
-
     def is_new(self, run: Run, configuration: Configuration) -> bool:
         """Is its trial neither known nor queued, and may it be compiled?"""
         trial = self.trial(run, configuration)
@@ -168,8 +165,9 @@ class TrialRuns:
 
     def try_alone(self, run: Run, trial: Trial, is_search: bool) -> Future[EndedTrial]:
         """Have a worker run a trial in processes of its own."""
+        lost = EndedTrial(Status.QUARANTINE, "its worker was lost, twice")
         tried = partial(self._tried, run, trial, is_search)
-        return self.crew.submit(tried, partial(self._lost, trial))
+        return self.crew.submit(tried, lambda: self.trials.known(trial) or lost)
 
     def correct(self, one: Tried, ended: EndedTrial) -> None:
         self.trials.end(one.trial, ended)
@@ -245,11 +243,6 @@ class TrialRuns:
             with self._lock:
                 self._least[id(run)] = min(self._least.get(id(run), time), time)
 
-    def _lost(self, trial: Trial) -> EndedTrial:
-        return self.trials.known(trial) or EndedTrial(
-            Status.QUARANTINE, "its worker was lost, twice"
-        )
-
     def measured(
         self, run: Run, configuration: Configuration, repetitions: int, is_search: bool = False
     ) -> EndedTrial:
@@ -283,7 +276,7 @@ class TrialRuns:
     def reference(self, run: Run) -> ReferenceOutput:
         """Return the output of the program's own configuration at a size, run when first used."""
         with self.lock_of(id(run)):
-            if id(run) not in self._references:
+            if id(run) not in self.references:
                 space = self.builds.space
                 own = {name: space.own[name] for name in space.settings if name in space.own}
                 compiled = space.values(own, *COMPILED)
@@ -295,12 +288,8 @@ class TrialRuns:
                         return FailedRun(built.failure)
                     return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
 
-                self._references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
-            return self._references[id(run)]
-
-    @property
-    def references(self) -> Sequence[ReferenceOutput]:
-        return list(self._references.values())
+                self.references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
+            return self.references[id(run)]
 
     def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:
         """Return the key of a trial's work: its code, sizes and values at run time."""

@@ -273,16 +273,21 @@ class _Join:
         count = len(next(iter(rows.values())))
         step = max(1, CHUNK // len(values))
         looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
-        known = self._lookup(conditions, looked, name, values, count)
+        # Per combination of values that conditions name, where these are fewer than the rows.
+        known, sizes = None, [len(self._by_name[n].values) for n in looked]
+        if looked and prod(sizes) <= count and prod(sizes) * len(values) <= MOST_PAIRS:
+            every = dict(zip(looked, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+            known = self._allowed(conditions, every, name, values, prod(sizes))
         joined: list[tuple[Array, Indices]] = []
         total = 0
         for start in range(0, count, step):
             part = {n: index[start : start + step] for n, index in looked.items()}
-            old, new = np.nonzero(
-                self._allowed(conditions, part, name, values, min(step, count - start))
-                if known is None
-                else known[self._keys(part)]
-            )
+            if known is None:
+                allowed = self._allowed(conditions, part, name, values, min(step, count - start))
+            else:
+                indices = [index.astype(np.intp) for index in part.values()]
+                allowed = known[np.ravel_multi_index(indices, sizes)]
+            old, new = np.nonzero(allowed)
             old = (old + start).astype(np.int32 if count < 1 << 31 else np.int64)
             joined.append((old, values[new]))
             total += len(old)
@@ -311,30 +316,6 @@ class _Join:
         looked = {n: index[old] for n, index in rows.items()}
         allowed = self._mask(conditions, {**looked, name: values[new]})
         return allowed.reshape(count, len(values))
-
-    def _lookup(
-        self,
-        conditions: Sequence[Condition],
-        rows: Mapping[str, Indices],
-        name: str,
-        values: Indices,
-        count: int,
-    ) -> Mask | None:
-        """Return, per combination of values that conditions name, which values go with it.
-
-        None where that takes more than looking at each row.
-        """
-        sizes = [len(self._by_name[n].values) for n in rows]
-        if not rows or prod(sizes) > count or prod(sizes) * len(values) > MOST_PAIRS:
-            return None
-        every = np.indices(sizes).reshape(len(sizes), -1)
-        combinations = dict(zip(rows, every, strict=True))
-        return self._allowed(conditions, combinations, name, values, prod(sizes))
-
-    def _keys(self, rows: Mapping[str, Indices]) -> Array:
-        """Return the number of each row's combination."""
-        sizes = [len(self._by_name[name].values) for name in rows]
-        return np.ravel_multi_index([index.astype(np.intp) for index in rows.values()], sizes)
 
 
 def _speaks(conditions: Sequence[Condition], name: str) -> bool:

@@ -225,6 +225,7 @@ def _with_labels(text: str, constants: dict[str, str]) -> str:
 _PTX_SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
 #: Begins names beside the copies of one set: the program's own, and those of other copies.
 _OTHER = "cutune_other_"
+_PUSHED = re.compile(r"#\s*pragma (?:push|pop)_macro\b")
 #: Strings, which are numbered through a module.
 _TEXT = re.compile(r"\$str|__unnamed_")
 
@@ -313,7 +314,12 @@ def _is_of(one: Declaration, prefixes: Iterable[str]) -> bool:
 def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool:
     """Is the rest the unchanged program, but for the choice in its outermost function?"""
     prefixes = tuple(question.copies.sets)
-    rest = [d for d in whole.declarations if not _is_of(d, prefixes) and not _is_pushed(d)]
+    rest = (
+        one.texts
+        for one in whole.declarations
+        if not _is_of(one, prefixes)
+        and not (one.kind is Kind.DIRECTIVE and _PUSHED.match(one.texts[0]))
+    )
     choice = lex_significant(dispatcher(question.copies, question.step.routine))
     outer = question.found.of(question.found.outer)
     body = outer.body + 1
@@ -327,13 +333,7 @@ def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool
     named = frozenset[str]().union(*(one.names for one in own.declarations))
     if named & (whole.other_words - own.other_words):
         return False
-    return [one.texts for one in rest] == wanted
-
-
-def _is_pushed(one: Declaration) -> bool:
-    return one.kind is Kind.DIRECTIVE and bool(
-        re.match(r"#\s*pragma (?:push|pop)_macro\b", one.texts[0])
-    )
+    return [*rest] == wanted
 
 
 # ---- code

@@ -85,7 +85,8 @@ def fit_fixed(
     sets = list(dict.fromkeys(tuple(one.values[name] for name in names) for one in known))
     table = set_table(sizes, times, sets)
     losses = [regret(table, lambda _, n=number: (n,)) for number in range(len(sets))]  # type: ignore[misc]
-    best = min(range(len(sets)), key=lambda n: _rank(losses[n]))
+    ranks = [(0, 0.0) if lost is None else (-lost.known, lost.mean) for lost in losses]
+    best = ranks.index(min(ranks))
     own_set = own_values_of(names, own)
     if own_set not in sets:
         return FixedChoice(dict(zip(names, sets[best], strict=True)), sizes, losses[best])
@@ -105,10 +106,6 @@ def fit_fixed(
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
     """Return the program's own values of some parameters, "" where they are not known."""
     return tuple(own.get(name, "") for name in names)
-
-
-def _rank(lost: Regret | None) -> tuple[int, float]:
-    return (-lost.known, lost.mean) if lost is not None else (0, 0.0)
 
 
 def best_times(
