@@ -78,12 +78,7 @@ class Built:
 
 @dataclass
 class Builds:
-    """Programs by their values; each is compiled once.
-
-    Attributes:
-        parameters: what the command line says of them.
-        target: options of nvcc for the target; None: the emulated device.
-    """
+    """Programs by their values, each compiled once; without a `target` for the emulated device."""
 
     toolchain: Toolchain
     parameters: ParameterOptions

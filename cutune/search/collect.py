@@ -126,10 +126,7 @@ def collect_host(
 ) -> CollectedTrials:
     """Run the program in every configuration of the named parameters, or in those of a search.
 
-    On the emulated device this checks that every configuration runs.
-
-    Raises:
-        CutuneError: CT422 when no run ends well, and what `prepared` says.
+    On the emulated device this checks that all run. Raises CT422 when none does, and as `prepared`.
     """
     about = program, template, vary, workspace, sweep, device
     with prepared(toolchain, reporter, *about) as ready:

@@ -209,9 +209,7 @@ def compare(
         path: of the trials.
         names: the parameters that were varied; none: all.
 
-    Raises:
-        CutuneError: CT009 without trials, CT820 where no space was tried as a whole, and what
-            `program_space` says.
+    Raises CT009 without trials, CT820 where no space was tried as a whole, and as `program_space`.
     """
     origin = Origin.of(program.source, program.tunable_headers)
     recorded = read_trials(path, origin, COMMAND, reporter.warn)

@@ -157,11 +157,7 @@ def program_space(
 
 
 def device_values(device: DeviceProfile, count: int | None = None) -> dict[str, Value]:
-    """Return the values of a device in conditions.
-
-    Args:
-        count: of devices, where it is known; `CUTUNE_DEVICES` overrides it. Else it is 1.
-    """
+    """Return the values of a device in conditions; `CUTUNE_DEVICES` overrides their count."""
     text = os.environ.get("CUTUNE_DEVICES", "")
     said = int(text) if text.isascii() and text.isdigit() else 1
     return {

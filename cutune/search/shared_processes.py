@@ -237,10 +237,7 @@ class Batches:
     def _measured(
         self, run: Run, free: Sequence[_Member], built: Built, reference: ReferenceOutput
     ) -> Iterator[tuple[_Member, EndedTrial]]:
-        """Yield how trials ended that share processes.
-
-        A trial that makes its process fail is left out, and the others begin anew.
-        """
+        """Yield how trials ended that share processes, each without those that make it fail."""
         left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
         most = int(MOST_SECONDS / (self._rounds * max(reference.region_seconds, 1e-9)))
         while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):

@@ -245,9 +245,7 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     """Return all measurements of the trials of one version of a program.
 
     Trials that were not compared count only where their configuration was right at another size.
-
-    Raises:
-        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    Raises CT009 when the file is missing, CT001 when it is unreadable.
     """
     begun, ended = _begun_and_ended(path, origin, command, warn)
     made = {trial for trial, one in begun.items() if one.how.startswith(STATE)}

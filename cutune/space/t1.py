@@ -257,12 +257,7 @@ class SpaceFile:
 
 
 def read_t1(path: str | Path) -> SpaceFile:
-    """Read a T1 file.
-
-    Raises:
-        CutuneError: CT001, CT806 where it is no T1 file, CT807 for an expression that is not
-            understood, CT800 for values that are missing or repeated.
-    """
+    """Read a T1 file. Raises CT001, CT806 for another file, CT807 for an expression, CT800."""
     return _File(read_file(path)).space()
 
 
@@ -333,12 +328,7 @@ def _member(entry: object, key: str) -> Any:
 
 
 def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
-    """Return a space as T1.
-
-    Args:
-        defaults: the program's own values, as far as they are known.
-        kernel: `KernelName`, `KernelFile`.
-    """
+    """Return a space as T1, with the program's own values and `KernelName`, `KernelFile`."""
     device = {name: value for name, value in space.known.items() if "." in name}
     return {
         "General": {"FormatVersion": VERSION},

@@ -218,14 +218,12 @@ def versions(
     fixed: Texts,
     sets: Iterable[Texts] | None = None,
 ) -> Versions:
-    """Return the program at values of some parameters.
+    """Return the program at values of some parameters, others being `fixed`.
 
     Args:
-        fixed: values of others. sets: at which values; None: those that show what depends on them.
+        sets: at which values; None: those that show what depends on them.
 
-    Raises:
-        CutuneError: the program cannot be preprocessed as it is.
-        NotBySize: its declarations cannot be told apart.
+    Raises CutuneError for nvcc, NotBySize for odd brackets.
     """
     own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}

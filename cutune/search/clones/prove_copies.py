@@ -108,13 +108,7 @@ _RELOCATABLE = frozenset(
 
 @dataclass(frozen=True)
 class BySizeVerdict:
-    """Whether a parameter may be chosen by size.
-
-    Attributes:
-        outer: the function at each call of which it is; "" where it has one value.
-        sizes: the names of the sizes by which it is chosen.
-        note: why it has one value.
-    """
+    """Whether a parameter may be chosen by sizes at calls of `outer`; else a note why not."""
 
     outer: str
     sizes: tuple[str, ...] = ()
@@ -155,13 +149,9 @@ def found_copies(
     fixed: Texts,
     sets: Sequence[Texts] | None,
 ) -> tuple[Dependent, Copies]:
-    """Return what is copied for value sets of some parameters, and where it stands.
+    """Return what is copied for value sets, and where it stands; without sets no copy is written.
 
-    Args:
-        fixed: values of other parameters. sets: None: no copy is written.
-
-    Raises:
-        NotBySize: they must have one value for all sizes. CutuneError: nvcc does not read it.
+    Raises NotBySize for parameters with one value for all sizes, CutuneError for nvcc.
     """
     sizes = tuple(dict.fromkeys(name for one in constants for name in one.data))
     if not sizes or any(not one.data for one in constants):

@@ -256,10 +256,7 @@ class ChosenTogether:
 def chosen_together(
     compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
 ) -> ChosenTogether | None:
-    """Return those of some parameters that one function of the host can choose, or None.
-
-    Where several functions could, that of most parameters does.
-    """
+    """Return the most parameters that one function of the host can choose, or None."""
     sized = [one for one in program.constants if one.name in names and one.data]
     if not sized:
         return None

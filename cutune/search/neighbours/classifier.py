@@ -233,10 +233,7 @@ FEWEST_TO_LEAVE_OUT = 3
 
 @dataclass(frozen=True)
 class Evidence:
-    """The quality of a classifier on the table that it was made from.
-
-    Accuracies are those of the published procedure; regrets are the time that is lost.
-    """
+    """The accuracies of the published procedure, and the regrets, of a classifier on its table."""
 
     observed_accuracy: float
     corrected_accuracy: float

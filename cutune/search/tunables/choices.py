@@ -68,10 +68,8 @@ def fit_host(
 ) -> HostChoices:
     """Fit the choices of this version of the program to the workspace's times; save nothing.
 
-    Where several GPUs were measured, the times of `device` count.
-
-    Raises:
-        CutuneError: CT009 without measurements, CT423 where none is of this version.
+    Where several GPUs were measured, the times of `device` count. Raises CT009 without times, CT423
+    where none is of this version.
     """
     command = "cutune collect --tunables"
     measured = read_measured(workspace.trials, _origin(program), command, warn)
@@ -176,12 +174,7 @@ def read_blocks(
 ) -> tuple[Origin, list[BlockClassifier]]:
     """Return the source of the classifiers of blocks, and those for some devices.
 
-    Args:
-        path: the source that is tuned; None: any.
-
-    Raises:
-        CutuneError: CT009 when nothing was fitted, CT431 when that source was not swept on these
-            devices.
+    Raises CT009 when nothing was fitted, CT431 when the source at `path` (None: any) was not swept.
     """
     document = read_choices(workspace)
     launches = document.launches or MeasuredLaunches(document.origin, ())
@@ -350,10 +343,7 @@ def emit_host(
     """Emit the classifiers, and a routine per tunable; return the pass that puts them in place.
 
     A routine gives the program's own value on request, outside of the measured sizes, and where the
-    choice does not satisfy the condition of its pragma.
-
-    Args:
-        values: of the parameters that have one for all sizes.
+    choice does not satisfy the condition of its pragma. `values` are the same for all sizes.
     """
     mode = run_mode("cutune_tunables_mode")
     texts = [LIBRARY, mode, emit_choices(models)]

@@ -91,11 +91,8 @@ class BlockClassifier:
     def completed(self, named: Mapping[str, int], every: int | None) -> Point:
         """Complete the columns: those that follow from others, or never varied, may be left out.
 
-        Args:
-            every: the value of all arguments that are not named, or None.
-
-        Raises:
-            CutuneError: CT511 when a size is missing, CT512 for a name that the kernel lacks.
+        All arguments that are not named are `every`. Raises CT511 when a size is missing, CT512 for an
+        unknown name.
         """
         kernel = self.kernel
         for name in named:
@@ -142,12 +139,8 @@ def fit_blocks(
 ) -> list[BlockClassifier]:
     """Return a classifier per kernel and device from the sweeps of this version of the program.
 
-    Args:
-        may_lack: sweeps may be missing, because something else is fitted.
-
-    Raises:
-        CutuneError: CT431 when there are no sweeps, unless they may lack or the program has host
-            tunables, whose own diagnostic says more.
+    Raises CT431 when there are no sweeps, unless they `may_lack`, because something else is fitted,
+    or the program has host tunables, whose own diagnostic says more.
     """
     swept: dict[tuple[str, str], list[SweptLaunch]] = {}
     if workspace.measurements.exists():

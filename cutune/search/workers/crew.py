@@ -44,12 +44,7 @@ class _Job:
 
 @dataclass
 class Crew:
-    """Threads with a worker each, and the jobs that wait for them.
-
-    Attributes:
-        is_ending: no job is begun any more.
-        gpus: the names of the GPUs of all workers, which are alike.
-    """
+    """Threads with a worker each, all with the same GPUs, and the jobs that wait for them."""
 
     workers: Workers
     warn: Warn

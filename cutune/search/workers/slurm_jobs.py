@@ -42,11 +42,7 @@ _SQUEUE_SECONDS = 30.0
 def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Path) -> DaskWorkers:
     """Submit jobs; their workers are waited for as long as Slurm lets the jobs wait.
 
-    Args:
-        logs: the folder for what jobs print.
-
-    Raises:
-        CutuneError: CT845 where Slurm takes no such job.
+    What jobs print goes to `logs`. Raises CT845 where Slurm takes no such job.
     """
     if shutil.which("sbatch") is None:
         raise _refused("there is no sbatch")

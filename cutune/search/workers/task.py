@@ -114,12 +114,7 @@ class Workers(Protocol):
         """The number of places."""
 
     def start(self, place: int) -> Worker:
-        """Start a worker at a place, from 0 on.
-
-        Raises:
-            WorkerLostError: it ends at once; NoWorkerError: there is none.
-            StoppedError: all was closed meanwhile.
-        """
+        """Start a worker at a place, from 0 on. Raises NoWorkerError, or as `Worker.run`."""
 
     def close(self) -> None:
         """End all of them."""
