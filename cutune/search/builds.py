@@ -103,12 +103,10 @@ class Builds:
         return ()
 
     def prepare(self, configurations: Iterable[Configuration]) -> None:
-        """Compile programs while others run."""
         for configuration in configurations:
             self._future(configuration)
 
     def close(self) -> None:
-        """Cancel the builds that have not begun."""
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def effects(self) -> Effects:

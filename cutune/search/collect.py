@@ -101,12 +101,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class CollectedTrials:
-    """The measurements, and what the programs have in common.
-
-    Attributes:
-        ties: per size the fastest configurations, where several cannot be told apart.
-        others: how many measurements were left out as unverified.
-    """
+    """The measurements without `others`, which are unverified; per size the fastest that tie."""
 
     measured: Sequence[HostMeasurement]
     effects: Effects

@@ -125,9 +125,7 @@ def program_space(
         sizes: names that are known at each run.
         device: `device.shared` and the like.
 
-    Raises:
-        CutuneError: CT808 for a name that stands nowhere, CT809 for one in several places, and
-            what `Space.of` says.
+    Raises CT808 for a name that stands nowhere, CT809 for one in several places, or as `Space.of`.
     """
     places = list(_places(program, asked, run))
     names = [name for name, _, _ in places]

@@ -164,7 +164,6 @@ class TrialRuns:
         return self._ahead[trial.id]
 
     def try_alone(self, run: Run, trial: Trial, is_search: bool) -> Future[EndedTrial]:
-        """Have a worker run a trial in processes of its own."""
         lost = EndedTrial(Status.QUARANTINE, "its worker was lost, twice")
         tried = partial(self._tried, run, trial, is_search)
         return self.crew.submit(tried, lambda: self.trials.known(trial) or lost)
@@ -184,7 +183,6 @@ class TrialRuns:
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
 
     def own_values(self, run: Run) -> Mapping[str, Value]:
-        """Return the program's own values at a size, as far as they are known."""
         return self.crew.submit(lambda: self.reference(run).values, dict[str, Value]).result()
 
     def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[EndedTrial]:
@@ -231,7 +229,6 @@ class TrialRuns:
             return ended
 
     def lock_of(self, what: object) -> Lock:
-        """Return the lock of something that one thread does while others wait."""
         with self._lock:
             return self._locks.setdefault(what, Lock())
 

@@ -184,7 +184,6 @@ class Trials:
         self._keep({**trial.to_json(), "event": "stop"})
 
     def end(self, trial: Trial, ended: EndedTrial) -> None:
-        """Keep how it ended. Raises CT002."""
         self._ended[trial.id] = ended
         self._append(trial.ended_json(ended))
 

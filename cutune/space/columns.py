@@ -251,10 +251,10 @@ def _call(name: str, operands: Sequence[Column]) -> Column:
         case "abs":
             first = operands[0]
             return replace(first, numerator=np.abs(first.numerator), known=first.numbers)
-    return reduce(lambda a, b: _chosen(a, b, name == "min"), operands)
 
+    def chosen(a: Column, b: Column) -> Column:
+        left, right, bottom, largest = _same_bottom(a, b)
+        choose = np.minimum if name == "min" else np.maximum
+        return Column(choose(left, right), bottom, largest, _both(a.numbers, b.numbers))
 
-def _chosen(a: Column, b: Column, is_least: bool) -> Column:
-    left, right, bottom, largest = _same_bottom(a, b)
-    choose = np.minimum if is_least else np.maximum
-    return Column(choose(left, right), bottom, largest, _both(a.numbers, b.numbers))
+    return reduce(chosen, operands)

@@ -329,12 +329,19 @@ def _member(entry: object, key: str) -> Any:
 
 def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
     """Return a space as T1, with the program's own values and `KernelName`, `KernelFile`."""
+    known = {*space.names, *space.known}
     device = {name: value for name, value in space.known.items() if "." in name}
     return {
         "General": {"FormatVersion": VERSION},
         "ConfigurationSpace": {
             "TuningParameters": [_parameter_json(p, defaults) for p in space.parameters],
-            "Conditions": [_condition_json(space, c, device) for c in space.conditions],
+            "Conditions": [
+                {
+                    "Parameters": [name for name in space.names if name in c.names],
+                    "Expression": _Text(c.names - known & space.words, device).text(c.tree),
+                }
+                for c in space.conditions
+            ],
         },
         "KernelSpecification": {"Language": "CUDA", **kernel},
     }
@@ -349,14 +356,6 @@ def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json
         "Type": _type(parameter.values),
         "Values": _values_text(parameter.values),
         **entry,
-    }
-
-
-def _condition_json(space: Space, condition: Condition, device: dict[str, Value]) -> Json:
-    words = condition.names - {*space.names, *space.known} & space.words
-    return {
-        "Parameters": [name for name in space.names if name in condition.names],
-        "Expression": _Text(words, device).text(condition.tree),
     }
 
 

@@ -66,7 +66,6 @@ class Versions:
 
     @property
     def differing(self) -> Iterator[int]:
-        """The declarations whose tokens depend on the values."""
         for index, versions in enumerate(zip(*(v.declarations for v in self.all), strict=True)):
             if len({version.texts for version in versions}) > 1:
                 yield index

@@ -79,7 +79,8 @@ def copies_of(
     values = {one.name: one.value for one in constants if not one.is_macro}
     prefixes = {f"cutune_{tag(source, sets)}_{n}_": one for n, one in enumerate(sets, 1)}
     names = tuple(sorted(found.names))
-    return Copies(source, tuple(map(_span, copied)), names, places, values, prefixes)
+    spans = tuple(Span(one.tokens[0].start, one.tokens[-1].end) for one in copied)
+    return Copies(source, spans, names, places, values, prefixes)
 
 
 def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:
@@ -94,10 +95,6 @@ def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
         reason = f"'{wanted.name}' is made by a macro, or written twice"
         raise NotBySize(reason, "write it once, and out")
     return same[0]
-
-
-def _span(declaration: Declaration) -> Span:
-    return Span(declaration.tokens[0].start, declaration.tokens[-1].end)
 
 
 #: Options with which functions of the device have names for other sources.

@@ -218,7 +218,6 @@ class Technique:
 
     @property
     def is_installed(self) -> bool:
-        """Is the package that it needs here?"""
         spec = find_spec(self.package) if self.package else None
         # A folder of that name, wherever cutune is called, is no package.
         return not self.package or (spec is not None and spec.origin is not None)

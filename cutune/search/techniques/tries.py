@@ -187,7 +187,3 @@ class Tries:
     def best(self) -> Configuration | None:
         times = [(time, rows) for rows, time in self.known.items() if time is not None]
         return self.space.of_rows(min(times)[1]) if times else None
-
-    @property
-    def least(self) -> float:
-        return min((time for time in self.known.values() if time is not None), default=inf)

@@ -31,7 +31,7 @@ from cutune.search.neighbours.emit_classifier import (
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, Values, by_group, is_allowed
+from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowed
 from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
 from cutune.search.tunables.measured_blocks import BlockClassifier
@@ -109,10 +109,7 @@ def fit_host(
 
 
 def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
-    """Return parameters that must keep their value, with conditions on them that need the size.
-
-    A compiled-in value also holds at sizes at which nothing was tried.
-    """
+    """Return parameters that keep their value, and the condition on them that needs the size."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     known = {*names, *(place.name for place in places)}
     conditions = [(Condition.read(one.where), {*one.data}) for one in places if one.where]
@@ -235,36 +232,6 @@ Times = dict[Configuration, float]
 Slices = dict[tuple[int | str | None, ...], Times]
 
 
-@dataclass(frozen=True)
-class _TunableGroup:
-    """The tunables of one pragma, chosen together while `others` are held."""
-
-    own: tuple[HostTunable, ...]
-    others: tuple[str, ...]
-
-    @staticmethod
-    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
-        own = tuple(t for t in tunables if t.group == group)
-        names = {t.name for t in own}
-        later = {t.name for t in tunables if names & set(t.given)}
-        chosen_apart = {*names, *own[0].given, *later}
-        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(t.name for t in self.own)
-
-    @property
-    def data(self) -> tuple[str, ...]:
-        return (*self.own[0].given, *self.own[0].data)
-
-    def data_of(self, one: HostMeasurement) -> Values | None:
-        """Return the values of its data; None if a measurement does not count for this group."""
-        data = one.data.get(self.own[0].name, {})
-        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(data)
-        return data if is_known and is_allowed(one, self.own) else None
-
-
 def group_table(
     tunables: Sequence[HostTunable],
     group: int,
@@ -280,36 +247,34 @@ def group_table(
     held at one value, because times at different values cannot be compared: where most
     configurations were measured, and of such places at the fastest.
     """
-    chosen_group = _TunableGroup.of(tunables, group)
-    slices = _slices(chosen_group, measured)
-    is_given = bool(chosen_group.own[0].given)
+    own = [tunable for tunable in tunables if tunable.group == group]
+    names, given = [tunable.name for tunable in own], own[0].given
+    later = {tunable.name for tunable in tunables if {*names} & {*tunable.given}}
+    others = [t.name for t in tunables if t.name not in {*names, *given, *later}]
+    sizes = (*given, *own[0].data)
+    slices: dict[Point, Slices] = {}
+    for one in measured:
+        data, time = one.data.get(own[0].name, {}), one.milliseconds
+        is_known = {*names} <= one.values.keys() and {*sizes} <= data.keys()
+        if time is not None and is_known and is_allowed(one, own):
+            held = tuple(one.values.get(name) for name in others)
+            point = tuple(data[name] for name in sizes)
+            times = slices.setdefault(point, {}).setdefault(held, {})
+            configuration = tuple(int(one.values[name]) for name in names)
+            times[configuration] = min(times.get(configuration, time), time)
 
     def rank(times: Times) -> tuple[float, float]:
         best, fewest = min(times.values()), -len(times)
-        return (best, fewest) if is_given else (fewest, best)
+        return (best, fewest) if given else (fewest, best)
 
-    chosen = {point: min(held.values(), key=rank) for point, held in slices.items()}
-    if not is_needed and not is_given:
+    chosen = {point: min(each.values(), key=rank) for point, each in slices.items()}
+    if not is_needed and not given:
         # A point with one configuration has no choice.
         chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    tried = {one for held in slices.values() for times in held.values() for one in times}
+    tried = {one for each in slices.values() for times in each.values() for one in times}
     if not chosen or (len(tried) == 1 and not is_needed):
         return None
-    return TimeTable(chosen_group.data, chosen_group.names, chosen)
-
-
-def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
-    slices: dict[Point, Slices] = {}
-    for one in measured:
-        time = one.milliseconds
-        if time is None or (data := group.data_of(one)) is None:
-            continue
-        point = tuple(data[name] for name in group.data)
-        held = tuple(one.values.get(name) for name in group.others)
-        times = slices.setdefault(point, {}).setdefault(held, {})
-        configuration = tuple(int(one.values[name]) for name in group.names)
-        times[configuration] = min(times.get(configuration, time), time)
-    return slices
+    return TimeTable(sizes, tuple(names), chosen)
 
 
 # ---- emit
@@ -382,10 +347,7 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
 
 
 def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:
-    """Return the routine of a tunable, without CUTUNE=off where it is bound.
-
-    There the program's own value may not be allowed with the compiled-in values.
-    """
+    """Return a tunable's routine; no CUTUNE=off where the program's own value may be refused."""
     off = "" if is_bound else "    if (cutune_mode == 0) return cutune_original;\n"
     names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
     parameters = "".join(f", long long {name}" for name in names)

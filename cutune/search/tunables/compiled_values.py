@@ -46,11 +46,9 @@ class FixedChoice:
     own_lost: Regret | None = None
 
     def without(self, names: Collection[str]) -> FixedChoice:
-        """Return the values of the other parameters, without evidence."""
         return FixedChoice({n: v for n, v in self.values.items() if n not in names})
 
     def fits(self, one: HostMeasurement) -> bool:
-        """Was it measured with these values?"""
         return all(one.values.get(name) == value for name, value in self.values.items())
 
 
@@ -59,12 +57,8 @@ def fit_fixed(
 ) -> FixedChoice | None:
     """Return the best set of values of some parameters; None where nothing has a time.
 
-    A set that was measured at more sizes comes before a faster one, and the program's own set
-    before one that is hardly faster.
-
-    Args:
-        own: the program's own values, as far as they are known.
-        held: parameters that keep these.
+    A set that was measured at more sizes comes before a faster one, and the program's own set,
+    `own`, before one that is hardly faster. Parameters that are `held` keep their own values.
     """
     kept = {name: own.get(name) for name in held if name in names}
     known = [

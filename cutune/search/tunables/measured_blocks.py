@@ -91,8 +91,8 @@ class BlockClassifier:
     def completed(self, named: Mapping[str, int], every: int | None) -> Point:
         """Complete the columns: those that follow from others, or never varied, may be left out.
 
-        All arguments that are not named are `every`. Raises CT511 when a size is missing, CT512 for an
-        unknown name.
+        All arguments that are not named are `every`. Raises CT511 when a size is missing,
+        CT512 for an unknown name.
         """
         kernel = self.kernel
         for name in named:
@@ -176,10 +176,7 @@ def measured_columns(kernel: Kernel) -> tuple[str, ...]:
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
-    """Return the classifier of a kernel's launches on one device; None without known launches.
-
-    A launch that was swept repeatedly, or from several places, counts with its median.
-    """
+    """Return the classifier of a kernel's launches on a device, by median times, or None."""
     columns = measured_columns(kernel)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
@@ -276,7 +273,11 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
             emit("    return cutune_answer;")
         for column, low, high in zip(choice.columns, choice.lowest, choice.highest, strict=True):
             value = values[column]
-            emit(f"const long long {value} = asked_->{_place(column, positions)};")
+            if column in positions:
+                place = f"arguments[{positions[column]}]"
+            else:
+                place = f"extent[{DIMENSIONS.index(column[-1])}]"
+            emit(f"const long long {value} = asked_->{place};")
             limits = f"{value} < {c_integer(low)} || {value} > {c_integer(high)}"
             emit(f"if ({limits}) return cutune_answer;")
         for link in choice.links:
@@ -291,12 +292,6 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
         _emit_answer(emit, kernel)
     model = replace(choice.model, sizes=sizes, tunables=tunables)
     return emit_choices([model]) + str(emit)
-
-
-def _place(column: str, positions: dict[str, int]) -> str:
-    if column in positions:
-        return f"arguments[{positions[column]}]"
-    return f"extent[{DIMENSIONS.index(column[-1])}]"
 
 
 def _emit_answer(emit: Emitter, kernel: Kernel) -> None:

@@ -89,7 +89,6 @@ class Crew:
         self._refuse(StoppedError())
 
     def close(self) -> None:
-        """End all workers, and the programs that they run."""
         with self._changed:
             self.is_ending = True
             self._changed.notify_all()
