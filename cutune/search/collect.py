@@ -232,9 +232,14 @@ def _checked_spaces(
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
         _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
-    if is_here and shutil.which("nvidia-smi") is None:
-        raise CutuneError.at(Code.REGIONS_NEED_GPU)
+    if is_here:
+        _require_gpu()
     return whole, space
+
+
+def _require_gpu() -> None:
+    if shutil.which("nvidia-smi") is None:
+        raise CutuneError.at(Code.REGIONS_NEED_GPU)
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
