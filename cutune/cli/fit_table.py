@@ -15,6 +15,7 @@ from cutune.search.neighbours.classifier import (
     SCHEMA,
     accuracy,
     corrected,
+    document_entry,
     fit_choice,
     leave_one_out,
     null_accuracy,
@@ -69,7 +70,7 @@ def fit_tables(options: Options) -> int:
     if options.output is not None:
         path = Path(options.output)
         if path.suffix == ".json":
-            write_document(path, SCHEMA, {"models": [model.to_json()]})
+            write_document(path, SCHEMA, {"models": [document_entry(model)]})
         else:
             write_text(path, emit_choices([model]))
     return 0

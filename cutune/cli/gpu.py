@@ -13,7 +13,7 @@ from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
 from cutune.measure.collect import measurements
-from cutune.measure.gpu_sweep import collect_on_gpu, sweep
+from cutune.measure.gpu_sweep import sweep
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep

@@ -17,8 +17,8 @@ from cutune.core.workspace import Workspace, write_text
 from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.tunables.choices import (
     HostChoices,
+    choices_of,
     fit_host,
-    fixed_values,
     replacement,
     write_choices,
 )
@@ -70,7 +70,7 @@ def emit_values(programs: Sequence[Program], options: Options) -> int:
     if len(programs) > 1:
         options.wrong("--as takes one FILE")
     (program,), workspace, asked = programs, options.place, options.parameters
-    values = fixed_values(program, workspace)
+    values = choices_of(program, workspace).fixed
     if not values:
         path = program.source.path
         raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
@@ -91,7 +91,7 @@ def emit_values(programs: Sequence[Program], options: Options) -> int:
 
 def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
     """Print the options of nvcc, and the command, that belong to the emitted program."""
-    values = fixed_values(program, workspace)
+    values = choices_of(program, workspace).fixed
     if flags := compiler_flags(values, asked):
         print(f"compile with: {' '.join(flags)}")
     if make := make_command(values, asked):
@@ -101,7 +101,7 @@ def print_values(asked: ParameterOptions, program: Program, workspace: Workspace
 def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> int:
     """Run all configurations on a GPU, and write the best where `target_of` says."""
     from cutune.cli.gpu import collect_tunables
-    from cutune.search.make_builds import tuned_copy
+    from cutune.search.builds import tuned_copy
     from cutune.search.trial_runs import GPU
     from cutune.tuning.stages import emit
 
@@ -120,7 +120,7 @@ def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> i
     if options.make is None:
         show_compile_line(analyzer.toolchain, program, target)
         return 0
-    values, nvcc = fixed_values(program, workspace), analyzer.toolchain.nvcc
+    values, nvcc = choices_of(program, workspace).fixed, analyzer.toolchain.nvcc
     built = tuned_copy(nvcc, asked, program, target, workspace.folder, values)
     if built.failure:
         show(Diagnostic.at(Code.TUNED_NOT_BUILT, copy=built.path, reason=built.failure))

@@ -24,8 +24,7 @@ from cutune.emulator.run import device_environment
 from cutune.measure.gpu_sweep import gpu_target
 from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
-from cutune.search.builds import Builds, Effects
-from cutune.search.make_builds import make_builds
+from cutune.search.builds import Builds, Effects, MakeBuilds
 from cutune.search.program_space import (
     LaunchLimits,
     ProgramSpace,
@@ -102,12 +101,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class CollectedTrials:
-    """The measurements, and what the programs have in common.
-
-    Attributes:
-        ties: per size the fastest configurations, where several cannot be told apart.
-        others: how many measurements were left out as unverified.
-    """
+    """The measurements without `others`, which are unverified; per size the fastest that tie."""
 
     measured: Sequence[HostMeasurement]
     effects: Effects
@@ -127,18 +121,23 @@ def collect_host(
 ) -> CollectedTrials:
     """Run the program in every configuration of the named parameters, or in those of a search.
 
-    On the emulated device this checks that every configuration runs.
-
-    Raises:
-        CutuneError: CT422 when no run ends well, and what `prepared` says.
+    On the emulated device this checks that all run. Raises CT422 when none does, and as `prepared`.
     """
     about = program, template, vary, workspace, sweep, device
     with prepared(toolchain, reporter, *about) as ready:
-        ties = _run(ready.trials, ready.places, sweep.search)
+        batches = Batches(ready.trials)
+        if sweep.search is None:
+            _sweep(batches, ready.places)
+        else:
+            _search(batches, ready.places, sweep.search)
+        last = finals(batches, [run for run, _ in ready.places])
+        if sweep.search is not None:
+            # Intervals are made of configurations whose times at neighbouring sizes are known.
+            _everywhere(batches, ready.places, last.configurations, SEARCHED_PER_OTHER)
     count = len(ready.trials.tried)
     reporter.progress("running", count, count)
     measured, others = report(ready.trials, reporter.warn)
-    return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
+    return CollectedTrials(measured, ready.trials.builds.effects(), last.ties, others)
 
 
 @contextmanager
@@ -176,7 +175,7 @@ def prepared(
         runtime_library(toolchain.nvcc, reporter.progress)
     pool = ThreadPoolExecutor(sweep.jobs)
     built = toolchain, sweep.parameters, program, space, workspace.folder, target, pool
-    builds = make_builds(*built, template) if is_made else Builds(*built)
+    builds = MakeBuilds(*built, run=template) if is_made else Builds(*built)
     if is_made and target is None:
         environment |= searched_libraries(toolchain.nvcc)
     crew = Crew(sweep.workers, reporter.warn).start()
@@ -213,11 +212,7 @@ def _checked_spaces(
     sweep: HostSweep,
     device: DeviceProfile,
 ) -> tuple[ProgramSpace, ProgramSpace]:
-    """Return the space of a program, and the part of it that is to be measured.
-
-    Raises:
-        CutuneError: what `prepared` says, before anything is built.
-    """
+    """Return the whole space, and the part to measure. Raises CutuneError as `prepared`."""
     # Other workers name their GPUs themselves.
     is_here = sweep.how.on == GPU and sweep.workers == LocalWorkers()
     gpus = gpu_names() if is_here else []
@@ -227,7 +222,11 @@ def _checked_spaces(
     if not whole.space.parameters:
         raise CutuneError.at(Code.NO_HOST_TUNABLES, program.source, path=path)
     if not program.regions:
-        where = _first_launch(program)
+        where = ""
+        if program.launches:
+            site = program.launches[0]
+            line = site.source.location(site.span.start).line
+            where = f", for instance around the launch in line {line} of {site.source.path}"
         raise CutuneError.at(Code.NO_REGION, program.source, path=path, where=where)
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
@@ -244,11 +243,7 @@ def _require_gpu() -> None:
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
-    """Return how many runs there will be at most.
-
-    Raises:
-        CutuneError: CT425 for too many, without a limit of time.
-    """
+    """Return how many runs there will be at most. Raises CT425 for too many without a time."""
     sizes = (own.size for own in spaces)
     total = sum(size if search is None else search.budget.most(size) for size in sizes)
     if total > MOST_RUNS and (search is None or search.budget.seconds is None):
@@ -273,7 +268,6 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
 
 
 def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
-    """Warn where several workers are of no use: the technique asks for one time after the other."""
     if workers > 1 and not technique.is_ahead:
         known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
         code, name = Code.ONE_AT_A_TIME, technique.name
@@ -281,37 +275,11 @@ def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
-    """Return the names of the GPUs that a worker sees; all workers see the like.
-
-    Raises:
-        CutuneError: CT421 where a worker that was asked for has none, CT839 without a worker.
-    """
+    """Return the names of a worker's GPUs. Raises CT421 where it has none, CT839 without it."""
     gpus = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
     if not gpus and workers != LocalWorkers():
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
     return gpus
-
-
-def _first_launch(program: Program) -> str:
-    """Name a place for the pragmas, for a message."""
-    if not program.launches:
-        return ""
-    site = program.launches[0]
-    line = site.source.location(site.span.start).line
-    return f", for instance around the launch in line {line} of {site.source.path}"
-
-
-def _run(trials: TrialRuns, places: Sequence[Place], search: Search | None) -> Sequence[str]:
-    """Run all configurations, or a search, from the first size to the last; return ties."""
-    batches, runs = Batches(trials), [run for run, _ in places]
-    if search is None:
-        _sweep(batches, places)
-        return finals(batches, runs).ties
-    _search(batches, places, search)
-    last = finals(batches, runs)
-    # Intervals are made of configurations whose times at neighbouring sizes are known.
-    _everywhere(batches, places, last.configurations, SEARCHED_PER_OTHER)
-    return last.ties
 
 
 def _sweep(batches: Batches, places: Sequence[Place]) -> None:
@@ -325,7 +293,6 @@ def _sweep(batches: Batches, places: Sequence[Place]) -> None:
 
 
 def _run_all(batches: Batches, trials: Sequence[tuple[Run, Sequence[Configuration]]]) -> None:
-    """Queue configurations of all sizes, then wait for them in order."""
     for run, configurations in trials:
         batches.expect(run, configurations)
     for run, configurations in trials:
@@ -355,14 +322,10 @@ def _everywhere(
     configurations: Sequence[Configuration],
     share: int = 1,
 ) -> None:
-    """Run configurations at all sizes at which they are allowed.
-
-    Args:
-        share: so many times more were asked for at a size than are added to them.
-    """
+    """Run configurations where they are allowed, at most 1 / `share` of those tried at a size."""
     trials, added = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
     for run, space in places:
-        tried = trials.tried_at(run)
+        tried = {one.trial.id for one in trials.tried if one.run is run}
         others = [one for one in configurations if trials.trial(run, one).id not in tried]
         added.append((run, [one for one in others if one in space][: len(tried) // share]))
     _run_all(batches, added)
@@ -371,7 +334,6 @@ def _everywhere(
 def _searched(
     batches: Batches, place: Place, allowance: Allowance, technique: Technique, start: Configuration
 ) -> Configuration | None:
-    """Return the best configuration at one size; None where none ends well."""
     trials, (run, space) = batches.trials, place
 
     def timed(configuration: Configuration) -> Timed:
@@ -388,11 +350,7 @@ def _searched(
 
 
 def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
-    """Return measurements, and how many were left out as unverified; warn of failed trials.
-
-    Raises:
-        CutuneError: CT422 when nothing ended well.
-    """
+    """Return measurements, and how many are unverified. Raises CT422 where nothing ended well."""
     # A trial that was timed again counts as it ended last.
     last = {(id(one.run), one.trial.id): one for one in trials.tried}
     failed = [one for one in last.values() if one.ended.status is not Status.OK]
@@ -426,7 +384,8 @@ def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
         statuses = Counter(one.ended.status for one in others)
         how = ", ".join(f"{count} {status.value}" for status, count in statuses.items())
         warn(Code.CONFIGURATION_FAILED, len(others), _why(others[0]), how=how)
-    own = [one.ran for one in trials.references if isinstance(one.ran, FailedRun)]
+    references = trials.references.values()
+    own = [one.ran for one in references if isinstance(one.ran, FailedRun)]
     if own:
         warn(Code.OWN_FAILS, len(own), own[0].reason)
 

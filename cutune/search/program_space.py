@@ -80,11 +80,7 @@ class ProgramSpace:
         return replace(space, conditions=(*space.conditions, *decided))
 
     def restricted(self, names: Sequence[str]) -> ProgramSpace:
-        """Return the space of some parameters; the others keep their own values.
-
-        Raises:
-            CutuneError: CT425 for an unknown name.
-        """
+        """Return the space of some parameters; others keep their values. Raises CT425."""
         known = self.space.names
         for name in names:
             if name not in known:
@@ -107,7 +103,6 @@ class ProgramSpace:
 
     @property
     def compiled_names(self) -> tuple[str, ...]:
-        """The parameters that are fixed by compiling."""
         return tuple(n for n in self.space.names if self.settings[n] in COMPILED)
 
     @property
@@ -130,9 +125,7 @@ def program_space(
         sizes: names that are known at each run.
         device: `device.shared` and the like.
 
-    Raises:
-        CutuneError: CT808 for a name that stands nowhere, CT809 for one in several places, and
-            what `Space.of` says.
+    Raises CT808 for a name that stands nowhere, CT809 for one in several places, or as `Space.of`.
     """
     places = list(_places(program, asked, run))
     names = [name for name, _, _ in places]
@@ -143,7 +136,11 @@ def program_space(
     _check_once(names, Code.SEVERAL_PLACES)
     _check_once([parameter.name for parameter in asked.parameters], Code.PARAMETER_TWICE)
     by_name = {parameter.name: parameter for parameter in asked.parameters}
-    parameters = [_parameter(written, by_name.get(name), name) for name, _, written in places]
+    # Each place without values is one of a parameter of the command line.
+    parameters = [
+        by_name[name] if written is None else narrowed(written, by_name.get(name, written))
+        for name, _, written in places
+    ]
     conditions = [*_conditions(program), *asked.conditions]
     known = {**device, **dict.fromkeys(sizes, 0)}
     # A pragma may speak of words that the command line leaves out.
@@ -158,11 +155,7 @@ def program_space(
 
 
 def device_values(device: DeviceProfile, count: int | None = None) -> dict[str, Value]:
-    """Return the values of a device in conditions.
-
-    Args:
-        count: of devices, where it is known; `CUTUNE_DEVICES` overrides it. Else it is 1.
-    """
+    """Return the values of a device in conditions; `CUTUNE_DEVICES` overrides their count."""
     text = os.environ.get("CUTUNE_DEVICES", "")
     said = int(text) if text.isascii() and text.isdigit() else 1
     return {
@@ -176,7 +169,6 @@ _Place = tuple[str, Setting, Parameter | None]
 
 
 def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Place]:
-    """Yield each place of a parameter, with its values where the source has them."""
     for tunable in program.tunables:
         yield tunable.name, Setting.HOST, tunable.parameter
     for constant in program.constants:
@@ -190,22 +182,12 @@ def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Pl
 
 
 def _check_once(names: Sequence[str], code: Code) -> None:
-    """Raise an error for the first name that occurs more than once."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise CutuneError.at(code, name=twice)
 
 
-def _parameter(written: Parameter | None, asked: Parameter | None, name: str) -> Parameter:
-    if written is not None and asked is not None:
-        return narrowed(written, asked)
-    only = written or asked
-    assert only is not None, name
-    return only
-
-
 def _conditions(program: Program) -> Iterator[Condition]:
-    """Yield the conditions of pragmas, each once."""
     seen = set()
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     for one in places:

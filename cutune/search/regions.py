@@ -42,10 +42,7 @@ Settings = Mapping[MemberName, Integer | Word]
 
 @dataclass(frozen=True)
 class HostMeasurement:
-    """The time of all regions of a program at one size, in one configuration.
-
-    `milliseconds` is None on the emulated device, where nothing is timed.
-    """
+    """The time of a configuration at one size; None on the emulated device."""
 
     origin: Origin
     device: Label
@@ -76,12 +73,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class MeasuredSettings:
-    """A run with several settings that ended well.
-
-    Attributes:
-        measured: per setting; None where the program did not run with it.
-        output: its standard output.
-    """
+    """A run with several settings that ended well; None for each that was not run."""
 
     measured: Sequence[tuple[HostMeasurement, ...] | None]
     output: bytes
@@ -186,7 +178,8 @@ def measure_several(
     for turn, setting in enumerate(turns):
         own = by_turn.get(turn, ())
         is_whole = [line["region"] for line in own] == regions and bool(regions)
-        counts = is_whole and all(_ran_with(line, setting) for line in own)
+        ran_with = [pair for line in own for pair in line["tunables"].items() if pair[0] in setting]
+        counts = is_whole and all(one["value"] == setting[name] for name, one in ran_with)
         measured.append(tuple(_measurements(origin, own)) if counts else None)
     return MeasuredSettings(measured, outcome.ended.output)
 
@@ -198,12 +191,6 @@ def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
             line = json.loads(text)
             # A program without repeated regions writes no turns.
             yield {"turn": 0, "region": 1, **line}
-
-
-def _ran_with(line: Mapping[str, Any], setting: Settings) -> bool:
-    """Did the tunables of a line have the values of a setting?"""
-    tunables = line["tunables"]
-    return all(tunables[name]["value"] == setting[name] for name in setting if name in tunables)
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
@@ -288,13 +275,11 @@ class ReferenceOutput:
 
     @property
     def values(self) -> dict[str, Value]:
-        """The program's own values, as far as they are known."""
         host = self.ran.own if isinstance(self.ran, MeasuredRun) else {}
         return {**self.own, **host}
 
     @property
     def fails(self) -> bool:
-        """Does the program fail, or a launch in its region?"""
         return isinstance(self.ran, FailedRun) or bool(self.ran.error)
 
     @property

@@ -66,20 +66,13 @@ Piece = TypeVar("Piece")
 
 @dataclass(frozen=True)
 class _Member:
-    """A trial that shares a process, and the future that takes its result."""
-
     trial: Trial
     ended: Future[EndedTrial]
 
 
 @dataclass
 class _Batch:
-    """Configurations of one program at one size.
-
-    Attributes:
-        forgotten: how often the queue had been emptied before.
-        is_begun, is_lost: a batch that begins a second time has lost its worker.
-    """
+    """Configurations of one program at one size; it `is_lost` where it begins a second time."""
 
     run: Run
     members: Sequence[_Member]
@@ -91,11 +84,7 @@ class _Batch:
 
 @dataclass
 class Batches:
-    """Trials that share processes where that is of use.
-
-    Attributes:
-        in_vain: by size, how many processes in turn ended well without any result.
-    """
+    """Trials that share processes; `in_vain` are those in turn without results, by size."""
 
     trials: TrialRuns
     in_vain: dict[int, int] = field(default_factory=dict)
@@ -115,10 +104,7 @@ class Batches:
         trials.expect(run, some, is_search)
 
     def again(self, run: Run, some: Sequence[Configuration]) -> Mapping[str, EndedTrial]:
-        """Time configurations in one process; return results by trial, none unless they share it.
-
-        Called on a worker, for configurations that have run alone.
-        """
+        """Time configurations that have run alone, in one process of this worker, if they can."""
         is_shared = len(some) > 1 and len({self._process(one) for one in some}) == 1
         if not is_shared or not self._is_of_use(run):
             return {}
@@ -159,7 +145,6 @@ class Batches:
     def _divided(
         self, run: Run, some: Sequence[Configuration]
     ) -> Iterator[Sequence[Configuration]]:
-        """Divide configurations that can share a process among the workers."""
         groups = dict[tuple[Hashable, int], list[Configuration]]()
         for one in some:
             allowed = self.trials.trials.most_sharing(self.trials.trial(run, one)) or MOST_SETTINGS
@@ -192,20 +177,16 @@ class Batches:
                 one.ended.set_exception(StoppedError())
             else:
                 left.append(one)
-        for some in _pieces(left, self._most_again(left) if batch.is_lost else 1):
+        # After a whole batch was lost fewer share a process; otherwise each trial runs alone.
+        allowed = [self.trials.trials.most_sharing(one.trial) for one in left if batch.is_lost]
+        for some in _pieces(left, min((most for most in allowed if most), default=1)):
             if len(some) > 1:
                 self._submit(replace(batch, members=some, is_begun=False, is_lost=False))
             else:
                 alone = self.trials.try_alone(batch.run, some[0].trial, batch.is_search)
                 alone.add_done_callback(partial(_hand_on, some[0].ended))
 
-    def _most_again(self, left: Sequence[_Member]) -> int:
-        """Return how many may share a process after that of a whole batch was lost."""
-        allowed = (self.trials.trials.most_sharing(one.trial) for one in left)
-        return min((most for most in allowed if most), default=1)
-
     def _tried(self, batch: _Batch) -> dict[str, EndedTrial]:
-        """Run a batch on the worker of this thread; return the results that came out."""
         trials, run = self.trials, batch.run
         batch.is_lost, batch.is_begun = batch.is_begun, True
         if batch.is_lost or self._is_useless(run):
@@ -256,10 +237,7 @@ class Batches:
     def _measured(
         self, run: Run, free: Sequence[_Member], built: Built, reference: ReferenceOutput
     ) -> Iterator[tuple[_Member, EndedTrial]]:
-        """Yield how trials ended that share processes.
-
-        A trial that makes its process fail is left out, and the others begin anew.
-        """
+        """Yield how trials ended that share processes, each without those that make it fail."""
         left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
         most = int(MOST_SECONDS / (self._rounds * max(reference.region_seconds, 1e-9)))
         while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
@@ -346,12 +324,7 @@ FINALISTS = 5
 
 @dataclass(frozen=True)
 class Finalists:
-    """The fastest at each size.
-
-    Attributes:
-        configurations: each one once, the best of each size first, then the second ones.
-        ties: which of them cannot be told apart, a line per size.
-    """
+    """The fastest, the best of each size first; and per size those that cannot be told apart."""
 
     configurations: Sequence[Configuration] = ()
     ties: Sequence[str] = ()
@@ -385,7 +358,6 @@ _Again = list[EndedTrial]
 
 
 def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, _Again]:
-    """Measure finalists in turn, on one worker, unless that was done before."""
     trials, open_ones = batches.trials, [one for one in fastest if not one.ended.is_final]
     again: dict[str, _Again] = {one.trial.id: [] for one in open_ones}
     for turn in range(trials.how.repetitions):
@@ -453,12 +425,10 @@ class _Finals:
 
     @property
     def configurations(self) -> list[Configuration]:
-        """The configurations that passed, the fastest first."""
         ranked = sorted(self.passed, key=lambda pair: median(pair[1].times))
         return [one.trial.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
-        """Return the text of several that cannot be told apart from the fastest, if there are."""
         finals = [final for _, final in self.passed]
         best = min(finals, key=lambda final: median(final.times), default=None)
         if best is None:

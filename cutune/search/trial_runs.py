@@ -90,6 +90,7 @@ class TrialRuns:
         gpus: names of all that there are.
         tried: the trials that `timed` has returned, in order.
         same: how trials ended, by what ran in them.
+        references: the program's own output, by the identity of a run.
         progress: is called before each trial.
     """
 
@@ -106,7 +107,7 @@ class TrialRuns:
     progress: Callable[[], None] = lambda: None
     tried: list[Tried] = field(default_factory=list)
     same: dict[tuple[object, ...], EndedTrial] = field(default_factory=dict)
-    _references: dict[int, ReferenceOutput] = field(default_factory=dict)
+    references: dict[int, ReferenceOutput] = field(default_factory=dict)
     #: The least time at each size.
     _least: dict[int, float] = field(default_factory=dict)
     #: Results of queued trials, by trial.
@@ -118,11 +119,7 @@ class TrialRuns:
     _lock: Lock = field(default_factory=Lock)
 
     def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> EndedTrial:
-        """Return how a configuration ended at a size; run it unless that is known.
-
-        Args:
-            is_search: is only the best wanted? Then a trial far from it is not repeated.
-        """
+        """Return how a configuration ended, run unless known; in a search not again if slow."""
         self.progress()
         trial = self.trial(run, configuration)
         try:
@@ -149,10 +146,6 @@ class TrialRuns:
         for one in some:
             self._ended(run, one, is_search)
 
-    def tried_at(self, run: Run) -> set[str]:
-        """Return the ids of the trials that `timed` has returned at a size."""
-        return {one.trial.id for one in self.tried if one.run is run}
-
     def is_new(self, run: Run, configuration: Configuration) -> bool:
         """Is its trial neither known nor queued, and may it be compiled?"""
         trial = self.trial(run, configuration)
@@ -171,12 +164,11 @@ class TrialRuns:
         return self._ahead[trial.id]
 
     def try_alone(self, run: Run, trial: Trial, is_search: bool) -> Future[EndedTrial]:
-        """Have a worker run a trial in processes of its own."""
+        lost = EndedTrial(Status.QUARANTINE, "its worker was lost, twice")
         tried = partial(self._tried, run, trial, is_search)
-        return self.crew.submit(tried, partial(self._lost, trial))
+        return self.crew.submit(tried, lambda: self.trials.known(trial) or lost)
 
     def correct(self, one: Tried, ended: EndedTrial) -> None:
-        """Replace the result of a trial that was measured again."""
         self.trials.end(one.trial, ended)
         same = one.trial.id, id(one.run)
         self.tried = [
@@ -191,7 +183,6 @@ class TrialRuns:
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
 
     def own_values(self, run: Run) -> Mapping[str, Value]:
-        """Return the program's own values at a size, as far as they are known."""
         return self.crew.submit(lambda: self.reference(run).values, dict[str, Value]).result()
 
     def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[EndedTrial]:
@@ -229,7 +220,6 @@ class TrialRuns:
         return ended
 
     def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> EndedTrial:
-        """Measure it, unless a program of the same code has been, or is being, measured."""
         built = self.builds.of(configuration)
         ran = self.what_ran(run, configuration, built.code or str(built.path))
         with self.lock_of(ran):
@@ -239,7 +229,6 @@ class TrialRuns:
             return ended
 
     def lock_of(self, what: object) -> Lock:
-        """Return the lock of something that one thread does while others wait."""
         with self._lock:
             return self._locks.setdefault(what, Lock())
 
@@ -250,12 +239,6 @@ class TrialRuns:
         if time is not None:
             with self._lock:
                 self._least[id(run)] = min(self._least.get(id(run), time), time)
-
-    def _lost(self, trial: Trial) -> EndedTrial:
-        """Return the result of a trial that has cost two workers."""
-        return self.trials.known(trial) or EndedTrial(
-            Status.QUARANTINE, "its worker was lost, twice"
-        )
 
     def measured(
         self, run: Run, configuration: Configuration, repetitions: int, is_search: bool = False
@@ -290,7 +273,7 @@ class TrialRuns:
     def reference(self, run: Run) -> ReferenceOutput:
         """Return the output of the program's own configuration at a size, run when first used."""
         with self.lock_of(id(run)):
-            if id(run) not in self._references:
+            if id(run) not in self.references:
                 space = self.builds.space
                 own = {name: space.own[name] for name in space.settings if name in space.own}
                 compiled = space.values(own, *COMPILED)
@@ -302,13 +285,8 @@ class TrialRuns:
                         return FailedRun(built.failure)
                     return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
 
-                self._references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
-            return self._references[id(run)]
-
-    @property
-    def references(self) -> Sequence[ReferenceOutput]:
-        """The references that were used."""
-        return list(self._references.values())
+                self.references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
+            return self.references[id(run)]
 
     def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:
         """Return the key of a trial's work: its code, sizes and values at run time."""
@@ -350,12 +328,10 @@ class TrialRuns:
         return min(RUN_SECONDS, MORE_SECONDS + TIMES_SLOWER * own.seconds)
 
     def _refused(self, configuration: Configuration) -> EndedTrial | None:
-        """Refuse, without a compiler, what no kernel may have."""
         reason = self.limits.refusal(self._written(configuration), {})
         return EndedTrial(Status.LIMITS, reason) if reason else None
 
     def not_run(self, configuration: Configuration, built: Built) -> EndedTrial | None:
-        """Return why a program is not run; None where it is."""
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
             return EndedTrial(status, built.failure)
@@ -363,7 +339,6 @@ class TrialRuns:
         return EndedTrial(Status.LIMITS, reason, code=built.code) if reason else None
 
     def _written(self, configuration: Configuration) -> dict[str, Value]:
-        """Return the values of the parameters that are named in the source."""
         return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
 
     def known(self, trial: Trial) -> EndedTrial | None:

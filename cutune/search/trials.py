@@ -24,7 +24,7 @@ from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.model.measurement.measurement import Origin
-from cutune.search.make_builds import STATE, ProjectFolder
+from cutune.search.builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.source.tunable import HostTunable
 from cutune.space.condition import Value
@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """A hash of all of it: equal trials have equal ids."""
+        """Return a hash; equal trials have equal ids."""
         text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -74,13 +74,11 @@ class Trial:
         return {name: plain(value) for name, value in sorted(self.configuration.items())}
 
     def to_json(self) -> dict[str, Any]:
-        """The line of its beginning."""
         sizes, configuration = dict(self.sizes), self._values
         begun = {"how": self.how, "sizes": sizes, "configuration": configuration}
         return _line("begin", self.id, self.origin) | begun
 
     def ended_json(self, ended: EndedTrial) -> dict[str, Any]:
-        """The line of its end."""
         return _line("end", self.id, self.origin) | {
             "status": ended.status.value,
             "reason": ended.reason,
@@ -138,7 +136,6 @@ class EndedTrial:
 
 
 def _line(event: str, trial: str, origin: Origin) -> dict[str, Any]:
-    """The entries that all lines of the file begin with."""
     return {"schema": SCHEMA, "event": event, "trial": trial, "origin": asdict(origin)}
 
 
@@ -149,11 +146,7 @@ def plain(value: Value) -> int | str:
 
 @dataclass
 class Trials:
-    """The trials of one version of a program, in a file or only in memory.
-
-    Attributes:
-        path: None: nothing is kept.
-    """
+    """The trials of one version of a program, in a file or, without a path, in memory."""
 
     path: Path | None
     origin: Origin
@@ -191,7 +184,6 @@ class Trials:
         self._keep({**trial.to_json(), "event": "stop"})
 
     def end(self, trial: Trial, ended: EndedTrial) -> None:
-        """Keep how it ended. Raises CT002."""
         self._ended[trial.id] = ended
         self._append(trial.ended_json(ended))
 
@@ -219,7 +211,6 @@ class Trials:
         self._append(entry)
 
     def _note(self, entry: Mapping[str, Any]) -> None:
-        """Count the beginnings without an end of trials, and of processes that they share."""
         event, name = entry["event"], entry["trial"]
         if event in ("begin", "stop"):
             self._begun[name] += 1 if event == "begin" else -1
@@ -253,9 +244,7 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     """Return all measurements of the trials of one version of a program.
 
     Trials that were not compared count only where their configuration was right at another size.
-
-    Raises:
-        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    Raises CT009 when the file is missing, CT001 when it is unreadable.
     """
     begun, ended = _begun_and_ended(path, origin, command, warn)
     made = {trial for trial, one in begun.items() if one.how.startswith(STATE)}
@@ -288,11 +277,7 @@ class BegunTrial:
 def read_trials(
     path: Path, origin: Origin, command: str, warn: Warn
 ) -> list[tuple[BegunTrial, EndedTrial]]:
-    """Return all trials of one version of a program that have ended, and how.
-
-    Raises:
-        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
-    """
+    """Return all ended trials of a program's version. Raises CT009 without a file, CT001."""
     begun, ended = _begun_and_ended(path, origin, command, warn)
     return [(one, ended[trial]) for trial, one in begun.items() if trial in ended]
 

@@ -116,11 +116,7 @@ class AnnotationError(ValueError):
 
 
 def read_annotation(text: str) -> Annotation:
-    """Read what stands behind `#pragma`.
-
-    Raises:
-        AnnotationError: it is not in the language.
-    """
+    """Read what stands behind `#pragma`. Raises AnnotationError."""
     try:
         tree = _parser().parse(text, start="start")
     except UnexpectedInput as error:
@@ -177,11 +173,7 @@ def _written_out(values: Values) -> Sequence[int | str]:
 
 
 def read_choice(text: str) -> Values:
-    """Read the values of an option: `none, 20, 40..48`.
-
-    Raises:
-        UnexpectedInput: they are none.
-    """
+    """Read the values of an option: `none, 20, 40..48`. Raises UnexpectedInput."""
     values = _Values().transform(_parser().parse(text, start="values"))
     assert isinstance(values, Values)
     return values
@@ -234,7 +226,6 @@ def _kernel(tree: Expression, text: str) -> KernelAnnotation:
 
 
 def _inner_text(text: str, clause: Expression | None) -> str | None:
-    """The text between the parentheses of a clause."""
     if clause is None:
         return None
     return text[clause.meta.start_pos : clause.meta.end_pos - 1].partition("(")[2].strip()

@@ -44,7 +44,6 @@ class Column:
 
     @staticmethod
     def of(values: Sequence[Value]) -> Column:
-        """A column with these values."""
         numbers = [Fraction(0) if isinstance(v, str) else Fraction(v) for v in values]
         tops, bottoms = [n.numerator for n in numbers], [n.denominator for n in numbers]
         largest = max(map(abs, (*tops, *bottoms)))
@@ -58,14 +57,12 @@ class Column:
         )
 
     def at(self, rows: Array) -> Column:
-        """These rows of it."""
         parts = (self.denominator, self.known, self.words)
         denominator, known, words = (None if part is None else part[rows] for part in parts)
         return Column(self.numerator[rows], denominator, self.largest, known, words)
 
     @property
     def bottom(self) -> Array | int:
-        """The denominators."""
         return 1 if self.denominator is None else self.denominator
 
     @property
@@ -171,10 +168,6 @@ def _inverse(a: Column) -> Column:
     return Column(sign * a.bottom, bottom, max(a.largest, 1), _both(a.numbers, some))
 
 
-def _divided(a: Column, b: Column) -> Column:
-    return _product(a, _inverse(b))
-
-
 def _floored(a: Column, sign: int = 1) -> Column:
     """The next integer below; with sign -1 the next one above."""
     if a.denominator is None:
@@ -207,8 +200,8 @@ _OPERATIONS: Mapping[str, Callable[[Column, Column], Column]] = {
     "+": lambda a, b: _sum(a, b, 1),
     "-": lambda a, b: _sum(a, b, -1),
     "*": _product,
-    "/": _divided,
-    "//": lambda a, b: _floored(_divided(a, b)),
+    "/": lambda a, b: _product(a, _inverse(b)),
+    "//": lambda a, b: _floored(_product(a, _inverse(b))),
     "%": _remainder,
     "**": _power,
 }
@@ -258,10 +251,10 @@ def _call(name: str, operands: Sequence[Column]) -> Column:
         case "abs":
             first = operands[0]
             return replace(first, numerator=np.abs(first.numerator), known=first.numbers)
-    return reduce(lambda a, b: _chosen(a, b, name == "min"), operands)
 
+    def chosen(a: Column, b: Column) -> Column:
+        left, right, bottom, largest = _same_bottom(a, b)
+        choose = np.minimum if name == "min" else np.maximum
+        return Column(choose(left, right), bottom, largest, _both(a.numbers, b.numbers))
 
-def _chosen(a: Column, b: Column, is_least: bool) -> Column:
-    left, right, bottom, largest = _same_bottom(a, b)
-    choose = np.minimum if is_least else np.maximum
-    return Column(choose(left, right), bottom, largest, _both(a.numbers, b.numbers))
+    return reduce(chosen, operands)

@@ -67,11 +67,7 @@ class Condition:
 
     @staticmethod
     def read(text: str, source: Source | None = None, span: Span | None = None) -> Condition:
-        """A condition of the annotation language.
-
-        Raises:
-            lark.UnexpectedInput: it is none.
-        """
+        """Return a condition of the annotation language. Raises lark.UnexpectedInput."""
         return Condition(text, read_condition(text), source, span)
 
     @cached_property
@@ -125,7 +121,10 @@ def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
         case "word":
             return str(children[0])
         case "call":
-            return _call(str(children[0]), [value_of(subtree(c), values) for c in children[1:]])
+            worths = [value_of(subtree(child), values) for child in children[1:]]
+            numbers = [worth for worth in worths if isinstance(worth, Fraction)]
+            function = _FUNCTIONS[str(children[0])]
+            return function(numbers) if len(numbers) == len(worths) else None
         case "condition" | "conjunction":
             return _joined(children, values, decisive=tree.data == "condition")
         case "negation":
@@ -134,7 +133,18 @@ def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
         case "comparison":
             left, right = (value_of(subtree(child), values) for child in children[::2])
             return _compared(str(children[1]), left, right)
-    return _computed(children, values)
+    # A sum or a product, from left to right.
+    result = value_of(subtree(children[0]), values)
+    for sign, child in zip(children[1::2], children[2::2], strict=True):
+        operand = value_of(subtree(child), values)
+        if not isinstance(result, Fraction) or not isinstance(operand, Fraction):
+            return None
+        if str(sign) in ("/", "//", "%") and operand == 0:
+            return None
+        if str(sign) == "**" and operand not in EXPONENTS:
+            return None
+        result = Fraction(_OPERATIONS[str(sign)](result, operand))
+    return result
 
 
 def _joined(
@@ -159,26 +169,6 @@ def _compared(sign: str, left: Worth, right: Worth) -> Worth:
     if sign not in ("==", "!="):
         return None
     return Fraction((left == right) == (sign == "=="))
-
-
-def _computed(children: Sequence[object], values: Mapping[str, Fraction | str]) -> Worth:
-    """A sum or a product, from left to right."""
-    result = value_of(subtree(children[0]), values)
-    for sign, child in zip(children[1::2], children[2::2], strict=True):
-        operand = value_of(subtree(child), values)
-        if not isinstance(result, Fraction) or not isinstance(operand, Fraction):
-            return None
-        if str(sign) in ("/", "//", "%") and operand == 0:
-            return None
-        if str(sign) == "**" and operand not in EXPONENTS:
-            return None
-        result = Fraction(_OPERATIONS[str(sign)](result, operand))
-    return result
-
-
-def _call(name: str, worths: Sequence[Worth]) -> Worth:
-    numbers = [worth for worth in worths if isinstance(worth, Fraction)]
-    return _FUNCTIONS[name](numbers) if len(numbers) == len(worths) else None
 
 
 def subtree(child: object) -> Expression:

@@ -29,11 +29,7 @@ LONGEST_RUN = 8
 
 @dataclass(frozen=True)
 class Parameter:
-    """Something that may have one of several values.
-
-    Attributes:
-        values: each once, in the order in which they were written; a range is written out.
-    """
+    """Something that may have one of several values, each listed once."""
 
     name: str
     values: tuple[Value, ...]
@@ -68,11 +64,7 @@ def is_run(values: Sequence[Value]) -> bool:
 def parameter_of(
     name: str, values: Values, source: Source | None = None, span: Span | None = None
 ) -> Parameter:
-    """The parameter of a pragma or an option.
-
-    Raises:
-        CutuneError: CT800 for values that are repeated, fall, or are too many.
-    """
+    """Return the parameter of a pragma or an option. Raises CT800, as `checked`."""
     if values.interval is None:
         return checked(name, values.listed, source, span)
     first, last = values.interval
@@ -84,7 +76,7 @@ def parameter_of(
 def checked(
     name: str, values: Sequence[Value], source: Source | None = None, span: Span | None = None
 ) -> Parameter:
-    """A parameter whose values are at least one, and each given once."""
+    """Return a parameter. Raises CT800 for values that are repeated, or none, or too many."""
     if not 0 < len(values) <= MOST_VALUES:
         raise _bad_values(name, f"there are {len(values)}", source, span)
     repeated = [value for value, count in Counter(values).items() if count > 1]
@@ -94,11 +86,7 @@ def checked(
 
 
 def read_option(word: str) -> Parameter:
-    """The parameter of `--tune 'R=none,20,40'`.
-
-    Raises:
-        CutuneError: CT800, or CT801 where it is no choice at all.
-    """
+    """Return the parameter of `--tune 'R=none,20,40'`. Raises CT800, or CT801 for no choice."""
     name, equals, text = word.partition("=")
     try:
         if not equals or not name.isidentifier():

@@ -1,18 +1,333 @@
-"""The space of configurations. Takes parameters and conditions; counted, drawn from, numbered."""
+"""The space of configurations. Takes parameters and conditions; counted, numbered, walked.
+
+Parameters that conditions connect are joined into tables. Values are thrown out first that no
+partner of a condition supports. Then the parameters are joined one by one, that first of whose
+combinations the fewest are allowed, and rows are filtered at once: the product of the values is
+never made. A table has its rows in lexicographic order, so that each is found by bisection.
+"""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
+from cutune.space.columns import Array, Column, Mask, mask
 from cutune.space.condition import Condition, Value, unknown_names
 from cutune.space.parameter import NONE, Parameter
-from cutune.space.tables import Table, tables_of
+
+#: Rows that are looked at together.
+CHUNK = 1 << 19
+#: Rows that are tried before a parameter is joined.
+SAMPLE = 1 << 10
+#: A larger table would not fit into memory: 2 GiB of it.
+MOST_BYTES = 1 << 31
+#: Pairs of values of two parameters that are tried in order to throw values out.
+MOST_PAIRS = 1 << 20
+
+Indices = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Allowed combinations of connected parameters: per parameter a column of value indices."""
+
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Indices, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.columns[0])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(parameter.name for parameter in self.parameters)
+
+    def row(self, index: int) -> dict[str, Value]:
+        return {
+            parameter.name: parameter.values[column[index]]
+            for parameter, column in zip(self.parameters, self.columns, strict=True)
+        }
+
+    def index(self, configuration: Mapping[str, Value]) -> int | None:
+        """Return the row with the values of a configuration for these parameters, or None."""
+        first, last = 0, self.size
+        for parameter, column in zip(self.parameters, self.columns, strict=True):
+            try:
+                wanted = parameter.values.index(configuration[parameter.name])
+            except ValueError:
+                return None
+            part = column[first:last]
+            value = np.asarray(wanted, dtype=part.dtype)
+            last = first + int(np.searchsorted(part, value, "right"))
+            first += int(np.searchsorted(part, value, "left"))
+            if first == last:
+                return None
+        return first
+
+    def distinct(self, names: Sequence[str]) -> int:
+        """Return the number of different values that its rows have for some parameters together."""
+        columns = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
+        return len(np.unique(np.stack(columns, axis=1), axis=0)) if columns else 1
+
+    def nearest(self, index: int, most: int) -> list[int]:
+        """Return the other rows that differ in the fewest parameters, then in steps of values."""
+        distance = self._distances([int(column[index]) for column in self.columns])
+        distance[index] = np.iinfo(np.int64).max
+        count = min(most, self.size - 1)
+        if count < 1:
+            return []
+        # Of rows at the same distance the first ones count, whatever `most` is.
+        near = np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
+        return [int(row) for row in near[np.argsort(distance[near], kind="stable")][:count]]
+
+    def closest(self, wanted: Mapping[str, Value]) -> int:
+        """Return the row nearest to some values; where a value is missing, to the middle one."""
+        places = []
+        for parameter in self.parameters:
+            value = wanted.get(parameter.name)
+            known = value in parameter.values
+            middle = len(parameter.values) // 2
+            places.append(parameter.values.index(value) if known else middle)
+        return int(np.argmin(self._distances(places)))
+
+    def _distances(self, places: Sequence[int]) -> Array:
+        """Return each row's distance: parameters that differ, then steps between values."""
+        differing = np.zeros(self.size, dtype=np.int64)
+        steps = np.zeros(self.size, dtype=np.int64)
+        for column, place in zip(self.columns, places, strict=True):
+            away = np.abs(column.astype(np.int64) - place)
+            differing += away > 0
+            steps += away
+        far = 1 + sum(len(parameter.values) for parameter in self.parameters)
+        return differing * far + steps
+
+
+def tables_of(
+    parameters: Sequence[Parameter], conditions: Sequence[Condition], known: Mapping[str, Value]
+) -> tuple[Table, ...]:
+    """Return a table per group of connected parameters. Raises CT804 for none, CT805 for many."""
+    parts = [part for condition in conditions for part in condition.conjuncts()]
+    # A parameter of one value connects nothing.
+    single = {p.name: p.values[0] for p in parameters if len(p.values) == 1}
+    names = {parameter.name for parameter in parameters} - single.keys()
+    constant = {name: Column.of([value]) for name, value in {**known, **single}.items()}
+    for part in parts:
+        if not part.names & names and not mask(part.tree, constant).all():
+            raise _nothing([part])
+    return tuple(
+        _Join(
+            group, [p for p in parts if p.names & names & {g.name for g in group}], constant
+        ).table()
+        for group in _connected(parameters, [part.names & names for part in parts])
+    )
+
+
+def _connected(
+    parameters: Sequence[Parameter], named: Sequence[frozenset[str]]
+) -> Iterator[tuple[Parameter, ...]]:
+    """Yield the parameters that conditions name together, directly or not."""
+    groups = [{parameter.name} for parameter in parameters]
+    for names in named:
+        met = [group for group in groups if group & names]
+        groups = [group for group in groups if group not in met]
+        if met:
+            groups.append(set().union(*met))
+    left = list(parameters)
+    while left:
+        group = next(group for group in groups if left[0].name in group)
+        yield tuple(parameter for parameter in left if parameter.name in group)
+        left = [parameter for parameter in left if parameter.name not in group]
+
+
+@dataclass(frozen=True)
+class _Join:
+    """One group: its parameters, their conditions, and what else is known."""
+
+    parameters: tuple[Parameter, ...]
+    conditions: Sequence[Condition]
+    known: Mapping[str, Column]
+
+    def table(self) -> Table:
+        kept = self._supported()
+        order: list[str] = []
+        rows: dict[str, Indices] = {}
+        while len(order) < len(kept):
+            name = self._next(rows, kept)
+            rows = self._joined(rows, name, kept)
+            order.append(name)
+        columns = tuple(rows[name] for name in order)
+        return Table(tuple(self._by_name[name] for name in order), columns)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Parameter]:
+        return {parameter.name: parameter for parameter in self.parameters}
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self._by_name)
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Column]:
+        return {parameter.name: Column.of(parameter.values) for parameter in self.parameters}
+
+    def _supported(self) -> dict[str, Indices]:
+        """Return, per parameter, the values that no condition of one or two parameters forbids."""
+        kept: dict[str, Indices] = {
+            p.name: np.arange(len(p.values), dtype=np.min_scalar_type(len(p.values) - 1))
+            for p in self.parameters
+        }
+        small = [c for c in self.conditions if len(c.names & self._names) <= 2]
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            for condition in small:
+                for name, values in self._supports(condition, kept):
+                    is_changed |= len(values) < len(kept[name])
+                    kept[name] = values
+                    if not len(values):
+                        raise _nothing([condition, *(c for c in small if name in c.names)])
+        return kept
+
+    def _supports(
+        self, condition: Condition, kept: Mapping[str, Indices]
+    ) -> list[tuple[str, Indices]]:
+        names = sorted(condition.names & self._names)
+        counts = [len(kept[name]) for name in names]
+        if prod(counts) > MOST_PAIRS:
+            return []
+        grid = np.meshgrid(*(kept[name] for name in names), indexing="ij")
+        flat = {name: index.ravel() for name, index in zip(names, grid, strict=True)}
+        allowed = np.broadcast_to(self._mask([condition], flat), prod(counts)).reshape(counts)
+        axes = range(len(names))
+        return [
+            (name, kept[name][allowed.any(axis=tuple(a for a in axes if a != axis))])
+            for axis, name in enumerate(names)
+        ]
+
+    def _mask(self, conditions: Sequence[Condition], rows: Mapping[str, Indices]) -> Mask:
+        columns = {
+            name: self._columns[name].at(index)
+            for name, index in rows.items()
+            if any(name in condition.names for condition in conditions)
+        }
+        known = {**self.known, **columns}
+        return reduce(np.logical_and, (mask(condition.tree, known) for condition in conditions))
+
+    def _next(self, rows: Mapping[str, Indices], kept: Mapping[str, Indices]) -> str:
+        """Return the parameter whose combinations with a sample of rows are allowed least often."""
+        left = [name for name in kept if name not in rows]
+        if not rows:
+
+            def first_share(name: str) -> float:
+                """The share of its combinations with the best second parameter."""
+                others = (other for other in kept if other != name)
+                shares = (self._share({name: kept[name]}, n, kept[n]) for n in others)
+                return min(shares, default=1.0)
+
+            return min(left, key=lambda name: (first_share(name), len(kept[name])))
+        count = len(next(iter(rows.values())))
+        picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64))
+        few = {name: index[picked] for name, index in rows.items()}
+        return min(
+            left,
+            key=lambda n: (self._share(few, n, kept[n]), -self._met(rows, n), len(kept[n])),
+        )
+
+    def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
+        """Return the share of combinations that are allowed when a parameter is joined."""
+        conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
+        if not conditions or count * len(values) > MOST_PAIRS:
+            return 1.0
+        looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
+        allowed = self._allowed(conditions, looked, name, values, count)
+        return int(np.count_nonzero(allowed)) / allowed.size
+
+    def _met(self, rows: Mapping[str, Indices], name: str) -> int:
+        return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
+
+    def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
+        """Return the conditions that can be tested once a parameter is joined, and not before."""
+        return [c for c in self._within([*rows, name]) if name in c.names]
+
+    def _within(self, names: Sequence[str]) -> list[Condition]:
+        return [c for c in self.conditions if c.names & self._names <= set(names)]
+
+    def _joined(
+        self, rows: Mapping[str, Indices], name: str, kept: Mapping[str, Indices]
+    ) -> dict[str, Indices]:
+        """Combine each row with each value of one more parameter, as far as conditions allow it."""
+        values = kept[name]
+        conditions = self._testable(rows, name)
+        if not rows:
+            left = values[self._mask(conditions, {name: values})] if conditions else values
+            if not len(left):
+                raise _nothing(conditions)
+            return {name: left}
+        count = len(next(iter(rows.values())))
+        step = max(1, CHUNK // len(values))
+        looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
+        # Per combination of values that conditions name, where these are fewer than the rows.
+        known, sizes = None, [len(self._by_name[n].values) for n in looked]
+        if looked and prod(sizes) <= count and prod(sizes) * len(values) <= MOST_PAIRS:
+            every = dict(zip(looked, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+            known = self._allowed(conditions, every, name, values, prod(sizes))
+        joined: list[tuple[Array, Indices]] = []
+        total = 0
+        for start in range(0, count, step):
+            part = {n: index[start : start + step] for n, index in looked.items()}
+            if known is None:
+                allowed = self._allowed(conditions, part, name, values, min(step, count - start))
+            else:
+                indices = [index.astype(np.intp) for index in part.values()]
+                allowed = known[np.ravel_multi_index(indices, sizes)]
+            old, new = np.nonzero(allowed)
+            old = (old + start).astype(np.int32 if count < 1 << 31 else np.int64)
+            joined.append((old, values[new]))
+            total += len(old)
+            if total * sum(column.itemsize for column in (*rows.values(), values)) > MOST_BYTES:
+                first, names = self.conditions[0], ", ".join([*rows, name])
+                code = Code.SPACE_TOO_LARGE
+                raise CutuneError.at(code, first.source, first.span, names=names)
+        old = np.concatenate([part for part, _ in joined])
+        if not len(old):
+            raise _nothing([*conditions, *self._within(list(rows))])
+        new = np.concatenate([part for _, part in joined])
+        return {**{n: index[old] for n, index in rows.items()}, name: new}
+
+    def _allowed(
+        self,
+        conditions: Sequence[Condition],
+        rows: Mapping[str, Indices],
+        name: str,
+        values: Indices,
+        count: int,
+    ) -> Mask:
+        """Return, per row, which values of a further parameter go with it."""
+        if not conditions:
+            return np.ones((count, len(values)), dtype=np.bool_)
+        old, new = np.divmod(np.arange(count * len(values)), len(values))
+        looked = {n: index[old] for n, index in rows.items()}
+        allowed = self._mask(conditions, {**looked, name: values[new]})
+        return allowed.reshape(count, len(values))
+
+
+def _speaks(conditions: Sequence[Condition], name: str) -> bool:
+    return any(name in condition.names for condition in conditions)
+
+
+def _nothing(conditions: Sequence[Condition]) -> CutuneError:
+    """Return the error of conditions that leave nothing; the first one says where."""
+    texts = "' and '".join(dict.fromkeys(condition.text for condition in conditions))
+    place = conditions[0]
+    return CutuneError.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)
+
 
 Configuration = Mapping[str, Value]
 """A value of each parameter, in the order of the parameters."""
@@ -41,12 +356,7 @@ class Space:
         known: Mapping[str, Value] | None = None,
         words: Iterable[str] = (),
     ) -> Space:
-        """A space whose parts fit together.
-
-        Raises:
-            CutuneError: CT802 for a parameter that occurs twice, CT803 for a condition on a name
-                that nothing has.
-        """
+        """Return a space. Raises CT802 for a repeated parameter, CT803 for an unknown name."""
         space = Space(tuple(parameters), tuple(conditions), known or {})
         space = replace(space, vocabulary=space.vocabulary.union(words))
         names = space.names
@@ -85,11 +395,7 @@ class Space:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """Its axes: one table per group of parameters that conditions connect.
-
-        Raises:
-            CutuneError: CT804 when the conditions leave nothing, CT805 when a table is too large.
-        """
+        """One table per group of connected parameters. Raises CT804, CT805, as `tables_of`."""
         return tables_of(self.parameters, self.conditions, self.known)
 
     @property
@@ -99,11 +405,9 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The number of configurations that satisfy the conditions."""
         return prod(table.size for table in self.tables)
 
     def configuration(self, number: int) -> Configuration:
-        """Return the configuration of a number."""
         return self.of_rows(self.rows(number))
 
     def rows(self, number: int) -> tuple[int, ...]:
@@ -129,23 +433,6 @@ class Space:
 
     def __iter__(self) -> Iterator[Configuration]:
         return map(self.configuration, range(self.size))
-
-    def draw(self, generator: random.Random) -> Configuration:
-        """Return one of all configurations, each as likely as any other."""
-        return self.configuration(generator.randrange(self.size))
-
-    def neighbours(self, configuration: Configuration, axis: int, most: int) -> list[Configuration]:
-        """Return those that differ in the parameters of one table alone, the nearest first.
-
-        Args:
-            axis: the number of the table.
-            most: at most so many.
-        """
-        table = self.tables[axis]
-        row = table.index(configuration)
-        if row is None:
-            return []
-        return [{**configuration, **table.row(near)} for near in table.nearest(row, most)]
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
         """Return the configuration of one row of each table."""

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
@@ -41,20 +41,12 @@ class ExpressionError(ValueError):
 
 
 def read_python_condition(text: str) -> Expression:
-    """The tree of a condition, of the nodes of the annotation language.
-
-    Raises:
-        ExpressionError: it is none.
-    """
+    """Return a condition in nodes of the annotation language. Raises ExpressionError."""
     return _tree(text, "condition")
 
 
 def read_python_values(text: str) -> list[Value]:
-    """The values that a list of T1 stands for.
-
-    Raises:
-        ExpressionError: it is none, or stands for too many.
-    """
+    """Return the values of a list of T1. Raises ExpressionError where there are too many."""
     return [_plain(worth) for worth in _Sequence(_tree(text, "values"), {}).values()]
 
 
@@ -139,18 +131,12 @@ class _Nodes(Transformer[Token, Any]):
         return children[0] if is_alone else Tree(data, children, meta)
 
 
+@dataclass(frozen=True)
 class _Sequence:
-    """A list, a range, a comprehension, or several of them."""
-
-    def __init__(self, tree: Expression, bound: dict[str, Any]) -> None:
-        self.tree, self.bound = tree, bound
+    tree: Expression
+    bound: Mapping[str, Any]
 
     def values(self) -> list[Any]:
-        """Exact numbers and words.
-
-        Raises:
-            ExpressionError: something has no value, or there are too many.
-        """
         values = []
         for value in self._each():
             values.append(value)
@@ -193,20 +179,13 @@ class _Sequence:
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:
-    if len(limits) > 3 or any(isinstance(n, str) or n.denominator > 1 for n in limits):
-        _refuse_range()
-    integers = [int(limit) for limit in limits]
-    if len(integers) == 3 and integers[2] == 0:
-        _refuse_range()
-    return range(*integers)
-
-
-def _refuse_range() -> NoReturn:
-    raise ExpressionError("range takes one to three integers, the last one not 0")
+    is_other = len(limits) > 3 or any(isinstance(n, str) or n.denominator > 1 for n in limits)
+    if is_other or (len(limits) == 3 and limits[2] == 0):
+        raise ExpressionError("range takes one to three integers, the last one not 0")
+    return range(*map(int, limits))
 
 
 def _plain(worth: Any) -> Value:
-    """An integer where it is one."""
     if isinstance(worth, str) or worth.denominator > 1:
         return worth  # type: ignore[no-any-return]
     return int(worth)
@@ -215,24 +194,19 @@ def _plain(worth: Any) -> Value:
 # ---- writing
 
 
-def python_text(tree: Expression, words: Collection[str], constants: dict[str, Value]) -> str:
-    """A condition as Python writes it.
+@dataclass(frozen=True)
+class _Text:
+    """Conditions as Python writes them: operands are in parentheses unless they are one token.
 
-    Args:
+    Attributes:
         words: names that are words.
         constants: names that are written as their values.
     """
-    return _Text(words, constants).text(tree)
 
-
-class _Text:
-    """Every operand of an operator stands in parentheses unless it is a name or a number."""
-
-    def __init__(self, words: Collection[str], constants: dict[str, Value]) -> None:
-        self.words, self.constants = words, constants
+    words: Collection[str]
+    constants: Mapping[str, Value]
 
     def text(self, tree: Expression) -> str:
-        """An expression without parentheses around it."""
         children = tree.children
         match tree.data:
             case "number":
@@ -283,12 +257,7 @@ class SpaceFile:
 
 
 def read_t1(path: str | Path) -> SpaceFile:
-    """Read a T1 file.
-
-    Raises:
-        CutuneError: CT001, CT806 where it is no T1 file, CT807 for an expression that is not
-            understood, CT800 for values that are missing or repeated.
-    """
+    """Read a T1 file. Raises CT001, CT806 for another file, CT807 for an expression, CT800."""
     return _File(read_file(path)).space()
 
 
@@ -297,11 +266,6 @@ class _File:
     source: Source
 
     def space(self) -> SpaceFile:
-        """Return the parts of the file.
-
-        Raises:
-            CutuneError: see `read_t1`.
-        """
         try:
             document = json.loads(self.source.encode())
         except (ValueError, RecursionError) as error:
@@ -364,18 +328,20 @@ def _member(entry: object, key: str) -> Any:
 
 
 def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
-    """Return a space as T1.
-
-    Args:
-        defaults: the program's own values, as far as they are known.
-        kernel: `KernelName`, `KernelFile`.
-    """
+    """Return a space as T1, with the program's own values and `KernelName`, `KernelFile`."""
+    known = {*space.names, *space.known}
     device = {name: value for name, value in space.known.items() if "." in name}
     return {
         "General": {"FormatVersion": VERSION},
         "ConfigurationSpace": {
             "TuningParameters": [_parameter_json(p, defaults) for p in space.parameters],
-            "Conditions": [_condition_json(space, c, device) for c in space.conditions],
+            "Conditions": [
+                {
+                    "Parameters": [name for name in space.names if name in c.names],
+                    "Expression": _Text(c.names - known & space.words, device).text(c.tree),
+                }
+                for c in space.conditions
+            ],
         },
         "KernelSpecification": {"Language": "CUDA", **kernel},
     }
@@ -390,14 +356,6 @@ def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json
         "Type": _type(parameter.values),
         "Values": _values_text(parameter.values),
         **entry,
-    }
-
-
-def _condition_json(space: Space, condition: Condition, device: dict[str, Value]) -> Json:
-    words = condition.names - {*space.names, *space.known} & space.words
-    return {
-        "Parameters": [name for name in space.names if name in condition.names],
-        "Expression": python_text(condition.tree, words, device),
     }
 
 

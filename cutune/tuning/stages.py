@@ -26,7 +26,7 @@ from cutune.model.measurement.sweep import swept_on
 from cutune.model.selection.chooser import DEFAULT, with_timings
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.clones.value_sets import fixed_for_all_sizes, sets_in_program
-from cutune.search.tunables.choices import block_choices, chosen_sets, fixed_values, replacement
+from cutune.search.tunables.choices import block_choices, choices_of, replacement
 from cutune.search.tunables.compiled_values import changed, without_place
 from cutune.search.tunables.measured_blocks import block_deciders
 from cutune.search.tunables.verb_options import NEIGHBOURS
@@ -191,10 +191,10 @@ def emit(
     parameters: ParameterOptions = NO_PARAMETERS,
 ) -> Path:
     """Write the tuned program; the path of its source. `fitted`: None means the saved models."""
-    tunables, chosen = replacement(program, workspace), fixed_values(program, workspace)
-    warn, sets = analyzer.reporter.warn, chosen_sets(program, workspace)
-    by_size = sets_in_program(analyzer.compiler, warn, program, sets, chosen)
-    fixed = fixed_for_all_sizes(chosen, by_size)
+    tunables, chosen = replacement(program, workspace), choices_of(program, workspace)
+    warn, sets = analyzer.reporter.warn, chosen.sets
+    by_size = sets_in_program(analyzer.compiler, warn, program, sets, chosen.fixed)
+    fixed = fixed_for_all_sizes(chosen.fixed, by_size)
     changes = changed(program, fixed, parameters)
     if by_size is not None:
         tunables = replace(tunables, values={name: str(value) for name, value in fixed.items()})

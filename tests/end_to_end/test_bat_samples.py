@@ -161,7 +161,7 @@ def same_program(
 ) -> Mapping[str, Value]:
     """An allowed configuration of one program."""
     while True:
-        one = {**space.space.draw(generator), **compiled}
+        one = {**space.space.configuration(generator.randrange(space.space.size)), **compiled}
         if one in space.space:
             return one
 

@@ -19,8 +19,8 @@ import pytest
 from cutune.cli.main import main
 from cutune.emulator.link import searched_libraries
 from cutune.emulator.run import program_environment
+from cutune.search import builds as made
 from cutune.search import collect, regions, trial_runs
-from cutune.search import make_builds as made
 from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.toolchain.nvcc import find_nvcc
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cutune.search.clones.value_sets import SetChoice
-from cutune.search.compare import TunerComparison
+from cutune.search.compare import MOST, TunerComparison, quartiles
 from cutune.search.neighbours.classifier import (
     ChoiceModel,
     FittedClassifier,
@@ -19,7 +19,6 @@ from cutune.search.neighbours.classifier import (
 )
 from cutune.search.neighbours.published_procedure import Distribution, Split
 from cutune.search.neighbours.table import Configuration
-from cutune.search.techniques.replay import MOST, quartiles
 from cutune.search.tunables.compiled_values import FixedChoice
 from cutune.space.condition import Value
 

@@ -26,8 +26,7 @@ import numpy as np
 from cutune.search.techniques.registry import Run
 from cutune.search.techniques.tries import Rows, SearchEnd, Tries
 from cutune.space.condition import Value
-from cutune.space.space import Configuration, Space
-from cutune.space.tables import Table
+from cutune.space.space import Configuration, Space, Table
 
 #: A tuner that asks so often for what is not allowed, one time after the other, is at its end.
 MOST_REFUSED = 2000

@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.lab.interchange.results import Result, Results, Setting, Settings
-from cutune.search.compare import RecordedTable
-from cutune.search.techniques.replay import KnownTime
+from cutune.search.compare import KnownTime, RecordedTable
 from cutune.space.condition import Value
 from cutune.space.parameter import Parameter, ParameterOptions, checked
-from cutune.space.space import Configuration, Space
-from cutune.space.tables import Table
+from cutune.space.space import Configuration, Space, Table
 
 Rows = NDArray[np.int64]
 

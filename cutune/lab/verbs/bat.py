@@ -28,10 +28,16 @@ from cutune.lab.tuner_comparison.live import COUNTED, UNIT, contest, counted
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
-from cutune.search.compare import TunerComparison, compare, compared
+from cutune.search.compare import (
+    TunerComparison,
+    compare,
+    compared,
+    least,
+    quartiles,
+    random_curve,
+)
 from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES, Technique
-from cutune.search.techniques.replay import least, quartiles, random_curve
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS

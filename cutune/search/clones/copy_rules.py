@@ -80,11 +80,7 @@ def check(found: Dependent, data: Collection[str]) -> None:
 
 
 def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
-    """Return the parameters of a function, as they are written.
-
-    Raises:
-        NotBySize: one has no name, or is not written as a type and a name.
-    """
+    """Return a function's parameters. Raises NotBySize for one that is no type and name."""
     texts = function.texts[: function.body]
     opener = texts.index("(", texts.index(function.name))
     inner, depth, pieces = texts[opener + 1 : -1], 0, [list[str]()]
@@ -129,7 +125,6 @@ class _Allowed:
         return frozenset(d.name for d in own if d.kind is Kind.FUNCTION)
 
     def versions_of(self, index: int) -> Iterator[Declaration]:
-        """A declaration at all values."""
         seen = set()
         for version in self.found.versions.all:
             declaration = version.declarations[index]
@@ -185,7 +180,6 @@ class _Allowed:
             raise NotBySize(f"another source may call '{name}'", "make it static")
 
     def check_body(self, index: int, declaration: Declaration) -> None:
-        """Refuse statements and expressions that may mean something else in a copy."""
         name, tokens = declaration.name, declaration.tokens
         inside = tokens[declaration.body :]
         for at, token in enumerate(inside):
@@ -253,7 +247,6 @@ class _Allowed:
     # ---- the outermost function
 
     def check_outer(self, data: Collection[str]) -> None:
-        """Refuse an outermost function that cannot pass its arguments on, or lacks a size."""
         outer = self.found.of(self.found.outer)
         if not data:
             raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
@@ -342,7 +335,6 @@ class _Allowed:
         return tuple(sorted(seen - {*self.found.declarations}))
 
     def _check_reached(self, one: Declaration) -> None:
-        """Raise NotBySize where it may hold something that outlives a call, or leads back."""
         shown = one.name or min(one.names, default="")
         outer = self.found.of(self.found.outer).name
         if outer in one.words:
@@ -390,7 +382,6 @@ class _Allowed:
             )
 
     def _is_constant(self, one: Declaration) -> bool:
-        """Constants of plain types, or arrays of them."""
         end = next(i for i, text in enumerate(one.texts) if text in ("=", "[", "{", ";"))
         head = [text for text in one.texts[:end] if text not in one.names]
         plain = [text for text in head if text not in ("static", "inline", "constexpr")]

@@ -126,12 +126,10 @@ class Declaration:
 
     @property
     def is_kernel(self) -> bool:
-        """Is it launched?"""
         return "global" in self._attributes
 
     @property
     def is_on_host(self) -> bool:
-        """May the host call it?"""
         return not self.is_on_device or "host" in self._attributes
 
     @cached_property
@@ -144,28 +142,18 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Preprocessed text in two parts.
-
-    Attributes:
-        declarations: of the user's files.
-        others: the text of all other files, without line markers.
-    """
+    """Preprocessed text: `declarations` of the user's files, `others` without line markers."""
 
     declarations: tuple[Declaration, ...]
     others: str
 
     @cached_property
     def other_words(self) -> frozenset[str]:
-        """All words of the other files."""
         return frozenset(re.findall(r"[A-Za-z_]\w*", self.others))
 
 
 def split(text: str, users: Collection[str]) -> Expanded:
-    """Return the declarations of the user's files, and the text of all others.
-
-    Raises:
-        NotSplit: another file is included within a declaration, or brackets do not match.
-    """
+    """Return the declarations of the user's files. Raises NotSplit where brackets do not match."""
     others: list[str] = []
     tokens: list[tuple[str, Token]] = []
     for path, part in _parts(text):
@@ -178,16 +166,11 @@ def split(text: str, users: Collection[str]) -> Expanded:
 
 
 def written(text: str, path: str) -> tuple[Declaration, ...]:
-    """Return the declarations of a text that is not preprocessed, with offsets in it.
-
-    Raises:
-        NotSplit: branches of `#if` share brackets.
-    """
+    """Return what a text that is not preprocessed declares. Raises NotSplit, as `split`."""
     return tuple(_declarations([(path, token) for token in lex(text, TRIVIA)], ()))
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Yield pieces of text, each with the file that it is of."""
     path, at = "", 0
     text = masked(text)
     for marker in _MARKER.finditer(text):
@@ -284,7 +267,6 @@ def _outside(texts: Sequence[str]) -> list[str]:
 
 
 def _declared(tokens: Sequence[Token], body: int) -> tuple[Kind, frozenset[str]]:
-    """Return the kind of a declaration, and what it declares."""
     texts = [token.text for token in tokens]
     words = frozenset(t.text for t in tokens if t.kind == "IDENTIFIER") - KEYWORDS
     if body >= 0:

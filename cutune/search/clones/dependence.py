@@ -1,12 +1,12 @@
-"""Finds what depends on parameters. Takes a program and values, gives the declarations to copy.
+"""Finds the declarations that depend on parameters, which are copied for each value set.
 
-A declaration depends on a parameter if the compiler gets other tokens for it at another value, or
-if it names a constant or type that depends. These declarations, and the functions between, must be
-called through one function of the host: the outermost one. `copy_rules` lists what they may hold;
-with anything else the parameter has one value for all sizes.
+A declaration depends on a parameter if its preprocessed tokens differ between two values of it, or
+if it names a constant or a type that depends on it. The functions that call a dependent function
+are copied, too, up to one function of the host: the outermost one. `copy_rules` lists what these
+functions may hold. A parameter that breaks a rule keeps one value for all sizes.
 
-The values stand in the source as the tuned program would have them; the preprocessor does the rest.
-A name in place of a value shows where that is used; what an `#if` tests, only values show.
+The program is preprocessed with its own values, and with others. A stand-in, which is a name in
+place of a value, shows every use of the value but those in an `#if`. There real values are tried.
 """
 
 from __future__ import annotations
@@ -45,11 +45,10 @@ class Versions:
 
     @cached_property
     def all(self) -> tuple[Expanded, ...]:
-        """All versions."""
         return (self.own, *self.others)
 
     def check(self) -> None:
-        """Raise NotBySize where more differs than the inside of the source's own declarations."""
+        """Raise NotBySize where a header of others differs, or which declarations there are."""
         for other in self.others:
             if other.others != self.own.others:
                 raise NotBySize(
@@ -63,12 +62,10 @@ class Versions:
                 )
 
     def words(self, index: int) -> frozenset[str]:
-        """Return the identifiers of a declaration in all versions."""
         return frozenset().union(*(version.declarations[index].words for version in self.all))
 
     @property
     def differing(self) -> Iterator[int]:
-        """The declarations whose tokens depend on the values."""
         for index, versions in enumerate(zip(*(v.declarations for v in self.all), strict=True)):
             if len({version.texts for version in versions}) > 1:
                 yield index
@@ -76,12 +73,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Dependent:
-    """The declarations that are copied for each value set.
-
-    Attributes:
-        declarations: numbers among those of the program, in order.
-        outer: the function through which all others are called.
-    """
+    """The declarations that are copied, by number; all others are called through `outer`."""
 
     versions: Versions
     declarations: tuple[int, ...]
@@ -93,16 +85,11 @@ class Dependent:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all of them."""
         return frozenset().union(*(self.of(index).names for index in self.declarations))
 
 
 def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
-    """Return the declarations that depend on the parameters, and their outermost function.
-
-    Raises:
-        NotBySize: it is not called through one function of the host alone.
-    """
+    """Return what depends on the parameters. Raises NotBySize without one outermost function."""
     versions.check()
     graph = _Graph(versions)
     constants, functions = graph.direct(versions.differing)
@@ -131,8 +118,6 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
 
 @dataclass(frozen=True)
 class _Graph:
-    """The declarations by the names that they use."""
-
     versions: Versions
 
     @property
@@ -141,7 +126,6 @@ class _Graph:
 
     @cached_property
     def _users(self) -> Mapping[str, frozenset[int]]:
-        """The declarations that hold a word."""
         users: dict[str, set[int]] = {}
         for index in range(len(self.own)):
             for word in self.versions.words(index):
@@ -170,7 +154,6 @@ class _Graph:
         return constants, functions
 
     def callers(self, function: int, inside: set[int]) -> frozenset[int]:
-        """Return the functions outside that name a function."""
         declaration = self.own[function]
         users = frozenset().union(*(self._users.get(n, frozenset()) for n in declaration.names))
         for user in users - inside:
@@ -182,7 +165,6 @@ class _Graph:
         return users - inside
 
     def uncalled(self, functions: set[int]) -> list[int]:
-        """Return those of some functions that none of the others names."""
         words = {index: self.versions.words(index) for index in functions}
         return [
             index
@@ -191,7 +173,7 @@ class _Graph:
         ]
 
     def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
-        """Raise NotBySize where `main` is among these functions; it uses those that are exposed."""
+        """Raise NotBySize where `main` is among functions that call the exposed ones."""
         if any(self.own[i].names == {"main"} for i in functions):
             names = sorted({self.own[i].name for i in exposed} - {"main"})
             used = " and ".join(f"'{name}'" for name in names) or "it"
@@ -204,10 +186,10 @@ class _Graph:
 Texts = Mapping[str, str]
 """Parameter → the text of its value."""
 
-#: Begins the stand-in for a value, which shows where that is used.
+#: Begins the stand-in for a value: a name that shows where the value is used.
 _STAND_IN = "cutune_value_of_"
-#: So many values of a parameter show what an `#if` tests; chosen ones are checked again before a
-#: program is written.
+#: Values of a parameter that are tried where an `#if` tests it. The chosen values are checked again
+#: before a program is written.
 MOST_SHOWN = 8
 _CONDITIONS = ("if", "elif", "ifdef", "ifndef")
 
@@ -220,12 +202,7 @@ def plain_unit(program: Program, values: Texts) -> TranslationUnit:
 
 
 def expanded(compiler: UnitCompiler, unit: TranslationUnit) -> Expanded:
-    """Return the declarations of a preprocessed program.
-
-    Raises:
-        CutuneError: it cannot be preprocessed.
-        NotBySize: its declarations cannot be told apart.
-    """
+    """Return a preprocessed program. Raises CutuneError for nvcc, NotBySize for odd brackets."""
     users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
     try:
         return split(compiler.preprocessed(unit), users)
@@ -240,14 +217,12 @@ def versions(
     fixed: Texts,
     sets: Iterable[Texts] | None = None,
 ) -> Versions:
-    """Return the program at values of some parameters.
+    """Return the program at values of some parameters, others being `fixed`.
 
     Args:
-        fixed: values of others. sets: at which values; None: those that show what depends on them.
+        sets: at which values; None: those that show what depends on them.
 
-    Raises:
-        CutuneError: the program cannot be preprocessed as it is.
-        NotBySize: its declarations cannot be told apart.
+    Raises CutuneError for nvcc, NotBySize for odd brackets.
     """
     own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 from cutune.core.codes import Code
@@ -54,11 +54,7 @@ def copies_of(
     sizes: Sequence[str],
     sets: Sequence[Mapping[str, str]],
 ) -> Copies:
-    """Return the places of what depends on some parameters, for value sets of them.
-
-    Raises:
-        NotBySize: the text of a declaration is not found in the source as it is written there.
-    """
+    """Return the places of what is copied. Raises NotBySize where the source does not show them."""
     try:
         declared = written(source.text, source.path)
     except NotSplit:
@@ -83,7 +79,8 @@ def copies_of(
     values = {one.name: one.value for one in constants if not one.is_macro}
     prefixes = {f"cutune_{tag(source, sets)}_{n}_": one for n, one in enumerate(sets, 1)}
     names = tuple(sorted(found.names))
-    return Copies(source, tuple(map(_span, copied)), names, places, values, prefixes)
+    spans = tuple(Span(one.tokens[0].start, one.tokens[-1].end) for one in copied)
+    return Copies(source, spans, names, places, values, prefixes)
 
 
 def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:
@@ -93,16 +90,11 @@ def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:
 
 
 def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
-    """Return the declaration of a name, as it is written."""
     same = [one for one in declared if one.kind is wanted.kind and wanted.name in one.names]
     if len(same) != 1:
         reason = f"'{wanted.name}' is made by a macro, or written twice"
         raise NotBySize(reason, "write it once, and out")
     return same[0]
-
-
-def _span(declaration: Declaration) -> Span:
-    return Span(declaration.tokens[0].start, declaration.tokens[-1].end)
 
 
 #: Options with which functions of the device have names for other sources.
@@ -113,13 +105,7 @@ _RELOCATABLE = frozenset(
 
 @dataclass(frozen=True)
 class BySizeVerdict:
-    """Whether a parameter may be chosen by size.
-
-    Attributes:
-        outer: the function at each call of which it is; "" where it has one value.
-        sizes: the names of the sizes by which it is chosen.
-        note: why it has one value.
-    """
+    """Whether a parameter may be chosen by sizes at calls of `outer`; else a note why not."""
 
     outer: str
     sizes: tuple[str, ...] = ()
@@ -160,13 +146,9 @@ def found_copies(
     fixed: Texts,
     sets: Sequence[Texts] | None,
 ) -> tuple[Dependent, Copies]:
-    """Return what is copied for value sets of some parameters, and where it stands.
+    """Return what is copied for value sets, and where it stands; without sets no copy is written.
 
-    Args:
-        fixed: values of other parameters. sets: None: no copy is written.
-
-    Raises:
-        NotBySize: they must have one value for all sizes. CutuneError: nvcc does not read it.
+    Raises NotBySize for parameters with one value for all sizes, CutuneError for nvcc.
     """
     sizes = tuple(dict.fromkeys(name for one in constants for name in one.data))
     if not sizes or any(not one.data for one in constants):
@@ -230,6 +212,7 @@ def _with_labels(text: str, constants: dict[str, str]) -> str:
 _PTX_SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
 #: Begins names beside the copies of one set: the program's own, and those of other copies.
 _OTHER = "cutune_other_"
+_PUSHED = re.compile(r"#\s*pragma (?:push|pop)_macro\b")
 #: Strings, which are numbered through a module.
 _TEXT = re.compile(r"\$str|__unnamed_")
 
@@ -251,12 +234,10 @@ class ProgramWithCopies:
 
     @property
     def unit(self) -> TranslationUnit:
-        """The program with copies."""
         steps = (ReplaceTunables(values=self.fixed), self.step)
         return run_passes(steps, TranslationUnit(self.program))
 
     def plain(self, values: Mapping[str, str]) -> TranslationUnit:
-        """Return the program that has the values of one set alone."""
         return plain_unit(self.program, {**self.fixed, **values})
 
 
@@ -320,7 +301,12 @@ def _is_of(one: Declaration, prefixes: Iterable[str]) -> bool:
 def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool:
     """Is the rest the unchanged program, but for the choice in its outermost function?"""
     prefixes = tuple(question.copies.sets)
-    rest = [d for d in whole.declarations if not _is_of(d, prefixes) and not _is_pushed(d)]
+    rest = (
+        one.texts
+        for one in whole.declarations
+        if not _is_of(one, prefixes)
+        and not (one.kind is Kind.DIRECTIVE and _PUSHED.match(one.texts[0]))
+    )
     choice = lex_significant(dispatcher(question.copies, question.step.routine))
     outer = question.found.of(question.found.outer)
     body = outer.body + 1
@@ -334,13 +320,7 @@ def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool
     named = frozenset[str]().union(*(one.names for one in own.declarations))
     if named & (whole.other_words - own.other_words):
         return False
-    return [one.texts for one in rest] == wanted
-
-
-def _is_pushed(one: Declaration) -> bool:
-    return one.kind is Kind.DIRECTIVE and bool(
-        re.match(r"#\s*pragma (?:push|pop)_macro\b", one.texts[0])
-    )
+    return [*rest] == wanted
 
 
 # ---- code
@@ -376,7 +356,6 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
 
 
 def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
-    """Raise NotProven where a function of a copy is other code for the device."""
     declarations = [question.found.of(index) for index in question.found.declarations]
     names = {one.name for one in declarations}
     kernels = {one.name for one in declarations if one.is_kernel}
@@ -411,7 +390,6 @@ def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone
 
 
 def _memory_of(module: Module, name: str) -> object:
-    """Return the variables of a module that a function names."""
     operands = module.functions[name].operands
     words = {word for operand in operands for word in re.findall(r"[\w$.]+", operand)}
     return {one.name: one.content for one in module.variables if one.name in words}
@@ -449,7 +427,6 @@ def _base(identifier: str) -> str:
 
 
 def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
-    """Raise NotProven where a function of a copy is other code for the host."""
     declarations = map(question.found.of, question.found.declarations)
     functions = (one for one in declarations if one.kind is Kind.FUNCTION)
     names = {one.name for one in functions if one.is_on_host}
@@ -457,10 +434,3 @@ def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: 
     for name in sorted(names):
         if name not in first or first[name] != second.get(name):
             raise NotProven(f"'{name}' is compiled to other code for the host")
-
-
-def reduced(step: ChooseValues, proven: Sequence[str], selection: str) -> ChooseValues:
-    """Return the pass with the proven sets alone."""
-    assert step.copies is not None
-    sets = {prefix: step.copies.sets[prefix] for prefix in proven}
-    return replace(step, copies=replace(step.copies, sets=sets), selection=selection)

@@ -13,8 +13,7 @@ measured place, so that each thread remembers what it decided last.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
@@ -27,7 +26,6 @@ from cutune.search.clones.prove_copies import (
     by_size_verdicts,
     found_copies,
     note_of,
-    reduced,
     tag,
     without_unproven,
 )
@@ -69,10 +67,6 @@ class SetChoice:
     names: tuple[MemberName, ...]
     sets: tuple[tuple[Integer | Word, ...], ...]
     model: ChoiceModel
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of choices.json."""
-        return {**asdict(self), "model": self.model.to_json()}
 
     def check(self) -> None:
         """Raise ValueError where entries of a file do not fit together."""
@@ -262,10 +256,7 @@ class ChosenTogether:
 def chosen_together(
     compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
 ) -> ChosenTogether | None:
-    """Return those of some parameters that one function of the host can choose, or None.
-
-    Where several functions could, that of most parameters does.
-    """
+    """Return the most parameters that one function of the host can choose, or None."""
     sized = [one for one in program.constants if one.name in names and one.data]
     if not sized:
         return None
@@ -312,11 +303,7 @@ class SetsInProgram:
 def sets_in_program(
     compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
 ) -> SetsInProgram | None:
-    """Return the proven copies for the chosen sets; None without any.
-
-    Args:
-        fixed: values of all parameters that have one for all sizes.
-    """
+    """Return the proven copies for the chosen sets; None without any."""
     if choice is None:
         return None
     constants = [one for one in program.constants if one.name in choice.names]
@@ -340,8 +327,9 @@ def sets_in_program(
     if not proven:
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
-    left = reduced(step, proven, emit_sets(choice, routine, cases, own))
-    return SetsInProgram(left, choice.names)
+    left = replace(copies, sets={prefix: copies.sets[prefix] for prefix in proven})
+    selection = emit_sets(choice, routine, cases, own)
+    return SetsInProgram(ChooseValues(left, selection, routine), choice.names)
 
 
 def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean
@@ -39,7 +39,6 @@ class Intervals:
     configurations: tuple[Configuration, ...]
 
     def choose(self, point: Point) -> Configuration:
-        """Return the configuration of a size."""
         return self.configurations[bisect_left(self.limits, point[0])]
 
 
@@ -51,7 +50,6 @@ class Neighbours:
     configurations: tuple[Configuration, ...]
 
     def choose(self, point: Point) -> Configuration:
-        """Return the configuration of sizes."""
         distances = [ratio_distance(point, known) for known in self.points]
         return self.configurations[distances.index(min(distances))]
 
@@ -235,10 +233,7 @@ FEWEST_TO_LEAVE_OUT = 3
 
 @dataclass(frozen=True)
 class Evidence:
-    """The quality of a classifier on the table that it was made from.
-
-    Accuracies are those of the published procedure; regrets are the time that is lost.
-    """
+    """The accuracies of the published procedure, and the regrets, of a classifier on its table."""
 
     observed_accuracy: float
     corrected_accuracy: float
@@ -280,15 +275,9 @@ class FittedClassifier:
 
     @property
     def rule(self) -> Classifier:
-        """The classifier itself."""
         if self.limits is not None:
             return Intervals(self.limits, self.configurations)
         return Neighbours(self.points or (), self.configurations)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of choices.json, without evidence."""
-        entries = asdict(replace(self, evidence=None))
-        return {name: value for name, value in entries.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -314,10 +303,6 @@ class ChoiceModel:
         fitted = next((c for c in self.choices if c.given == given), self.choices[-1])
         return fitted.rule.choose(point)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of choices.json, without evidence."""
-        return {**asdict(self), "choices": [choice.to_json() for choice in self.choices]}
-
     def check(self) -> None:
         """Raise ValueError where entries of a file do not fit together."""
         sizes, given, tunables = len(self.sizes), len(self.given), len(self.tunables)
@@ -336,6 +321,15 @@ class ChoiceModel:
             has_sizes = one.limits is not None or all(len(p) == sizes for p in one.points or ())
             require(has_sizes, "a point has all sizes")
             require(count == len(one.configurations), "each point has a configuration")
+
+
+def document_entry(choice: Any) -> dict[str, Any]:
+    """Return the entry of choices.json of something with classifiers, without evidence."""
+
+    def kept(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in items if value is not None and name != "evidence"}
+
+    return asdict(choice, dict_factory=kept)
 
 
 def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:

@@ -158,13 +158,10 @@ def _divisors(tree: Expression, name_of: Callable[[str], str]) -> list[str]:
         _text(subtree(divisor), name_of)
         for product in tree.find_data("term")
         for sign, divisor in zip(product.children[1::2], product.children[2::2], strict=True)
-        if str(sign) != "*" and not _is_not_zero(subtree(divisor))
+        if str(sign) != "*"
+        and (subtree(divisor).data != "number" or int(str(subtree(divisor).children[0])) == 0)
     ]
     return list(dict.fromkeys(found))
-
-
-def _is_not_zero(tree: Expression) -> bool:
-    return tree.data == "number" and int(str(tree.children[0])) != 0
 
 
 def _call(name: str, operands: list[str]) -> str:

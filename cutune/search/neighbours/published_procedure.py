@@ -54,11 +54,7 @@ class Distribution:
 
 
 def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
-    """Run the procedure on one split.
-
-    Raises:
-        CutuneError: CT544 without scikit-learn, CT545 with too few sizes.
-    """
+    """Run the procedure on one split. Raises CT544 without scikit-learn, CT545 for few sizes."""
     _require(labels)
     from sklearn.model_selection import GridSearchCV, KFold
     from sklearn.neighbors import KNeighborsClassifier
@@ -91,11 +87,7 @@ def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
 def distribution(
     labels: Mapping[Point, Configuration], random_states: Iterable[int] = range(300)
 ) -> Distribution | None:
-    """Return 1-NN accuracies of many splits; None where none keeps every class in training.
-
-    Raises:
-        CutuneError: CT544 without scikit-learn, CT545 with too few sizes.
-    """
+    """Return 1-NN accuracies; None where no split trains all classes. Raises CT544, CT545."""
     _require(labels)
     from sklearn.neighbors import KNeighborsClassifier
 

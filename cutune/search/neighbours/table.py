@@ -75,16 +75,11 @@ class TimeTable:
         return times[configuration] / times[self.best(point)] - 1
 
     def restricted(self, points: Iterable[Point]) -> TimeTable:
-        """Return the table at some of its sizes."""
         return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})
 
 
 def read_table(path: str | Path, columns: Columns) -> TimeTable:
-    """Read measured times; a configuration that was measured repeatedly gets its median.
-
-    Raises:
-        CutuneError: CT001, CT540 for a missing column, CT541 for a bad number, CT542.
-    """
+    """Read measured times, the median of each configuration. Raises CT001, CT540 to CT542."""
     if columns.time is None:
         raise ValueError("a table of times needs a column of times")
     samples: dict[Point, dict[Configuration, list[float]]] = {}
@@ -103,11 +98,7 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
 
 
 def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configuration]:
-    """Read the best configuration by size.
-
-    Raises:
-        CutuneError: CT001, CT540, CT541, CT542, CT543 where two rows contradict each other.
-    """
+    """Read the best configuration by size. Raises CT001, CT540 to CT542, CT543 for two of them."""
     labels: dict[Point, Configuration] = {}
     for row in _rows(path, columns):
         point, label = row.integers(columns.sizes), row.integers(columns.tunables)
@@ -120,8 +111,6 @@ def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configurat
 
 @dataclass(frozen=True)
 class _Row:
-    """One row and its place in the file."""
-
     source: Source
     line: int
     values: Mapping[str, str]

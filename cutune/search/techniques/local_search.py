@@ -68,7 +68,6 @@ class TimePredictor:
         self._pairs: Array = np.zeros(len(self._columns))
 
     def learn(self, place: Rows, milliseconds: float | None) -> None:
-        """Add a place that is not known."""
         point = self._points_of([place])
         time = nan if milliseconds is None else log(max(milliseconds, LEAST))
         self._compare(point, time)
@@ -96,7 +95,6 @@ class TimePredictor:
         return least
 
     def _compare(self, point: Array, time: float) -> None:
-        """Update the spreads by the differences between a new place and the known ones."""
         logs = self._filled(np.append(self._logs, time))
         steps = _steps(point - self._points)
         differing = steps > 0
@@ -152,11 +150,7 @@ FRUITLESS = 64
 
 
 def local_search(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """Try places until there is nothing more to look at.
-
-    Raises:
-        SearchEnd: no more may be measured.
-    """
+    """Try places until there is nothing more to look at. Raises SearchEnd, as `Tries.at`."""
     _Search(tries, generator, TimePredictor(tries.space)).run(start)
 
 
@@ -225,5 +219,4 @@ class _Search:
 
 
 def _with(place: Rows, axis: int, row: int) -> Rows:
-    """Return the place with another row on an axis."""
     return (*place[:axis], row, *place[axis + 1 :])

@@ -51,12 +51,10 @@ class Coordinates:
 
     @cached_property
     def varied(self) -> list[Parameter]:
-        """The parameters with a choice."""
         return [one for one in self.tries.space.parameters if len(one.values) > 1]
 
     @property
     def bounds(self) -> optimize.Bounds[Any]:
-        """Of all coordinates."""
         ends = [len(one.values) - 1e-6 for one in self.varied]
         return optimize.Bounds(np.zeros(len(ends)), np.array(ends))
 
@@ -74,16 +72,13 @@ class Coordinates:
         return self._places[indices]
 
     def point(self, rows: Rows) -> Point:
-        """Return the coordinates of a place."""
         values = self.tries.space.of_rows(rows)
         return np.array([one.values.index(values[one.name]) + 0.5 for one in self.varied])
 
     def cost(self, point: Iterable[float]) -> float:
-        """Return the cost at a point, as `Tries.cost`."""
         return self.tries.cost(self.place(point))
 
     def drawn(self, generator: random.Random) -> Point:
-        """Return the point of a random place."""
         space = self.tries.space
         return self.point(space.rows(generator.randrange(space.size)))
 
@@ -120,10 +115,7 @@ def _anneal(tries: Tries, start: Rows, generator: random.Random, has_descents: b
 
 
 def _walk(tries: Tries, start: Rows, generator: random.Random, has_descents: bool) -> None:
-    """A walk that takes what is worse with a probability that falls with how much it is.
-
-    `has_descents`: one begins at each of its places.
-    """
+    """A walk that also takes what is worse, the rarer the worse; perhaps with descents."""
     points = Coordinates(tries)
     descent: Any = {"method": _stay}
     if has_descents:
@@ -178,7 +170,6 @@ OPTUNA = "optuna"
 
 
 def _ask(tries: Tries, start: Rows, generator: random.Random, sampler: str, **options: int) -> None:
-    """Places that a sampler of optuna suggests."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -227,7 +218,6 @@ class Technique:
 
     @property
     def is_installed(self) -> bool:
-        """Is the package that it needs here?"""
         spec = find_spec(self.package) if self.package else None
         # A folder of that name, wherever cutune is called, is no package.
         return not self.package or (spec is not None and spec.origin is not None)
@@ -246,11 +236,7 @@ def search(technique: Technique, tries: Tries, start: Rows, state: int = STATE) 
 
 
 def technique_named(name: str) -> Technique:
-    """Return a technique by its name, or by that of another tuner.
-
-    Raises:
-        CutuneError: CT816 for an unknown name, CT817 without the package that it needs.
-    """
+    """Return a technique by any of its names. Raises CT816, or CT817 without its package."""
     wanted = plain_name(name)
     words = {word: one for one in TECHNIQUES for word in (one.name, *one.others)}
     technique = {plain_name(word): one for word, one in words.items()}.get(wanted)
@@ -266,11 +252,7 @@ def technique_named(name: str) -> Technique:
 
 
 def random_search(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """All places, each once, in a random order.
-
-    Raises:
-        SearchEnd: no more may be measured.
-    """
+    """Try all places, each once, in a random order. Raises SearchEnd, as `Tries.at`."""
     _try_all(tries, shuffled(tries.space.size, generator))
 
 

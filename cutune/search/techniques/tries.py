@@ -34,13 +34,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Budget:
-    """The limit of a whole search, which is one of these.
-
-    Attributes:
-        configurations: that are measured at each size.
-        share: of all that are allowed at each size.
-        seconds: for all sizes together.
-    """
+    """The limit of a search: configurations or a share at each size, or seconds for all."""
 
     configurations: int | None = None
     share: Fraction | None = None
@@ -92,10 +86,7 @@ class SearchEnd(Exception):
 
 @dataclass(frozen=True)
 class Timed:
-    """The time of a configuration, None where it failed.
-
-    It `is_measured` where it has run, now or in an earlier search; otherwise it costs nothing.
-    """
+    """The time of a configuration, None where it failed; it costs nothing unless it ran."""
 
     milliseconds: float | None
     is_measured: bool = True
@@ -139,11 +130,7 @@ class Tries:
     _begun: float | None = None
 
     def at(self, rows: Rows) -> float | None:
-        """Return the time at a place; None where it fails.
-
-        Raises:
-            SearchEnd: no more may be measured, or this and much before was known.
-        """
+        """Return the time at a place; None where it fails. Raises SearchEnd at the end of all."""
         self._repeated = self._repeated + 1 if rows in self.known else 0
         if self._repeated > FRUITLESS or self.is_over:
             raise SearchEnd
@@ -154,11 +141,7 @@ class Tries:
         return self.known[rows]
 
     def cost(self, rows: Rows) -> float:
-        """Return the logarithm of the time at a place in units of the first, for numeric methods.
-
-        Raises:
-            SearchEnd: as `at`.
-        """
+        """Return the logarithm of a place's time in units of the first's. Raises SearchEnd."""
         own = self.at(rows)
         times = [max(one, LEAST) for one in self.known.values() if one is not None]
         if not times:
@@ -172,11 +155,7 @@ class Tries:
         self.expected([self.space.of_rows(rows) for rows in some])
 
     def first_of(self, ranked: Sequence[Rows], least: int) -> list[Rows]:
-        """Return the places to try now, best first, and others that cost little more with them.
-
-        Args:
-            least: so many, if there are, and more where they share processes.
-        """
+        """Return at least `least` places, best first, and others that cost little more."""
         sharing = self.sharing
         if sharing is None:
             return list(ranked[:least])
@@ -206,11 +185,5 @@ class Tries:
 
     @property
     def best(self) -> Configuration | None:
-        """The fastest so far; None where all failed."""
         times = [(time, rows) for rows, time in self.known.items() if time is not None]
         return self.space.of_rows(min(times)[1]) if times else None
-
-    @property
-    def least(self) -> float:
-        """The least time so far."""
-        return min((time for time in self.known.values() if time is not None), default=inf)

@@ -17,9 +17,9 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import ChosenTogether, SetChoice, chosen_together, fit_sets
+from cutune.search.clones.value_sets import SetChoice, chosen_together, fit_sets
 from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
-from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier, fit_choice
+from cutune.search.neighbours.classifier import ChoiceModel, document_entry, fit_choice
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -31,7 +31,7 @@ from cutune.search.neighbours.emit_classifier import (
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, Values, by_group, is_allowed
+from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowed
 from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
 from cutune.search.tunables.measured_blocks import BlockClassifier
@@ -68,10 +68,8 @@ def fit_host(
 ) -> HostChoices:
     """Fit the choices of this version of the program to the workspace's times; save nothing.
 
-    Where several GPUs were measured, the times of `device` count.
-
-    Raises:
-        CutuneError: CT009 without measurements, CT423 where none is of this version.
+    Where several GPUs were measured, the times of `device` count. Raises CT009 without times, CT423
+    where none is of this version.
     """
     command = "cutune collect --tunables"
     measured = read_measured(workspace.trials, _origin(program), command, warn)
@@ -83,13 +81,17 @@ def fit_host(
     held = _held(program, parameters, names)
     for name, text in held.items():
         warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
-    fixed = fit_fixed(_allowed(program, measured), names, own, held)
+    allowed = _allowed(program, measured)
+    fixed = fit_fixed(allowed, names, own, held)
     values: Settings = {}
     sets = None
     if fixed is not None:
         values = fixed.values
         by_size = chosen_together(compiler, parameters, program, {*names} - {*held})
-        sets = _fit_sets(program, measured, fixed, own, by_size, limit)
+        if by_size is not None:
+            rest = fixed.without(by_size.names)
+            known = [one for one in allowed if rest.fits(one)]
+            sets = fit_sets(known, by_size.names, by_size.sizes, own, limit)
         if sets is None:
             measured = [one for one in measured if fixed.fits(one)]
         else:
@@ -106,27 +108,8 @@ def fit_host(
     return HostChoices(fixed, models, sets)
 
 
-def _fit_sets(
-    program: Program,
-    measured: Sequence[HostMeasurement],
-    fixed: FixedChoice,
-    own: Settings,
-    together: ChosenTogether | None,
-    limit: float,
-) -> SetChoice | None:
-    """Return sets of those compiled parameters among these names that may be chosen by size."""
-    if together is None:
-        return None
-    rest = fixed.without(together.names)
-    known = [one for one in _allowed(program, measured) if rest.fits(one)]
-    return fit_sets(known, together.names, together.sizes, own, limit)
-
-
 def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
-    """Return parameters that must keep their value, with conditions on them that need the size.
-
-    A compiled-in value also holds at sizes at which nothing was tried.
-    """
+    """Return parameters that keep their value, and the condition on them that needs the size."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     known = {*names, *(place.name for place in places)}
     conditions = [(Condition.read(one.where), {*one.data}) for one in places if one.where]
@@ -162,12 +145,12 @@ def write_choices(
     """Save the choices, in place of older ones. Raises CT002."""
     document = {
         "origin": asdict(_origin(program)),
-        "models": [model.to_json() for model in choices.models],
+        "models": [document_entry(model) for model in choices.models],
         "fixed": dict(choices.fixed.values) if choices.fixed is not None else {},
-        "sets": choices.sets.to_json() if choices.sets is not None else None,
+        "sets": document_entry(choices.sets) if choices.sets is not None else None,
         "launches": {
             "origin": asdict(Origin.of(program.source, program.deciding_files)),
-            "blocks": [choice.to_json() for choice in blocks],
+            "blocks": [document_entry(choice) for choice in blocks],
         },
     }
     write_document(workspace.choices, CHOICES_SCHEMA, document)
@@ -176,12 +159,7 @@ def write_choices(
 def block_choices(
     program: Program, workspace: Workspace, devices: Sequence[DeviceProfile]
 ) -> list[BlockClassifier]:
-    """Return the classifiers of blocks that were made of this program, for some devices.
-
-    Raises:
-        CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
-            CT431 when none of its kernels was swept on these devices.
-    """
+    """Return the classifiers of blocks of this program. Raises CT009, CT431, CT513 if stale."""
     origin, blocks = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.deciding_files):
         raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
@@ -193,12 +171,7 @@ def read_blocks(
 ) -> tuple[Origin, list[BlockClassifier]]:
     """Return the source of the classifiers of blocks, and those for some devices.
 
-    Args:
-        path: the source that is tuned; None: any.
-
-    Raises:
-        CutuneError: CT009 when nothing was fitted, CT431 when that source was not swept on these
-            devices.
+    Raises CT009 when nothing was fitted, CT431 when the source at `path` (None: any) was not swept.
     """
     document = read_choices(workspace)
     launches = document.launches or MeasuredLaunches(document.origin, ())
@@ -243,11 +216,7 @@ class ChoicesDocument:
 
 
 def read_choices(workspace: Workspace) -> ChoicesDocument:
-    """Return all choices of a workspace.
-
-    Raises:
-        CutuneError: CT009 when nothing was fitted, and what `read_typed` raises.
-    """
+    """Return all choices. Raises CT009 when nothing was fitted, and as `read_typed`."""
     return read_typed(workspace.choices, CHOICES_SCHEMA, ChoicesDocument, COMMAND)
 
 
@@ -261,42 +230,6 @@ def _origin(program: Program) -> Origin:
 Times = dict[Configuration, float]
 #: Such times at one point, by the values of the other tunables.
 Slices = dict[tuple[int | str | None, ...], Times]
-
-
-@dataclass(frozen=True)
-class _TunableGroup:
-    """The tunables of one pragma, which are chosen together.
-
-    Attributes:
-        own: these tunables.
-        others: names of the tunables that must have the same values for times to be compared.
-    """
-
-    own: tuple[HostTunable, ...]
-    others: tuple[str, ...]
-
-    @staticmethod
-    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
-        own = tuple(t for t in tunables if t.group == group)
-        names = {t.name for t in own}
-        later = {t.name for t in tunables if names & set(t.given)}
-        chosen_apart = {*names, *own[0].given, *later}
-        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(t.name for t in self.own)
-
-    @property
-    def data(self) -> tuple[str, ...]:
-        """Names of what the choice depends on: earlier tunables, then expressions."""
-        return (*self.own[0].given, *self.own[0].data)
-
-    def data_of(self, one: HostMeasurement) -> Values | None:
-        """Return the values of its data; None if a measurement does not count for this group."""
-        data = one.data.get(self.own[0].name, {})
-        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(data)
-        return data if is_known and is_allowed(one, self.own) else None
 
 
 def group_table(
@@ -314,84 +247,56 @@ def group_table(
     held at one value, because times at different values cannot be compared: where most
     configurations were measured, and of such places at the fastest.
     """
-    chosen_group = _TunableGroup.of(tunables, group)
-    slices = _slices(chosen_group, measured)
-    is_given = bool(chosen_group.own[0].given)
-
-    def rank(times: Times) -> tuple[float, float]:
-        """Sorts the best time first where values are given, else most configurations."""
-        best, fewest = min(times.values()), -len(times)
-        return (best, fewest) if is_given else (fewest, best)
-
-    chosen = {point: min(held.values(), key=rank) for point, held in slices.items()}
-    if not is_needed and not is_given:
-        # A point with one configuration has no choice.
-        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    tried = {one for held in slices.values() for times in held.values() for one in times}
-    if not chosen or (len(tried) == 1 and not is_needed):
-        return None
-    return TimeTable(chosen_group.data, chosen_group.names, chosen)
-
-
-def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
-    """Return the best time of each configuration, by point and by the values of the others."""
+    own = [tunable for tunable in tunables if tunable.group == group]
+    names, given = [tunable.name for tunable in own], own[0].given
+    later = {tunable.name for tunable in tunables if {*names} & {*tunable.given}}
+    others = [t.name for t in tunables if t.name not in {*names, *given, *later}]
+    sizes = (*given, *own[0].data)
     slices: dict[Point, Slices] = {}
     for one in measured:
-        time = one.milliseconds
-        if time is None or (data := group.data_of(one)) is None:
-            continue
-        point = tuple(data[name] for name in group.data)
-        held = tuple(one.values.get(name) for name in group.others)
-        times = slices.setdefault(point, {}).setdefault(held, {})
-        configuration = tuple(int(one.values[name]) for name in group.names)
-        times[configuration] = min(times.get(configuration, time), time)
-    return slices
+        data, time = one.data.get(own[0].name, {}), one.milliseconds
+        is_known = {*names} <= one.values.keys() and {*sizes} <= data.keys()
+        if time is not None and is_known and is_allowed(one, own):
+            held = tuple(one.values.get(name) for name in others)
+            point = tuple(data[name] for name in sizes)
+            times = slices.setdefault(point, {}).setdefault(held, {})
+            configuration = tuple(int(one.values[name]) for name in names)
+            times[configuration] = min(times.get(configuration, time), time)
+
+    def rank(times: Times) -> tuple[float, float]:
+        best, fewest = min(times.values()), -len(times)
+        return (best, fewest) if given else (fewest, best)
+
+    chosen = {point: min(each.values(), key=rank) for point, each in slices.items()}
+    if not is_needed and not given:
+        # A point with one configuration has no choice.
+        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
+    tried = {one for each in slices.values() for times in each.values() for one in times}
+    if not chosen or (len(tried) == 1 and not is_needed):
+        return None
+    return TimeTable(sizes, tuple(names), chosen)
 
 
 # ---- emit
 
 
 def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
-    """Return the pass that lets the parameters of a program be chosen.
-
-    Raises:
-        CutuneError: CT513 when the program has changed since it was measured.
-    """
-    document = _choices(program, workspace)
-    values = {name: str(value) for name, value in document.fixed.items()} if document else {}
-    models = document.models if document else ()
-    if not models:
+    """Return the pass that puts chosen values in. Raises CT513 when the program has changed."""
+    document = choices_of(program, workspace)
+    values = {name: str(value) for name, value in document.fixed.items()}
+    if not document.models:
         return ReplaceTunables(values=values)
-    return emit_host(models, {t.name: t.where for t in program.tunables}, values)
+    return emit_host(document.models, {t.name: t.where for t in program.tunables}, values)
 
 
-def fixed_values(program: Program, workspace: Workspace) -> Settings:
-    """Return the values that were chosen for all sizes; empty without choices.
-
-    Raises:
-        CutuneError: CT513 when the program has changed since it was measured.
-    """
-    document = _choices(program, workspace)
-    return document.fixed if document is not None else {}
-
-
-def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
-    """Return the value sets that are chosen by size; None without any.
-
-    Raises:
-        CutuneError: CT513 when the program has changed since it was measured.
-    """
-    document = _choices(program, workspace)
-    return document.sets if document is not None else None
-
-
-def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
-    """Return the choices of this program, if there are any."""
+def choices_of(program: Program, workspace: Workspace) -> ChoicesDocument:
+    """Return the choices of this program, if there are any. Raises CT513 when it has changed."""
+    origin = _origin(program)
     if not workspace.choices.exists():
-        return None
-    document, origin = read_choices(workspace), _origin(program)
+        return ChoicesDocument(origin, ())
+    document = read_choices(workspace)
     if document.origin.path != origin.path:
-        return None
+        return ChoicesDocument(origin, ())
     if document.origin != origin:
         raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return document
@@ -403,10 +308,7 @@ def emit_host(
     """Emit the classifiers, and a routine per tunable; return the pass that puts them in place.
 
     A routine gives the program's own value on request, outside of the measured sizes, and where the
-    choice does not satisfy the condition of its pragma.
-
-    Args:
-        values: of the parameters that have one for all sizes.
+    choice does not satisfy the condition of its pragma. `values` are the same for all sizes.
     """
     mode = run_mode("cutune_tunables_mode")
     texts = [LIBRARY, mode, emit_choices(models)]
@@ -424,7 +326,12 @@ def emit_host(
 
 def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:
     """Return C for the program's own value where a choice was not measured or is not allowed."""
-    known = " || ".join(_in_range(model, choice) for choice in model.choices)
+    names = [f"cutune_{c_name(name)}" for name in model.sizes]
+    ranges = (
+        [*given_tests(model, one), *range_tests(names, one.lowest, one.highest)]
+        for one in model.choices
+    )
+    known = " || ".join(f"({' && '.join(tests)})" for tests in ranges)
     text = f"    if (!({known})) return cutune_original;\n"
     if where is None:
         return text
@@ -439,18 +346,8 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
     return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
 
 
-def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
-    """Return a test in C: are the given values these, and are the sizes in the measured range?"""
-    sizes = [f"cutune_{c_name(name)}" for name in model.sizes]
-    ranges = range_tests(sizes, choice.lowest, choice.highest)
-    return f"({' && '.join([*given_tests(model, choice), *ranges])})"
-
-
 def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:
-    """Return the routine of a tunable, without CUTUNE=off where it is bound.
-
-    There the program's own value may not be allowed with the compiled-in values.
-    """
+    """Return a tunable's routine; no CUTUNE=off where the program's own value may be refused."""
     off = "" if is_bound else "    if (cutune_mode == 0) return cutune_original;\n"
     names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
     parameters = "".join(f", long long {name}" for name in names)

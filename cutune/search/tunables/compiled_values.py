@@ -46,11 +46,9 @@ class FixedChoice:
     own_lost: Regret | None = None
 
     def without(self, names: Collection[str]) -> FixedChoice:
-        """Return the values of the other parameters, without evidence."""
         return FixedChoice({n: v for n, v in self.values.items() if n not in names})
 
     def fits(self, one: HostMeasurement) -> bool:
-        """Was it measured with these values?"""
         return all(one.values.get(name) == value for name, value in self.values.items())
 
 
@@ -59,12 +57,8 @@ def fit_fixed(
 ) -> FixedChoice | None:
     """Return the best set of values of some parameters; None where nothing has a time.
 
-    A set that was measured at more sizes comes before a faster one, and the program's own set
-    before one that is hardly faster.
-
-    Args:
-        own: the program's own values, as far as they are known.
-        held: parameters that keep these.
+    A set that was measured at more sizes comes before a faster one, and the program's own set,
+    `own`, before one that is hardly faster. Parameters that are `held` keep their own values.
     """
     kept = {name: own.get(name) for name in held if name in names}
     known = [
@@ -85,12 +79,19 @@ def fit_fixed(
     sets = list(dict.fromkeys(tuple(one.values[name] for name in names) for one in known))
     table = set_table(sizes, times, sets)
     losses = [regret(table, lambda _, n=number: (n,)) for number in range(len(sets))]  # type: ignore[misc]
-    best = min(range(len(sets)), key=lambda n: _rank(losses[n]))
+    ranks = [(0, 0.0) if lost is None else (-lost.known, lost.mean) for lost in losses]
+    best = ranks.index(min(ranks))
     own_set = own_values_of(names, own)
     if own_set not in sets:
         return FixedChoice(dict(zip(names, sets[best], strict=True)), sizes, losses[best])
     own_lost = losses[sets.index(own_set)]
-    if _is_hardly_slower(own_lost, losses[best]):
+    best_lost = losses[best]
+    if (
+        own_lost is not None
+        and best_lost is not None
+        and own_lost.known == best_lost.known
+        and own_lost.mean <= best_lost.mean + HARDLY_SLOWER
+    ):
         best = sets.index(own_set)
     chosen, own_named = (dict(zip(names, one, strict=True)) for one in (sets[best], own_set))
     return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
@@ -99,17 +100,6 @@ def fit_fixed(
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
     """Return the program's own values of some parameters, "" where they are not known."""
     return tuple(own.get(name, "") for name in names)
-
-
-def _is_hardly_slower(own: Regret | None, best: Regret | None) -> bool:
-    """Was it measured at as many sizes, and does it lose about as little?"""
-    if own is None or best is None:
-        return False
-    return own.known == best.known and own.mean <= best.mean + HARDLY_SLOWER
-
-
-def _rank(lost: Regret | None) -> tuple[int, float]:
-    return (-lost.known, lost.mean) if lost is not None else (0, 0.0)
 
 
 def best_times(
@@ -139,22 +129,14 @@ HEADER, FLAGS = "header", "flags"
 
 
 def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
-    """Return one option of nvcc per line, for `nvcc --options-file`.
-
-    Raises:
-        CutuneError: CT810 for a constant that the source does not leave open.
-    """
+    """Return one option per line, for `nvcc --options-file`. Raises CT810 for a fixed constant."""
     defined = _guarded(program, values)
     words = [*compiler_flags(values, asked), *(f"-D{n}={v}" for n, v in defined.items())]
     return "".join(f"{word}\n" for word in words)
 
 
 def header_text(program: Program, values: Settings) -> str:
-    """Return macros, for `nvcc -include`.
-
-    Raises:
-        CutuneError: CT810 for a constant that the source does not leave open.
-    """
+    """Return macros, for `nvcc -include`. Raises CT810 for a constant that is not open."""
     defined = _guarded(program, values)
     lines = [f"#ifndef {n}\n#define {n} {v}\n#endif\n" for n, v in defined.items()]
     return "".join(["// The values that were fastest over all sizes.\n", *lines])

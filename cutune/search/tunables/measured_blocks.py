@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import gcd
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
@@ -55,7 +56,6 @@ class Link:
     divisor: _Factor
 
     def holds(self, values: Sequence[int]) -> bool:
-        """Does it hold for these values?"""
         return self.divisor * values[self.column] == self.factor * values[self.source] + self.offset
 
 
@@ -91,11 +91,8 @@ class BlockClassifier:
     def completed(self, named: Mapping[str, int], every: int | None) -> Point:
         """Complete the columns: those that follow from others, or never varied, may be left out.
 
-        Args:
-            every: the value of all arguments that are not named, or None.
-
-        Raises:
-            CutuneError: CT511 when a size is missing, CT512 for a name that the kernel lacks.
+        All arguments that are not named are `every`. Raises CT511 when a size is missing,
+        CT512 for an unknown name.
         """
         kernel = self.kernel
         for name in named:
@@ -123,10 +120,6 @@ class BlockClassifier:
                 raise CutuneError(missing)
         return tuple(values)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of choices.json."""
-        return {**asdict(self), "model": self.model.to_json()}
-
     def check(self) -> None:
         """Raise ValueError where entries of a file do not fit together."""
         count, model = len(self.columns), self.model
@@ -146,12 +139,8 @@ def fit_blocks(
 ) -> list[BlockClassifier]:
     """Return a classifier per kernel and device from the sweeps of this version of the program.
 
-    Args:
-        may_lack: sweeps may be missing, because something else is fitted.
-
-    Raises:
-        CutuneError: CT431 when there are no sweeps, unless they may lack or the program has host
-            tunables, whose own diagnostic says more.
+    Raises CT431 when there are no sweeps, unless they `may_lack`, because something else is fitted,
+    or the program has host tunables, whose own diagnostic says more.
     """
     swept: dict[tuple[str, str], list[SweptLaunch]] = {}
     if workspace.measurements.exists():
@@ -187,10 +176,7 @@ def measured_columns(kernel: Kernel) -> tuple[str, ...]:
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
-    """Return the classifier of a kernel's launches on one device; None without known launches.
-
-    A launch that was swept repeatedly, or from several places, counts with its median.
-    """
+    """Return the classifier of a kernel's launches on a device, by median times, or None."""
     columns = measured_columns(kernel)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
@@ -255,24 +241,20 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
         if all(choice.columns == columns for choice in by_device.values()):
             launches = (site for site in program.tunable_launches if site.kernel == name)
             sites = tuple(SiteKey.of(program.source, site) for site in launches)
-            deciders.append(decider(kernel, sites, by_device))
+            places = tuple(_positions(kernel).values())
+            text = decided_apart(partial(_text_on, kernel, by_device))
+            deciders.append(Decider(kernel.name, sites, places, text))
     return deciders
 
 
-def decider(
-    kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockClassifier]
-) -> Decider:
-    """Return the decider of one kernel, with a classifier per name of a device."""
-
-    def text(device: DeviceProfile, name: str) -> str | None:
-        choice = by_device.get(device.name)
-        return _text(kernel, choice, name) if choice is not None else None
-
-    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), decided_apart(text))
+def _text_on(
+    kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
+) -> str | None:
+    choice = by_device.get(device.name)
+    return _text(kernel, choice, name) if choice is not None else None
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    """Return the position of each size among the arguments."""
     order = kernel.argument_names
     return {size: order.index(size) for size in kernel.sizes}
 
@@ -291,7 +273,11 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
             emit("    return cutune_answer;")
         for column, low, high in zip(choice.columns, choice.lowest, choice.highest, strict=True):
             value = values[column]
-            emit(f"const long long {value} = asked_->{_place(column, positions)};")
+            if column in positions:
+                place = f"arguments[{positions[column]}]"
+            else:
+                place = f"extent[{DIMENSIONS.index(column[-1])}]"
+            emit(f"const long long {value} = asked_->{place};")
             limits = f"{value} < {c_integer(low)} || {value} > {c_integer(high)}"
             emit(f"if ({limits}) return cutune_answer;")
         for link in choice.links:
@@ -306,12 +292,6 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
         _emit_answer(emit, kernel)
     model = replace(choice.model, sizes=sizes, tunables=tunables)
     return emit_choices([model]) + str(emit)
-
-
-def _place(column: str, positions: dict[str, int]) -> str:
-    if column in positions:
-        return f"arguments[{positions[column]}]"
-    return f"extent[{DIMENSIONS.index(column[-1])}]"
 
 
 def _emit_answer(emit: Emitter, kernel: Kernel) -> None:

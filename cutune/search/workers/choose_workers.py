@@ -28,12 +28,8 @@ def workers_of(
 ) -> Workers:
     """Return the workers of the options; without any option one for this machine.
 
-    Args:
-        folder: for the output of workers elsewhere.
-        refuse: ends with a message about wrong usage.
-
-    Raises:
-        CutuneError: CT421, CT837, CT838; those of `dask_workers` and `slurm_jobs`.
+    Their output goes to `folder`; `refuse` ends with a message about wrong usage. Raises CT421,
+    CT837, CT838, and as `dask_workers` and `slurm_jobs`.
     """
     executor = options.executor or (DASK if options.scheduler else LOCAL)
     gpus = _gpus(options.gpus, refuse)

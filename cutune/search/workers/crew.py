@@ -44,12 +44,7 @@ class _Job:
 
 @dataclass
 class Crew:
-    """Threads with a worker each, and the jobs that wait for them.
-
-    Attributes:
-        is_ending: no job is begun any more.
-        gpus: the names of the GPUs of all workers, which are alike.
-    """
+    """Threads with a worker each, all with the same GPUs, and the jobs that wait for them."""
 
     workers: Workers
     warn: Warn
@@ -86,20 +81,14 @@ class Crew:
         return job.future
 
     def perform(self, task: Task) -> TaskOutcome:
-        """Run a task on the worker of the job that asks for it.
-
-        Raises:
-            WorkerLostError, StoppedError: as the worker does.
-        """
+        """Run a task on the worker of the job that asks for it. Raises as `Worker.run`."""
         worker: Worker = self._here.worker
         return worker.run(task)
 
     def forget(self) -> None:
-        """Drop the jobs that have not begun."""
         self._refuse(StoppedError())
 
     def close(self) -> None:
-        """End all workers, and the programs that they run."""
         with self._changed:
             self.is_ending = True
             self._changed.notify_all()
@@ -156,7 +145,6 @@ class Crew:
         return None
 
     def _worker(self, place: int) -> Worker:
-        """Return the worker of a place, started where there is none."""
         worker = self._at_work.get(place)
         if worker is not None and worker.is_alive:
             return worker
@@ -180,7 +168,6 @@ class Crew:
             lost.close()
 
     def _again(self, job: _Job) -> None:
-        """Queue a job again, unless it was begun too often."""
         with self._changed:
             is_dropped = self.is_ending
             if not is_dropped and job.attempts < ATTEMPTS:
@@ -203,7 +190,6 @@ class Crew:
             self.warn(Diagnostic.at(Code.FEWER_WORKERS, reason=error, count=left))
 
     def _end(self, error: BaseException) -> None:
-        """Begin no more jobs."""
         with self._changed:
             self._error = self._error or error
             self.is_ending = True

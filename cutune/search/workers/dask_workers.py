@@ -43,7 +43,6 @@ _ALONE = Lock()
 
 
 def _runner() -> LocalWorker:
-    """The process of this worker that runs programs."""
     known = _RUNNERS.get(os.getpid())
     if known is None or not known.is_alive:
         known = _RUNNERS[os.getpid()] = LocalWorker("of dask", {})
@@ -99,12 +98,7 @@ class DaskWorker:
         self.workers.free(self.address)
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Return the result of a function that is called there.
-
-        Raises:
-            CutuneError: CT843 where the worker has no cutune, or another one.
-            WorkerLostError, StoppedError: as `run`.
-        """
+        """Call a function there. Raises CT843 for another cutune, or as `run`."""
         try:
             # The function is sent by its name: the worker has to have it.
             future = self.workers.client.submit(
@@ -174,7 +168,6 @@ class DaskWorkers:
             return []
 
     def free(self, address: str) -> None:
-        """Let a worker be taken again."""
         with self._lock:
             self._taken.discard(address)
 
@@ -188,11 +181,7 @@ class DaskWorkers:
 
 
 def connected(address: str) -> DaskWorkers:
-    """Connect to the workers of a scheduler.
-
-    Raises:
-        CutuneError: CT844 where it does not answer, CT839 where it has no worker.
-    """
+    """Connect to a scheduler. Raises CT844 where it does not answer, CT839 without a worker."""
     try:
         client = distributed.Client(address, timeout=PATIENCE_SECONDS / 2, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

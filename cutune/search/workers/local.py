@@ -27,13 +27,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import run_to_end
 from cutune.core.temporary import discard
-from cutune.search.workers.task import (
-    StoppedError,
-    Task,
-    TaskOutcome,
-    WorkerLostError,
-    perform,
-)
+from cutune.search.workers.task import StoppedError, Task, TaskOutcome, WorkerLostError, perform
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 #: So long the driver is asked for its GPUs.
@@ -71,11 +65,7 @@ def _named(word: str, listed: Sequence[tuple[str, str]]) -> str | None:
 
 
 def check_gpus(words: Sequence[str]) -> None:
-    """Check that the GPUs of `--gpus` are there.
-
-    Raises:
-        CutuneError: CT421 without any, CT838 for one that is not there.
-    """
+    """Raise CT421 where this machine has no GPU, CT838 where one of `--gpus` is not there."""
     listed = gpu_names()
     if not listed:
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
@@ -114,11 +104,7 @@ class LocalWorker:
     """A process that runs `serve_tasks`."""
 
     def __init__(self, name: str, environment: Mapping[str, str]) -> None:
-        """Start it.
-
-        Raises:
-            WorkerLostError: it does not begin.
-        """
+        """Start it. Raises WorkerLostError where it does not begin."""
         self.name = name
         self.process = subprocess.Popen(
             _COMMAND,
@@ -133,7 +119,6 @@ class LocalWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Does the process run?"""
         return not self._is_closed and self.process.poll() is None
 
     def run(self, task: Task) -> TaskOutcome:
@@ -180,11 +165,7 @@ class LocalWorker:
 
 @dataclass(frozen=True)
 class LocalWorkers:
-    """A worker for each GPU that is named; none: one for what this process sees.
-
-    Attributes:
-        gpus: as `CUDA_VISIBLE_DEVICES` may name them.
-    """
+    """A worker for each GPU of `CUDA_VISIBLE_DEVICES`; without any, one for all."""
 
     gpus: tuple[str, ...] = ()
 

@@ -42,11 +42,7 @@ _SQUEUE_SECONDS = 30.0
 def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Path) -> DaskWorkers:
     """Submit jobs; their workers are waited for as long as Slurm lets the jobs wait.
 
-    Args:
-        logs: the folder for what jobs print.
-
-    Raises:
-        CutuneError: CT845 where Slurm takes no such job.
+    What jobs print goes to `logs`. Raises CT845 where Slurm takes no such job.
     """
     if shutil.which("sbatch") is None:
         raise _refused("there is no sbatch")
@@ -64,7 +60,6 @@ def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Pat
 
 
 def _settings(options: Sequence[str], is_on_gpu: bool) -> dict[str, Any]:
-    """Return the settings of a job, which contain the user's own settings of dask-jobqueue."""
     own = dask.config.get("jobqueue.slurm", {})
     directives = [*(own.get("job-extra-directives") or []), *options]
     if is_on_gpu and not any(map(_OF_GPUS.match, directives)):
@@ -100,11 +95,7 @@ class _Jobs:
     looked_at: float = 0.0
 
     def look(self) -> None:
-        """Submit jobs again that have ended.
-
-        Raises:
-            CutuneError: CT839 where none stays until its worker begins.
-        """
+        """Submit jobs again that have ended. Raises CT839 where none stays."""
         now = time.monotonic()
         if now - self.looked_at < _ASK_SECONDS:
             return

@@ -22,12 +22,7 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
-    """One run of a program.
-
-    Attributes:
-        environment: variables that are added to the worker's own.
-        folder: where it is run, and to which relative paths refer.
-    """
+    """One run of a program in a folder, with variables besides the worker's own."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -35,12 +30,10 @@ class Task:
     folder: str
 
     def to_json(self) -> str:
-        """Write it as one line."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(line: str | bytes) -> Task:
-        """Read a line of `to_json`."""
         entry = json.loads(line)
         return Task(**{**entry, "command": tuple(entry["command"])})
 
@@ -54,13 +47,11 @@ class TaskOutcome:
     seconds: float
 
     def to_json(self) -> str:
-        """Write it as one line."""
         # A character for each byte.
         return json.dumps(asdict(self), default=lambda stream: stream.decode("latin-1"))
 
     @staticmethod
     def from_json(line: str | bytes) -> TaskOutcome:
-        """Read a line of `to_json`."""
         entry = json.loads(line)
         streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
         return TaskOutcome(
@@ -109,12 +100,7 @@ class Worker(Protocol):
         """May it be given a task?"""
 
     def run(self, task: Task) -> TaskOutcome:
-        """Run a task to its end.
-
-        Raises:
-            WorkerLostError: the worker has ended.
-            StoppedError: the worker was closed meanwhile.
-        """
+        """Run a task to its end. Raises WorkerLostError, or StoppedError where it was closed."""
 
     def close(self) -> None:
         """End the worker, and the program that it runs."""
@@ -128,12 +114,7 @@ class Workers(Protocol):
         """The number of places."""
 
     def start(self, place: int) -> Worker:
-        """Start a worker at a place, from 0 on.
-
-        Raises:
-            WorkerLostError: it ends at once; NoWorkerError: there is none.
-            StoppedError: all was closed meanwhile.
-        """
+        """Start a worker at a place, from 0 on. Raises NoWorkerError, or as `Worker.run`."""
 
     def close(self) -> None:
         """End all of them."""

@@ -36,10 +36,12 @@ def check(data: bytes) -> None:
         space = Space.of(found.parameters, found.conditions)
         assert space.size > 0
         rng = random.Random(1)
-        for configuration in (*islice(space, 3), space.draw(rng)):
+        for configuration in (*islice(space, 3), space.configuration(rng.randrange(space.size))):
             assert configuration in space
-            for axis in range(len(space.tables)):
-                space.neighbours(configuration, axis, 3)
+            for table in space.tables:
+                row = table.index(configuration)
+                assert row is not None
+                table.nearest(row, 3)
         to_t1(space, {}, {})
     except CutuneError as error:
         error.diagnostic.render()

@@ -10,8 +10,8 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.search import make_builds as copies
-from cutune.search.make_builds import ProjectFolder
+from cutune.search import builds as copies
+from cutune.search.builds import ProjectFolder
 
 OLD = 1_000_000_000
 

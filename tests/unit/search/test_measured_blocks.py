@@ -23,6 +23,7 @@ from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch, read_sweep, swept_line
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.search.neighbours.classifier import document_entry
 from cutune.search.tunables.measured_blocks import (
     BlockClassifier,
     block_deciders,
@@ -87,7 +88,7 @@ def test_one_size_that_all_others_follow_is_chosen_by_intervals(program: Program
     assert choice.choose((100, 203, 96, 203, 1)) is None, "nor so few threads"
     assert choice.choose((63, 129, 63, 129, 1)) is None, "smaller than measured"
     assert choice.choose((4001, 8005, 4001, 8005, 1)) is None, "larger than measured"
-    read = typed(BlockClassifier, choice.to_json())
+    read = typed(BlockClassifier, document_entry(choice))
     read.check()
     assert read.choose((100, 203, 100, 203, 1)) == SMALL
 

@@ -24,6 +24,7 @@ from cutune.search.neighbours.classifier import (
     classifier,
     corrected,
     densified,
+    document_entry,
     fit_choice,
     fit_rule,
     leave_one_out,
@@ -457,7 +458,7 @@ def test_emitted_c_chooses_what_the_model_chooses(
     if given:
         times = {(p[0] % 3, *p[1:]): own for p, own in table.times.items()}
         table = TimeTable(table.sizes, table.tunables, times)
-    model = typed(ChoiceModel, fit_choice(table, 0.05, given).to_json())
+    model = typed(ChoiceModel, document_entry(fit_choice(table, 0.05, given)))
     model.check()
     points = [tuple(generator.randrange(0, 10**7) for _ in range(sizes - given)) for _ in range(99)]
     points += [point[given:] for point in table.points]

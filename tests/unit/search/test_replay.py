@@ -8,14 +8,14 @@ from statistics import fmean
 
 import pytest
 
-from cutune.search.techniques.registry import TECHNIQUES, technique_named
-from cutune.search.techniques.replay import (
+from cutune.search.compare import (
     KnownTime,
     expected_of_chance,
     quartiles,
     random_curve,
     replayed,
 )
+from cutune.search.techniques.registry import TECHNIQUES, technique_named
 from cutune.space.parameter import Parameter
 from cutune.space.space import Space
 

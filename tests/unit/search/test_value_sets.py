@@ -18,6 +18,7 @@ from cutune.search.clones.value_sets import (
     emit_sets,
     fit_sets,
 )
+from cutune.search.neighbours.classifier import document_entry
 from cutune.search.neighbours.table import TimeTable
 from cutune.search.regions import HostMeasurement
 from cutune.toolchain.nvcc import host_compiler
@@ -87,8 +88,8 @@ def test_times_of_other_sizes_or_without_values_do_not_count() -> None:
 def test_a_choice_is_read_as_it_was_written() -> None:
     choice = fitted({10: {1: 1, 2: 2}, 100: {1: 2, 2: 1}})
     assert choice is not None
-    entry = json.loads(json.dumps(choice.to_json()))
-    assert typed(SetChoice, entry).to_json() == choice.to_json()
+    entry = json.loads(json.dumps(document_entry(choice)))
+    assert document_entry(typed(SetChoice, entry)) == document_entry(choice)
     with pytest.raises(ValueError, match="number"):
         typed(SetChoice, {**entry, "sets": [[2]], "model": _labelled(entry["model"], 3)}).check()
 
