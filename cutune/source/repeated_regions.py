@@ -65,7 +65,6 @@ class _RepeatedRegion:
     end: Pragma
 
     def is_before(self, tunable: HostTunable) -> bool:
-        """Does the same function give it its value, before the region?"""
         if tunable.source is not self.syntax.source or self.function.body is None:
             return False
         first, last = self.function.body
@@ -163,7 +162,6 @@ class _RepeatedRegion:
         return not self._is_declaration(first, last)
 
     def _is_nested(self, opener: int) -> bool:
-        """Does a bracket stand within a statement?"""
         if opener < 0:
             return False
         if self._text(opener) != "{":
@@ -228,7 +226,6 @@ class _RepeatedRegion:
         return tokens[index].text if 0 <= index < len(tokens) else ";"
 
     def _index(self, offset: int) -> int:
-        """The first token that begins at an offset or behind it."""
         return bisect_left(self._starts, offset)
 
     @cached_property

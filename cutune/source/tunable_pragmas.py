@@ -101,7 +101,6 @@ def _macros_behind(syntax: Syntax, pragma: Pragma) -> list[Macro]:
 
 
 def _is_guarded(syntax: Syntax, pragma: Pragma, name: str) -> bool:
-    """Does `#ifndef NAME` stand before its `#define`?"""
     guards = (d for d in _directives_behind(syntax, pragma) if d.name == "ifndef")
     return any(guard.rest.split()[:1] == [name] for guard in guards)
 
@@ -130,7 +129,6 @@ def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
 
 
 def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
-    """The bytes of the value of a constant among the declarations behind a pragma."""
     index = pragma.index
     while (declared := declared_constant(syntax, index)) is not None:
         declared_name, first = declared
@@ -252,7 +250,6 @@ class _PragmaReader:
     def check_names(
         self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[HostTunable | TunableConstant]
     ) -> None:
-        """Every parameter has one pragma."""
         known = {one.name for one in earlier}
         for name in said.choices:
             if name in known:
@@ -270,20 +267,17 @@ class _PragmaReader:
     def repeated(
         self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
     ) -> Region:
-        """Let a region run again."""
         function = self._function(begin)
         assert function is not None  # a statement may stand there
         names = assigned_names(self.syntax, function, begin, end, earlier)
         return replace(region, may_repeat=True, assigned=names)
 
     def check_statement_place(self, pragma: Pragma) -> None:
-        """A statement must be allowed where the pragma stands."""
         before = self.syntax.tokens[pragma.index - 1].text if pragma.index else ""
         if self._function(pragma) is None or before not in STATEMENT_ENDS:
             raise self._error(Code.REGION_IN_STATEMENT, pragma)
 
     def _function(self, pragma: Pragma) -> SourceFunction | None:
-        """The innermost host function whose body holds the pragma."""
         around = self.syntax.functions_around(pragma.index)
         return around[-1] if around and not around[-1].is_kernel else None
 
@@ -309,7 +303,6 @@ class _PragmaReader:
                 raise self._error(Code.UNKNOWN_IN_CONDITION, pragma, name=name, known=listed)
 
     def _value(self, pragma: Pragma, name: str) -> Span:
-        """The bytes of the value that the program gives to `name` behind the pragma."""
         tokens = self.syntax.tokens
         path = re.split(r"(\.|->)", _as_written(pragma, name))
         for index in self._same_block(pragma):
@@ -339,7 +332,6 @@ class _PragmaReader:
             index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
 
     def _value_end(self, first: int) -> int:
-        """The last token of the expression that begins at `first`."""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
         statement = first
         while tokens[statement].text not in (";", "}"):

@@ -62,7 +62,6 @@ def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
-    """The form of a formula in which the block occurs; None without it."""
     match formula:
         case Call(name, (argument,)) if name in _CEILINGS:
             inner = _quotient(plain(argument), is_block)
@@ -95,7 +94,6 @@ def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
 
 
 def _holds(formula: Formula, is_block: IsBlock) -> bool:
-    """Does the block divide anything in the formula, or stand in it by name?"""
     for part in parts(formula):
         match part:
             case HostOperation("/" | "%" | ">>", operands) if is_block(operands[-1]):
@@ -158,7 +156,6 @@ def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
 
 
 def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
-    """Summands and their signs."""
     seen = formula
     while isinstance(seen, Cast) and not is_real(seen):
         seen = seen.operand
@@ -229,7 +226,6 @@ def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _is_named(formula: Formula, size: Formula) -> bool:
-    """Do both stand for one name, on any level of their definitions?"""
     return not {*_labels(formula)}.isdisjoint(_labels(size))
 
 

@@ -126,7 +126,6 @@ class Reaching:
         return found
 
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
-        """The places that may change a variable, or one component of it."""
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
             places: list[int] = []
@@ -149,7 +148,6 @@ class Reaching:
         return self._known_changes[key]
 
     def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
-        """The definition that the declaration of a variable makes."""
         name, at = _identity(variable), variable.declared
         if variable.opening == PARAMETER:
             return ReachingDefinition(name, at, None)
@@ -265,7 +263,6 @@ class Reaching:
         return bool(namesakes)
 
     def _is_declared_here(self, index: int) -> bool:
-        """Is the name before the bracket a variable of a plain type that is declared here?"""
         name = self.syntax.tokens[index].text
         if index not in self.nesting.occurrences[name]:
             return False
@@ -295,7 +292,6 @@ class Reaching:
         return max((last for first, last in around if not first < definition <= last), default=-1)
 
     def _is_captured(self, variable: HostVariable, at: int) -> bool:
-        """Does the place lie in a lambda around which the variable is, or is it changed in one?"""
         for _, first, last in self.nesting.lambdas:
             if first <= variable.declared <= last:
                 continue
@@ -307,7 +303,6 @@ class Reaching:
         return False
 
     def _is_redeclared(self, variable: HostVariable, at: int) -> bool:
-        """Does a lambda around the place have a parameter or a capture of that name?"""
         tokens = self.syntax.tokens
         return any(
             first <= at <= last
@@ -318,7 +313,6 @@ class Reaching:
 
     @cached_property
     def _has_jumps(self) -> bool:
-        """Does the function jump in a way that the order of its text does not show?"""
         return any(token.text in ("goto", "setjmp") for _, token in self.nesting.body)
 
     @cached_property

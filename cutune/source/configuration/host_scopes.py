@@ -49,7 +49,6 @@ class Nesting:
         return self._starts[index - self._first]
 
     def _around(self, index: int) -> Iterator[int]:
-        """All brackets of the body that are open at a token, from the innermost outwards."""
         place = self.enclosing(index)
         while place >= 0:
             yield place
@@ -156,7 +155,6 @@ class Nesting:
 
     @cached_property
     def _labels(self) -> Mapping[int, Sequence[int]]:
-        """The `case` and `default` in each bracket."""
         table: defaultdict[int, list[int]] = defaultdict(list)
         for index, token in self.body:
             if token.text in ("case", "default") and self.syntax.tokens[index - 1].text != "=":
@@ -298,7 +296,6 @@ class Declarations:
                 yield index
 
     def _declared(self, name: str) -> tuple[HostVariable, ...]:
-        """All declarations of parameters and local variables of a name."""
         if name not in self._variables:
             places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
             found = [self._parameters.get(name), *(self.declaration(name, i) for i in places)]
@@ -307,7 +304,6 @@ class Declarations:
 
     @cached_property
     def _parameters(self) -> Mapping[str, HostVariable]:
-        """The function's parameters, as variables of its body."""
         body = self.nesting.extent
         first, last = self.nesting.function.parameters
         found: dict[str, HostVariable] = {}

@@ -126,13 +126,11 @@ class _Resolver:
         return self.reaching.unit
 
     def shape(self, tokens: Range, at: int) -> Shape:
-        """The three components of a grid or block argument."""
         formula = self._read(tokens)
         x, y, z = (self.component(formula, at, axis, 0) for axis in range(3))
         return (x, y, z)
 
     def value(self, tokens: Range, at: int) -> Formula:
-        """A scalar argument."""
         return self.resolved(self._read(tokens), at, 0)
 
     def _read(self, tokens: Range) -> Formula:
@@ -162,7 +160,6 @@ class _Resolver:
     # Scalars.
 
     def resolved(self, formula: Formula, at: int, depth: int) -> Formula:
-        """The formula with its names looked up at a token."""
         if depth > _DEEPEST:
             return _UNKNOWN
         match formula:
@@ -233,7 +230,6 @@ class _Resolver:
     # Components of `dim3`.
 
     def component(self, formula: Formula, at: int, axis: int, depth: int) -> Formula:
-        """One component of a value that becomes a `dim3`."""
         if depth > _DEEPEST:
             return _UNKNOWN
         match formula:

@@ -75,7 +75,6 @@ def annotated(
 
 
 def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | None:
-    """Read the annotation of a kernel from a pragma, in KLARAPTOR's language too."""
     match read_annotation(pragma.text):
         case KernelAnnotation() as annotation:
             return annotation
@@ -303,7 +302,6 @@ def _numerator(tree: Expression | Token, d: str) -> Expression | None:
 
 
 def _product(factors: list[Expression | Token]) -> Expression:
-    """term = factor | factor (sign factor)+."""
     first = factors[0]
     return first if len(factors) == 1 and isinstance(first, Tree) else Tree("term", factors)
 

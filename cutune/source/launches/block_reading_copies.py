@@ -126,7 +126,6 @@ def callee_named(callee: str, kernel: str, name: str) -> str | None:
 
 
 def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
-    """Split a callee into qualifiers, the kernel's name, and template arguments."""
     qualified, bracket, arguments = callee.partition("<")
     found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
     return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None
@@ -156,7 +155,6 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
 def _copy(
     texts: KernelTexts, constants: _Constants, kernel: Kernel, block: Block, in_rows: bool
 ) -> CopyCandidate | None:
-    """A copy of a kernel. `in_rows`: only where threads step through rows."""
     reason = kernel.reason
     places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
@@ -272,7 +270,6 @@ class _Wrapping:
         return self.function.body[1]
 
     def _is_operand(self, index: int) -> bool:
-        """Is it a literal, or a name from outside of the kernel, beside an operator?"""
         token = self.tokens[index]
         before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
         if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
@@ -285,7 +282,6 @@ class _Wrapping:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """Constants, and template parameters; whatever the kernel declares itself is none."""
         first, (opener, closer) = self.function.first, self.function.parameters
         head = template_parameters(self.tokens[first:opener])
         values = {name for name, is_type in head if not is_type}
@@ -309,7 +305,6 @@ class _Wrapping:
         return sorted(begins)
 
     def _loop_with(self, index: int) -> int | None:
-        """Where the `for` begins in whose head something stands."""
         for opener in range(index, self._first, -1):
             if self.tokens[opener].text in ("{", "}"):
                 return None

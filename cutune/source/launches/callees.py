@@ -100,7 +100,6 @@ def _launched(files: Iterable[Syntax]) -> Iterable[str]:
 
 
 def _name(syntax: Syntax, launch: Launch) -> str:
-    """The last name of the callee, template arguments left out."""
     first, last = launch.callee
     name, depth = "", 0
     for token in syntax.tokens[first : last + 1]:
@@ -331,7 +330,6 @@ class Callees:
 
     @cached_property
     def _used_namespaces(self) -> set[tuple[str, ...]]:
-        """The last name of each namespace that a using-directive opens."""
         return {(name,) for kind, name in self._usings if kind == "namespace"}
 
     @cached_property
@@ -353,7 +351,6 @@ class Callees:
 
 
 def _type(tokens: Sequence[Token]) -> str:
-    """The type of a parameter as far as it makes a difference to a caller."""
     parameter = parameter_of(tokens)
     words = parameter.type.replace("[]", " *").split()
     if not parameter.is_pointer:
@@ -362,7 +359,6 @@ def _type(tokens: Sequence[Token]) -> str:
 
 
 def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
-    """Does the launch certainly have all arguments?"""
     texts = ([t.text for t in syntax.tokens[a : b + 1]] for a, b in launch.arguments)
     is_certain = all("<" not in words for words in texts)
     return is_certain and len(launch.arguments) == len(kernel.parameters)
@@ -382,7 +378,6 @@ def _template_arguments(words: Sequence[str]) -> int | None:
 
 
 def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
-    """The words of a declaration before its name."""
     first = index
     while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
         first -= 1

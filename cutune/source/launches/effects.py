@@ -272,7 +272,6 @@ class _Place:
         return bool(declared) and not any(d.is_class_constant for d in declared)
 
     def _is_plain(self, name: str) -> bool:
-        """Is it a variable of a built-in type?"""
         if name in self.given:
             return True
         variable = self._variable(name)
@@ -301,7 +300,6 @@ class _Place:
         return self.names.variable(name, self.at)
 
     def _words(self, variable: HostVariable) -> tuple[str, ...]:
-        """The words of its type, `*` included."""
         if variable.opening != PARAMETER:
             tokens = self.names.nesting.syntax.tokens
             star = ("*",) if tokens[variable.declared - 1].text == "*" else ()
@@ -353,7 +351,6 @@ class _Place:
 
 
 def _is_operand(tokens: Sequence[Token], index: int) -> bool:
-    """Does a `[` follow an operand, which it subscripts?"""
     before = tokens[index - 1] if index else None
     return before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
 

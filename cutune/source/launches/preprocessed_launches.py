@@ -126,7 +126,6 @@ def _begins_alike(written: Shown, shown: Shown) -> bool:
 
 
 def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
-    """The token before a callee, and the callee as far as its template arguments."""
     first, last = launch.callee
     texts = [token.text for token in syntax.tokens[first : last + 1]]
     end = texts.index("<") if "<" in texts else len(texts)
@@ -134,7 +133,6 @@ def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
 
 
 def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
-    """Launches by the line on which their callee ends."""
     lines: defaultdict[int, list[Launch]] = defaultdict(list)
     for launch in syntax.launches:
         lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)

@@ -137,7 +137,6 @@ def _start(syntax: Syntax, item: Launch | Macro) -> int:
 
 
 def _ignored(syntax: Syntax) -> Iterator[int]:
-    """The first tokens of launches that follow `#pragma cutune ignore`."""
     starts = sorted(launch.callee[0] for launch in syntax.launches)
     for pragma in syntax.pragmas:
         if pragma.words[:2] == ("cutune", "ignore"):
@@ -215,16 +214,13 @@ class _LaunchJudge:
         return self._doubt(launch)
 
     def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
-        """How the launch names its kernel, if that alone says which one it is."""
         return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
 
     @cached_property
     def callees(self) -> Callees:
-        """Finds which kernels the names of callees stand for."""
         return Callees(self.unit)
 
     def _doubt(self, launch: Launch) -> Refusal | None:
-        """The part of the launch that may not be harmless to repeat."""
         harmless = Harmless(self.unit)
         found = (
             harmless.doubt(syntax, seen)
@@ -312,7 +308,6 @@ class _LaunchJudge:
         resolved: Configuration | None,
         shared: str | None,
     ) -> Refusal | None:
-        """The first rule that the launch or its kernel breaks."""
         if self.is_early:
             return _refusal(Code.EARLY_HEADER)
         if launch.callee[0] in self.ignored:
@@ -358,7 +353,6 @@ class _LaunchJudge:
         return self._is_variable(launch)
 
     def _is_argument(self, launch: Launch) -> bool:
-        """Is the callee an argument of the function around it, or of its template?"""
         first, last = launch.callee
         function = launch.function
         if function is None or first != last:
@@ -422,7 +416,6 @@ def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> b
 
 
 def _proven(kernel: Kernel | None) -> str:
-    """Why a launch may be tuned."""
     assert kernel is not None, "a tunable launch has a kernel"
     proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
     said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []

@@ -88,7 +88,6 @@ def _calling_edits(
 
 
 def _copy(site: LaunchSite, copy: KernelCopy) -> str:
-    """The copy of the kernel, and for which blocks it stands in."""
     callee = callee_of_copy(site.callee, site.kernel, copy)
     assert callee is not None, "the name of the kernel is written"
     block = ", ".join(map(str, copy.block))
@@ -106,7 +105,6 @@ def function_at(site: LaunchSite, callee: str) -> str:
 
 
 def _chosen(site: LaunchSite) -> str:
-    """The type of the kernel that the arguments of a launch choose."""
     selector = callee_named(site.callee, site.kernel, selector_name(site.kernel))
     assert selector is not None, "the name of the kernel is written"
     return f"decltype({one_line(selector)}({', '.join(map(one_line, site.arguments))}))"

@@ -125,7 +125,6 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
 
 
 def _guards(kernel: Kernel) -> dict[str, str]:
-    """The guard bounds of the dimensions that may be re-blocked by them."""
     return {
         name: dimension.guard
         for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
@@ -134,7 +133,6 @@ def _guards(kernel: Kernel) -> dict[str, str]:
 
 
 def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
-    """Does the name alone say which kernel is launched?"""
     namesakes = [other for other in program.kernels if other.name == kernel.name]
     return len(namesakes) == 1 and not kernel.template_parameters
 
@@ -166,13 +164,11 @@ class _Arguments:
 
     @property
     def declared(self) -> str:
-        """Declarations of them all."""
         pairs = zip(self.positions, self.names.values(), strict=True)
         return "".join(f"const cutune_exact {name} = argument_[{i}]; " for i, name in pairs)
 
     @property
     def fit(self) -> str:
-        """A condition: the kernel sees these very values."""
         named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
         return " && ".join(named) or "true"
 

@@ -143,7 +143,6 @@ class _Scan:
         return SourceFunction(name, first, (opener, closer), body, qualifiers, is_kernel)
 
     def _head_before(self, start: int, brace: int) -> _Head:
-        """Read the tokens between the start of a declaration and one of its braces."""
         head = self._head
         if head is None or head.start != start or head.index > brace:
             head = self._head = _Head(start, start)
@@ -169,7 +168,6 @@ class _Scan:
         return head
 
     def _before_attributes(self, index: int) -> int:
-        """The last token that is not one of `[[…]]`."""
         while (opener := attribute_opener(self.tokens, self.brackets, index)) > 0:
             index = opener - 1
         return index

@@ -126,7 +126,6 @@ def parse(source: Source) -> Syntax:
 
 
 def _significant(text: str) -> tuple[list[Token], list[Directive]]:
-    """The tokens that the compiler sees, and the directives between them."""
     every = list(lex(text, TRIVIA))
     places = [place for place, token in enumerate(every) if token[0] == "DIRECTIVE"]
     # Of n directives before a place in all tokens, n do not count.
@@ -296,7 +295,6 @@ class _Bodies:
         return number
 
     def around(self, index: int) -> SourceFunction | None:
-        """The innermost function whose body holds the token."""
         number = self._reaching(bisect_left(self.starts, index) - 1, index)
         return self.functions[number] if number >= 0 else None
 

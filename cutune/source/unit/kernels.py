@@ -45,7 +45,6 @@ def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
 
 
 def _is_named(tokens: Sequence[Token]) -> bool:
-    """Is the last of these words the parameter's name, rather than one of its type?"""
     names = [token for token in tokens if token.kind == "IDENTIFIER"]
     return len(names) > 1 and tokens[-1] is names[-1] and tokens[-2].text != "::"
 
@@ -110,7 +109,6 @@ def _kernel(unit: Unit, structures: Structures, part: UnitPart, function: Source
 def _members(
     structures: Structures, text: FunctionText, position: int, parameter: DeclaredParameter
 ) -> Iterator[MemberParameter]:
-    """The integers in a parameter that is a structure."""
     # The type of a template parameter is not known.
     is_known = not text.type_parameters & {*parameter.value}
     structure = structures.of(parameter.value) if is_known else None

@@ -183,7 +183,6 @@ def _is_type(macro: Macro) -> bool:
 
 
 def _is_formula(macro: Macro) -> bool:
-    """Is the body arithmetic over the macro's own parameters?"""
     return macro.parameters is not None and all(
         token.kind == "NUMBER"
         or token.text in ("+", "-", "*", "/", "(", ")", "%", "?", ":", "<", ">", *macro.parameters)
@@ -283,7 +282,6 @@ class Unsteady:
 
 
 def _by_line(seen: Seen) -> _Lines:
-    """The texts of the tokens of each line."""
     found: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for written, syntax in seen:
         for token in syntax.tokens:

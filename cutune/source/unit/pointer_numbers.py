@@ -74,7 +74,6 @@ class PointerNumbers:
 
     @cached_property
     def _macros(self) -> dict[str, list[Macro]]:
-        """All definitions by name."""
         found: dict[str, list[Macro]] = {}
         for macro in (macro for syntax in self.files for macro in syntax.macros):
             found.setdefault(macro.name, []).append(macro)
@@ -313,7 +312,6 @@ class _Reader:
         return "an array of pointers is cast" if self._text(operand) in self.names.arrays else None
 
     def _is_pointer(self, index: int) -> bool:
-        """May the operand that begins here be a pointer?"""
         while self._text(index) in ("+", "~", "const"):
             index += 1
         if self._text(index) == "(":
@@ -352,13 +350,11 @@ class _Reader:
         return name in self.names.pointers and not is_read
 
     def arguments(self, index: int) -> Sequence[Token]:
-        """Those of the call of the name at a place."""
         if self._text(index + 1) != "(":
             return ()
         return self.tokens[index + 2 : self._end(index + 1)]
 
     def _end(self, opener: int) -> int:
-        """The partner of a bracket."""
         depth = 0
         for index in range(opener, len(self.texts)):
             depth += self.texts[index] in _CLOSER

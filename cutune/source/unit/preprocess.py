@@ -154,12 +154,10 @@ def _toolkit_directory(expanded: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_below(path: str, directory: str) -> bool:
-    """Links are followed: the toolkit reaches its headers by several names."""
     return bool(directory) and os.path.realpath(path).startswith(directory)
 
 
 def _main_path(expanded: str, path: str) -> str:
-    """The spelling of the source's path in the markers."""
     names = {unescaped(name): None for _, name, _ in _MARKER.findall(expanded)}
     if path in names:
         return path
@@ -170,7 +168,6 @@ def _main_path(expanded: str, path: str) -> str:
 
 
 def _place(expanded: Source, written: Source, token: Token) -> int:
-    """Where a token of preprocessed text stands in the text that the user wrote."""
     line = expanded.location(token.start).line
     if line > written.line_count:
         return 0

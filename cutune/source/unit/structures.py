@@ -168,7 +168,6 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
 
 
 def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
-    """Members of a class: declarations without their `;`, functions without their bodies."""
     statement: list[Token] = []
     depth = 0
     for index, token in enumerate(body):
