@@ -21,7 +21,7 @@ from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.directives import Directive, Macro, Pragma
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax, template_closers
-from cutune.source.tunable import HostTunable, Region, TunableConstant
+from cutune.source.tunable import HostTunable, Region, Tunable, TunableConstant
 from cutune.source.unit.integers import integer_type
 from cutune.space.annotation import (
     AnnotationError,
@@ -36,24 +36,6 @@ from cutune.space.parameter import MOST_VALUES, Parameter, parameter_of
 
 _QUALIFIERS = frozenset({"static", "inline", "constexpr", "const", "__device__"})
 _BESIDE_DEFINES = ("define", "ifndef", "endif")
-
-
-def is_before_constants(syntax: Syntax, pragma: Pragma, said: TuneAnnotation) -> bool:
-    """Does a pragma stand before a macro, or a constant known to the compiler?"""
-    macros = {macro.name for macro in _macros_behind(syntax, pragma)}
-    is_constant = declared_constant(syntax, pragma.index) is not None
-    return is_constant or not macros.isdisjoint(said.choices)
-
-
-def constants(
-    syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation
-) -> list[TunableConstant]:
-    """The parameters of one pragma; `files` are all of the user.
-
-    Raises:
-        CutuneError: CT256, CT264 or CT265 where the pragma cannot be applied.
-    """
-    return [_constant(syntax, files, pragma, said, name) for name in said.choices]
 
 
 def _constant(
@@ -178,8 +160,9 @@ def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tu
             said = read_annotation(pragma.text)
             if isinstance(said, TuneAnnotation):
                 reader.check_names(pragma, said, [*found, *compiled])
-                if is_before_constants(syntax, pragma, said):
-                    compiled += constants(syntax, files, pragma, said)
+                names = {macro.name for macro in _macros_behind(syntax, pragma)}
+                if names & {*said.choices} or declared_constant(syntax, pragma.index) is not None:
+                    compiled += [_constant(syntax, files, pragma, said, n) for n in said.choices]
                     continue
                 group = len({tunable.group for tunable in found}) + 1
                 found += reader.tunables(pragma, said, group, found, compiled)
@@ -220,7 +203,6 @@ class _PragmaReader:
         earlier: list[HostTunable],
         compiled: list[TunableConstant],
     ) -> list[HostTunable]:
-        """The tunables of one pragma, which are chosen together."""
         names = {tunable.name for tunable in earlier}
         if self._function(pragma) is None:
             raise self._error(Code.TUNABLE_OUTSIDE, pragma)
@@ -236,20 +218,18 @@ class _PragmaReader:
         return [
             HostTunable(
                 self._parameter(pragma, name, values),
-                group,
                 tuple(d for d in data if d not in names),
-                tuple(d for d in data if d in names),
                 self.syntax.source,
                 self._value(pragma, name),
                 pragma.token.span,
                 said.where,
+                group,
+                tuple(d for d in data if d in names),
             )
             for name, values in said.choices.items()
         ]
 
-    def check_names(
-        self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[HostTunable | TunableConstant]
-    ) -> None:
+    def check_names(self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[Tunable]) -> None:
         known = {one.name for one in earlier}
         for name in said.choices:
             if name in known:
