@@ -35,7 +35,6 @@ from cutune.source.program import (
     Configuration,
     Kernel,
     KernelCopy,
-    KernelVariant,
     LaunchSite,
     Program,
 )
@@ -107,11 +106,6 @@ def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
     return f"{named[0]}{copy.namespace}::{named[1]}{named[2]}" if named is not None else None
 
 
-def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str | None:
-    """`ns::k<4>` with the name of the variant in place of `k`; None where that is not written."""
-    return callee_named(callee, kernel, variant.kernel)
-
-
 def selector_name(kernel: str) -> str:
     """Return the name of the selectors of all kernels of a name."""
     return f"cutune_which_{kernel}"
@@ -163,7 +157,9 @@ def _copy(
     assert function.body is not None, "kernels of a syntax are defined"
     if not texts.may_be_repeated(syntax, function):
         return None
-    wrapping = _Wrapping(syntax, function, block, constants())
+    wrapping = _Wrapping(
+        syntax, function, block, constants(), function.body[0] + 1, function.body[1]
+    )
     edits = list(wrapping.edits())
     loops = wrapping.loops_over_rows()
     if not loops and (in_rows or not edits):
@@ -174,14 +170,17 @@ def _copy(
     span = Span(first.start, last.end)
     begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
 
-    def edit(helper: Callable[[str, Block], str], loops: Iterable[int]) -> Edit:
-        text = _wrapped(syntax.source[span], span.start, edits, loops)
-        helpers = " ".join(helper(axes, block) for axes in sorted({axes for _, axes in edits}))
+    def edit(reads_block: bool) -> Edit:
+        text = _wrapped(syntax.source[span], span.start, edits, loops if reads_block else ())
+        helpers = " ".join(
+            _helper(axes, block if reads_block else None)
+            for axes in sorted({axes for _, axes in edits})
+        )
         body = f"namespace {namespace} {{ {helpers} {text} }}"
         return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
 
-    copy = KernelCopy(block, namespace, syntax.source, edit(_helper, loops), reason)
-    return CopyCandidate(copy, edit(_unchanged, ()), bool(loops))
+    copy = KernelCopy(block, namespace, syntax.source, edit(reads_block=True), reason)
+    return CopyCandidate(copy, edit(reads_block=False), bool(loops))
 
 
 def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
@@ -212,17 +211,11 @@ def _wrapped(
     return apply_edits(Source("", text), calls).text
 
 
-def _helper(axes: str, block: Block) -> str:
-    tests = (f"own == {block[DIMENSIONS.index(axis)]} ? (T)blockDim.{axis} : " for axis in axes)
-    return _function(axes, f"{''.join(tests)}own")
-
-
-def _unchanged(axes: str, block: Block) -> str:
-    return _function(axes, "own")
-
-
-def _function(axes: str, value: str) -> str:
+def _helper(axes: str, block: Block | None) -> str:
     """The wrapping function, for numbers only: hidden code of a class would run once more."""
+    sizes = zip(DIMENSIONS, block or (), strict=False)
+    tests = (f"own == {size} ? (T)blockDim.{d} : " for d, size in sizes if d in axes)
+    value = f"{''.join(tests)}own"
     return (
         f"template <class T> static __device__ __forceinline__ T cutune_block_{axes}(T own) "
         f'{{ static_assert(!__is_class(T) && !__is_union(T), ""); return {value}; }}'
@@ -238,6 +231,9 @@ class _Wrapping:
     block: Block
     #: Names that stand for one value throughout; the value, if it is known.
     constants: Mapping[str, int | None]
+    #: The tokens of the body, and behind it.
+    first: int
+    last: int
 
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
@@ -245,7 +241,7 @@ class _Wrapping:
         Those that an index is multiplied by, and names that are somewhere; where no index is
         multiplied by anything (`i += THREADS`), all names of constants.
         """
-        operands = [index for index in range(self._first, self._last) if self._is_operand(index)]
+        operands = [index for index in range(self.first, self.last) if self._is_operand(index)]
         factors = {index: axis for index in operands if (axis := self._multiplied(index))}
         names = {self.tokens[index].text for index in factors}
         for index in operands:
@@ -258,16 +254,6 @@ class _Wrapping:
     @property
     def tokens(self) -> Sequence[Token]:
         return self.syntax.tokens
-
-    @property
-    def _first(self) -> int:
-        assert self.function.body is not None, "kernels of a syntax are defined"
-        return self.function.body[0] + 1
-
-    @property
-    def _last(self) -> int:
-        assert self.function.body is not None, "kernels of a syntax are defined"
-        return self.function.body[1]
 
     def _is_operand(self, index: int) -> bool:
         token = self.tokens[index]
@@ -282,11 +268,11 @@ class _Wrapping:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        first, (opener, closer) = self.function.first, self.function.parameters
-        head = template_parameters(self.tokens[first:opener])
+        opener, closer = self.function.parameters
+        head = template_parameters(self.tokens[self.function.first : opener])
         values = {name for name, is_type in head if not is_type}
         own = {t.text for t in self.tokens[opener:closer]}
-        for before, token in pairwise(self.tokens[self._first - 1 : self._last]):
+        for before, token in pairwise(self.tokens[self.first - 1 : self.last]):
             # Behind a type stands what it is the type of; what is assigned to is no constant.
             if before.kind == "IDENTIFIER" and before.text != "return":
                 own.add(token.text)
@@ -297,7 +283,7 @@ class _Wrapping:
     def loops_over_rows(self) -> list[int]:
         """Where loops begin in which a variable that begins as an index steps by an `int`."""
         begins = set()
-        for index in range(self._first, self._last):
+        for index in range(self.first, self.last):
             is_constant = self._is_operand(index) and self._sized(index)
             is_step = self.tokens[index].text in self._steps or is_constant
             if is_step and self._stepping(index) and (begin := self._loop_with(index)) is not None:
@@ -305,7 +291,7 @@ class _Wrapping:
         return sorted(begins)
 
     def _loop_with(self, index: int) -> int | None:
-        for opener in range(index, self._first, -1):
+        for opener in range(index, self.first, -1):
             if self.tokens[opener].text in ("{", "}"):
                 return None
             is_around = self.syntax.brackets.partner[opener] > index
@@ -317,7 +303,7 @@ class _Wrapping:
     def _steps(self) -> frozenset[str]:
         """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
         found = set()
-        for index in range(self._first, self._last - 5):
+        for index in range(self.first, self.last - 5):
             texts = [token.text for token in self.tokens[index : index + 6]]
             if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):
                 found.add(texts[0])
@@ -353,7 +339,7 @@ class _Wrapping:
         found = set(self._dimensions_at(index))
         for step in (-1, 1):
             at = index + step
-            while self._first <= at < self._last and self.tokens[at].text not in _ENDS:
+            while self.first <= at < self.last and self.tokens[at].text not in _ENDS:
                 partner = self.syntax.brackets.partner[at]
                 is_opened = partner >= 0 and (partner - at) * step > 0
                 if partner >= 0 and not is_opened:
@@ -378,7 +364,7 @@ class _Wrapping:
         """Names of variables that begin as an index: `int bx = blockIdx.x;`, `i = bx`."""
         found: dict[str, frozenset[str]] = {}
         tokens = self.tokens
-        for index in range(self._first, self._last - 5):
+        for index in range(self.first, self.last - 5):
             if tokens[index].kind != "IDENTIFIER" or tokens[index + 1].text != "=":
                 continue
             meant, end = self._index_at(index + 2), index + 5
