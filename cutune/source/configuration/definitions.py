@@ -29,7 +29,7 @@ from cutune.source.configuration.host_scopes import (
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Range, Syntax
-from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
 
 #: Their constructors take sizes by value.
@@ -157,10 +157,6 @@ class Reaching:
             return ReachingDefinition(name, at, (at + 1, at), True)
         return None
 
-    def parts(self, tokens: Range) -> list[list[Token]]:
-        """The expressions of a list."""
-        return list(split_commas(self.syntax.tokens[tokens[0] : tokens[1] + 1]))
-
     def _touches(self, index: int) -> _Touch | None:
         """The change that an occurrence of the name may make; None for a mere use."""
         tokens = self.syntax.tokens
@@ -277,17 +273,14 @@ class Reaching:
         if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
             return False
         tokens = self.syntax.tokens
-        block = self.nesting.enclosing(index)
+        block = self.syntax.innermost(index)
         if tokens[index - 1].text not in (";", "{", "}") or tokens[block].text != "{":
             return False
         is_around = 0 <= block < at < self.syntax.brackets.partner[block]
         return is_around and not self.nesting.has_label(index, at, block)
 
     def _runs_again(self, definition: int, at: int) -> int:
-        """The last token that may run between a definition and a place, the text's order aside.
-
-        That of the loops around the place that do not begin with the definition.
-        """
+        """The last token of those loops around a place that do not hold the definition."""
         around = [(first, last) for first, last in self.nesting.loops if first <= at <= last]
         return max((last for first, last in around if not first < definition <= last), default=-1)
 

@@ -33,7 +33,7 @@ from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Range, Syntax
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.macros import Unexpandable
-from cutune.source.unit.unit import Unit
+from cutune.source.unit.unit import Unit, split_commas
 
 _DEEPEST = 12
 #: Types that hold every number a configuration is made of.
@@ -315,7 +315,8 @@ class _Resolver:
 
     def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
         if tokens not in self._lists:
-            parts = self.reaching.parts(tokens)
+            first, last = tokens
+            parts = split_commas(self.reaching.syntax.tokens[first : last + 1])
             self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
         return self._lists[tokens]
 

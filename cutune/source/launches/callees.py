@@ -96,14 +96,18 @@ def certain_kernels(
 
 
 def _launched(files: Iterable[Syntax]) -> Iterable[str]:
-    return (_name(syntax, launch) for syntax in files for launch in syntax.launches)
+    return (
+        last_name(syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
+        for syntax in files
+        for launch in syntax.launches
+    )
 
 
-def _name(syntax: Syntax, launch: Launch) -> str:
-    first, last = launch.callee
+def last_name(callee: Iterable[Token]) -> str:
+    """The last name of a callee, template arguments and indices left out."""
     name, depth = "", 0
-    for token in syntax.tokens[first : last + 1]:
-        depth += {"<": 1, ">": -1}.get(token.text, 0)
+    for token in callee:
+        depth += {"<": 1, "[": 1, ">": -1, "]": -1}.get(token.text, 0)
         if depth == 0 and token.kind == "IDENTIFIER":
             name = token.text
     return name
@@ -123,9 +127,13 @@ class Deduction:
         """The template arguments behind the first few, which are written; None: not known."""
         found: list[Deduced] = []
         left_out = False
+        texts = [token.text for token in self.text.head]
+        defaults = {name for name, sign in pairwise(texts) if sign == "="}
+        named = {token.text for parameter in self.text.parameters for token in parameter}
         for name in self.text.template_parameters[written:]:
             deduced = self._argument(name, syntax, launch)
-            if deduced is None and self._has_default(name) and not self._is_named(name):
+            # Where no parameter names it, it cannot be deduced otherwise.
+            if deduced is None and name in defaults - named:
                 left_out = True
                 continue
             if deduced is None or left_out:
@@ -146,27 +154,18 @@ class Deduction:
                 return Deduced(kind, position)
         return None
 
-    def _has_default(self, name: str) -> bool:
-        texts = [token.text for token in self.text.head]
-        return any(pair == (name, "=") for pair in pairwise(texts))
-
-    def _is_named(self, name: str) -> bool:
-        """May it be deduced in an unknown way?"""
-        return any(token.text == name for parameter in self.text.parameters for token in parameter)
-
 
 def _is_plain(tokens: Sequence[Token]) -> bool:
     """May the argument stand where it is not evaluated? No list has a type, no lambda may."""
     texts = [token.text for token in tokens]
-    is_lambda = any(
-        text == "[" and (index == 0 or not _ends_operand(tokens[index - 1]))
-        for index, text in enumerate(texts)
-    )
-    return not is_lambda and "{" not in texts
+    return "{" not in texts and not any(begins_lambda(tokens, i) for i in range(len(tokens)))
 
 
-def _ends_operand(token: Token) -> bool:
-    return token.kind == "IDENTIFIER" or token.text in ("]", ")")
+def begins_lambda(tokens: Sequence[Token], index: int) -> bool:
+    """Does a `[` stand there that subscripts nothing?"""
+    before = tokens[index - 1] if index else None
+    is_operand = before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
+    return tokens[index].text == "[" and not is_operand
 
 
 def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
@@ -316,12 +315,12 @@ class Callees:
     ) -> tuple[str, ...] | None:
         """The namespaces around a token; None within a class, unless that does not matter."""
         found: tuple[str, ...] | None = ()
-        place = syntax.enclosing[index]
+        place = syntax.innermost(index)
         while place >= 0 and found is not None:
             inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
             is_body = inner is None and (through_classes or self._opens_body(syntax, place))
             found = found if is_body else None if inner is None else (*inner, *found)
-            place = syntax.enclosing[place]
+            place = syntax.innermost(place)
         return found
 
     def _opens_body(self, syntax: Syntax, brace: int) -> bool:

@@ -19,13 +19,12 @@ from cutune.source.configuration.block_dependence import inferred_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
-from cutune.source.launches.callees import Callees, KernelReference
-from cutune.source.launches.effects import Harmless
+from cutune.source.launches.callees import Callees, KernelReference, last_name
+from cutune.source.launches.effects import HostTypes, doubt, unsteady
 from cutune.source.launches.preprocessed_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
-    DimensionProof,
     Impurity,
     Kernel,
     LaunchSite,
@@ -34,8 +33,6 @@ from cutune.source.program import (
 from cutune.source.syntax.directives import Macro
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
-from cutune.source.syntax.tokens import Token
-from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.unit import Unit
 
 
@@ -48,11 +45,11 @@ def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
         if dimension.indexed:
             continue
         # The grid stands before the block.
-        blocks, threads = constant(resolved.grid[axis]), constant(resolved.block[axis])
-        for number, code, count in (
-            (1, Code.REDUNDANT_THREADS, threads),
-            (0, Code.REDUNDANT_BLOCKS, blocks),
+        for number, code, shape in (
+            (1, Code.REDUNDANT_THREADS, resolved.block),
+            (0, Code.REDUNDANT_BLOCKS, resolved.grid),
         ):
+            count = constant(shape[axis])
             if count is not None and count > 1:
                 yield Diagnostic.at(
                     code,
@@ -81,9 +78,8 @@ class KernelTable:
         if not found:
             return None, Code.MISSING_KERNEL
         first = found[0]
-        if all(_same_proof(first, other) for other in found[1:]):
-            return first, None
-        return first, Code.DIFFERING_KERNELS
+        is_one = all(_decides(first) == _decides(other) for other in found[1:])
+        return first, None if is_one else Code.DIFFERING_KERNELS
 
 
 @dataclass(frozen=True)
@@ -139,7 +135,7 @@ def _start(syntax: Syntax, item: Launch | Macro) -> int:
 def _ignored(syntax: Syntax) -> Iterator[int]:
     starts = sorted(launch.callee[0] for launch in syntax.launches)
     for pragma in syntax.pragmas:
-        if pragma.words[:2] == ("cutune", "ignore"):
+        if pragma.text.split()[:2] == ["cutune", "ignore"]:
             yield from starts[(at := bisect_left(starts, pragma.index)) : at + 1]
 
 
@@ -221,12 +217,10 @@ class _LaunchJudge:
         return Callees(self.unit)
 
     def _doubt(self, launch: Launch) -> Refusal | None:
-        harmless = Harmless(self.unit)
-        found = (
-            harmless.doubt(syntax, seen)
-            for syntax, seen in self.shown.of(launch) or [(self.syntax, launch)]
-        )
-        what = harmless.unsteady(self.syntax, launch) or next(filter(None, found), None)
+        types = HostTypes(self.unit)
+        seen = self.shown.of(launch) or [(self.syntax, launch)]
+        found = (doubt(types, *one) for one in seen)
+        what = unsteady(self.unit, self.syntax, launch) or next(filter(None, found), None)
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _without_copy(
@@ -283,21 +277,11 @@ class _LaunchJudge:
 
     def _name(self, launch: Launch) -> str:
         """The kernel's own name: the last of the callee, but for template arguments and indices."""
-        tokens = list(self.syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
-        if len(tokens) == 1 and not self.unit.is_expanded:
-            tokens = self._expanded(tokens) or tokens
-        name, depth = "", 0
-        for token in tokens:
-            depth += {"<": 1, "[": 1, ">": -1, "]": -1}.get(token.text, 0)
-            if depth == 0 and token.kind == "IDENTIFIER":
-                name = token.text
-        return name or self.syntax.text(launch.callee)
-
-    def _expanded(self, tokens: list[Token]) -> list[Token] | None:
-        try:
-            return self.unit.macros.expand(tokens)
-        except Unexpandable:
-            return None
+        first, last = launch.callee
+        tokens = self.syntax.tokens[first : last + 1]
+        if len(tokens) == 1:
+            tokens = self.unit.with_macros(tokens) or tokens
+        return last_name(tokens) or self.syntax.text(launch.callee)
 
     def _refusal(
         self,
@@ -426,25 +410,19 @@ def _refusal(code: Code, **values: object) -> Refusal:
     return Refusal(code, code.template.format(**values))
 
 
-def _same_proof(first: Kernel, second: Kernel) -> bool:
-    names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
+def _decides(kernel: Kernel) -> tuple[object, ...]:
+    """What launches depend on: all but the words and the place of a reason."""
     return (
-        next(names) == next(names)
-        and [_comparable(d) for d in first.dimensions]
-        == [_comparable(d) for d in second.dimensions]
-        and (first.impurity is None) == (second.impurity is None)
-        and first.data_parameters == second.data_parameters
-        and first.members == second.members
-        and first.inner_pointers == second.inner_pointers
-        and (first.shared, first.keeps_shared) == (second.shared, second.keeps_shared)
-        and first.must_hold == second.must_hold
-        and (first.needs_warps, first.single_thread) == (second.needs_warps, second.single_thread)
-        and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)
-        and first.proven_for == second.proven_for
-        and first.unproven == second.unproven
+        [(p.name, p.is_pointer) for p in kernel.parameters],
+        [replace(d, impurity=d.impurity and _ANY_IMPURITY) for d in kernel.dimensions],
+        kernel.impurity is None,
+        kernel.data_parameters,
+        kernel.members,
+        kernel.inner_pointers,
+        (kernel.shared, kernel.keeps_shared),
+        kernel.must_hold,
+        (kernel.needs_warps, kernel.single_thread),
+        (kernel.may_meet, kernel.distinct_places),
+        kernel.proven_for,
+        kernel.unproven,
     )
-
-
-def _comparable(dimension: DimensionProof) -> DimensionProof:
-    """The parts that a launch depends on: not the words and the place of a reason."""
-    return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)

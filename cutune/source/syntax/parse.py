@@ -60,28 +60,20 @@ class Syntax:
         """Definitions of `__global__` functions."""
         return tuple(f for f in self.functions if f.is_kernel and f.body is not None)
 
-    @cached_property
-    def enclosing(self) -> Sequence[int]:
-        """For each token the innermost bracket that is open there, or -1."""
-        found: list[int] = []
-        inner = -1
-        for index, token in enumerate(self.tokens):
-            if token.text in CLOSER.values():
-                opener = self.brackets.partner[index]
-                inner = found[opener] if opener >= 0 else -1
-            found.append(inner)
-            if token.text in CLOSER:
-                inner = index
-        return found
-
     def innermost(self, index: int) -> int:
         """The innermost bracket that is open before a token, or -1."""
-        tokens, partner = self.tokens, self.brackets.partner
-        index -= 1
-        while index >= 0 and tokens[index].text not in CLOSER:
-            is_closed = tokens[index].text in (")", "]", "}") and partner[index] >= 0
-            index = (partner[index] if is_closed else index) - 1
-        return index
+        return self._open[index]
+
+    @cached_property
+    def _open(self) -> Sequence[int]:
+        partner, found = self.brackets.partner, [-1]
+        for index, token in enumerate(self.tokens):
+            if token.text in CLOSER:
+                found.append(index)
+            else:
+                is_closed = token.text in (")", "]", "}") and partner[index] >= 0
+                found.append(found[partner[index] if is_closed else index])
+        return found
 
     def functions_around(self, index: int) -> list[SourceFunction]:
         """The functions whose bodies hold the place before a token, from the outermost inwards."""

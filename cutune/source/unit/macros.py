@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Source
@@ -227,6 +227,7 @@ class Unsteady:
     sources: tuple[Source, ...] = ()
     expanded: Seen = ()
     marked: Callable[[], Seen | None] = lambda: None
+    _written: dict[str, _Lines] = field(default_factory=dict, compare=False)
 
     def counted(self, syntax: Syntax, tokens: Range) -> str | None:
         """A macro among these tokens that has another value at each use."""
@@ -266,10 +267,6 @@ class Unsteady:
         if path not in self._written:
             self._written[path] = _by_line([(syntax.source, syntax)])
         return self._written[path].get((path, line), ()) == self._shown.get((path, line), ())
-
-    @cached_property
-    def _written(self) -> dict[str, _Lines]:
-        return {}
 
     @cached_property
     def _shown(self) -> _Lines:
