@@ -22,7 +22,6 @@ from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernels import parameter_of
-from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import (
     FunctionText,
     Unit,
@@ -114,45 +113,6 @@ def last_name(callee: Iterable[Token]) -> str:
 
 
 _WORDS = frozenset({"const", "__restrict__", "__restrict", "restrict"})
-
-
-@dataclass(frozen=True)
-class Deduction:
-    """Answers about one kernel template."""
-
-    text: FunctionText
-    unsteady: Unsteady
-
-    def of(self, syntax: Syntax, launch: Launch, written: int) -> tuple[Deduced, ...] | None:
-        """The template arguments behind the first few, which are written; None: not known."""
-        found: list[Deduced] = []
-        left_out = False
-        texts = [token.text for token in self.text.head]
-        defaults = {name for name, sign in pairwise(texts) if sign == "="}
-        named = {token.text for parameter in self.text.parameters for token in parameter}
-        for name in self.text.template_parameters[written:]:
-            deduced = self._argument(name, syntax, launch)
-            # Where no parameter names it, it cannot be deduced otherwise.
-            if deduced is None and name in defaults - named:
-                left_out = True
-                continue
-            if deduced is None or left_out:
-                return None
-            found.append(deduced)
-        return tuple(found)
-
-    def _argument(self, name: str, syntax: Syntax, launch: Launch) -> Deduced | None:
-        if name not in self.text.type_parameters:
-            return None
-        for position, parameter in enumerate(self.text.parameters):
-            kind = _kind([token.text for token in parameter], name)
-            if kind is None or position >= len(launch.arguments):
-                continue
-            first, last = launch.arguments[position]
-            is_steady = self.unsteady.counted(syntax, (first, last)) is None
-            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
-                return Deduced(kind, position)
-        return None
 
 
 def _is_plain(tokens: Sequence[Token]) -> bool:
@@ -254,7 +214,34 @@ class Callees:
         general = next((text for text in texts if text.template_parameters), None)
         if general is None or not _is_complete(syntax, launch, kernel):
             return None
-        return Deduction(general, self.unit.unsteady).of(syntax, launch, count)
+        defaults = {name for name, sign in pairwise(t.text for t in general.head) if sign == "="}
+        named = {token.text for parameter in general.parameters for token in parameter}
+        found: list[Deduced | None] = []
+        for name in general.template_parameters[count:]:
+            deduced = self._argument(general, name, syntax, launch)
+            if deduced is None and name not in defaults - named:
+                return None
+            found.append(deduced)
+        # Those that are left out can only be the last ones.
+        while found and found[-1] is None:
+            found.pop()
+        given = tuple(one for one in found if one is not None)
+        return given if len(given) == len(found) else None
+
+    def _argument(
+        self, text: FunctionText, name: str, syntax: Syntax, launch: Launch
+    ) -> Deduced | None:
+        if name not in text.type_parameters:
+            return None
+        for position, parameter in enumerate(text.parameters):
+            kind = _kind([token.text for token in parameter], name)
+            if kind is None or position >= len(launch.arguments):
+                continue
+            first, last = launch.arguments[position]
+            is_steady = self.unit.unsteady.counted(syntax, (first, last)) is None
+            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
+                return Deduced(kind, position)
+        return None
 
     def _named(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from cutune.core.source import Span
 from cutune.source.configuration.block_dependence import inferred_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
+from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
 from cutune.source.launches.callees import Callees, KernelReference, last_name
 from cutune.source.launches.effects import HostTypes, doubt, unsteady
@@ -66,20 +67,14 @@ MOST_ARGUMENTS = 63
 _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
 
-@dataclass(frozen=True)
-class KernelTable:
-    """The kernels of a unit by name; several where overloads or `#if` branches share one."""
-
-    kernels: Mapping[str, Sequence[Kernel]]
-
-    def resolve(self, name: str) -> tuple[Kernel | None, Code | None]:
-        """The kernel that a launch by this name runs, or why it is not certain."""
-        found = self.kernels.get(name, ())
-        if not found:
-            return None, Code.MISSING_KERNEL
-        first = found[0]
-        is_one = all(_decides(first) == _decides(other) for other in found[1:])
-        return first, None if is_one else Code.DIFFERING_KERNELS
+def _kernel_of(kernels: ByName, name: str) -> tuple[Kernel | None, Code | None]:
+    """The kernel that a launch by this name runs, or why it is not certain."""
+    found = kernels.get(name, ())
+    if not found:
+        return None, Code.MISSING_KERNEL
+    first = found[0]
+    is_one = all(_decides(first) == _decides(other) for other in found[1:])
+    return first, None if is_one else Code.DIFFERING_KERNELS
 
 
 @dataclass(frozen=True)
@@ -92,19 +87,19 @@ class Refusal:
 
 
 def launch_sites(
-    syntax: Syntax, unit: Unit, table: KernelTable, first: int = 1, is_early: bool = False
+    syntax: Syntax, unit: Unit, kernels: ByName, first: int = 1, is_early: bool = False
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 
     Args:
         syntax: the file.
         unit: the translation unit that it belongs to.
-        table: the kernels.
+        kernels: those of the unit by name; overloads and `#if` branches share one.
         first: the id of the first launch.
         is_early: is the file read before the first line of the source (`-include`)?
     """
     shown = ShownLaunches(syntax, unit)
-    judge = _LaunchJudge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
+    judge = _LaunchJudge(syntax, unit, kernels, shown, frozenset(_ignored(syntax)), is_early)
     configurations = Configurations(unit)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
@@ -121,7 +116,7 @@ def launch_sites(
                 Diagnostic(refusal.code, refusal.reason, syntax.source, site.span, notes)
             )
         else:
-            kernel, _ = table.resolve(site.kernel)
+            kernel, _ = _kernel_of(kernels, site.kernel)
             diagnostics += mismatches(kernel, site) if kernel is not None else ()
     return tuple(sites), tuple(diagnostics)
 
@@ -143,7 +138,7 @@ def _ignored(syntax: Syntax) -> Iterator[int]:
 class _LaunchJudge:
     syntax: Syntax
     unit: Unit
-    table: KernelTable
+    kernels: ByName
     shown: ShownLaunches
     ignored: frozenset[int]
     is_early: bool
@@ -156,7 +151,7 @@ class _LaunchJudge:
         if isinstance(item, Macro):
             return self._in_macro(number, item)
         name = self._name(item)
-        kernel, code = self.table.resolve(name)
+        kernel, code = _kernel_of(self.kernels, name)
         shared = self._shared_formula(item, kernel, resolved)
         callee = self._callee(item, kernel)
         refusal = self._refusal(item, name, kernel, code, resolved, shared)

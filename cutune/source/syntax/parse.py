@@ -6,7 +6,8 @@ between them is never parsed, so no construct of C++ can spoil a whole file.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -153,8 +154,13 @@ class _Launches:
     functions: Sequence[SourceFunction]
 
     def find(self) -> Iterator[Launch]:
-        bodies = _Bodies(self.functions)
+        bodies = deque((one.body, one) for one in self.functions if one.body is not None)
+        around: list[tuple[Range, SourceFunction]] = []
         for opener in sorted(self.brackets.around):
+            while bodies and bodies[0][0][0] < opener:
+                around.append(bodies.popleft())
+            while around and around[-1][0][1] <= opener:
+                around.pop()
             callee, closer = self._callee(opener), self._closer(opener)
             end = self.brackets.partner[closer + 3] if closer is not None else -1
             if callee is None or closer is None or end < 0:
@@ -165,7 +171,7 @@ class _Launches:
                 tuple(self.split(opener + 1, closer - 1)),
                 tuple(self.split(closer + 4, end - 1)),
                 end,
-                bodies.around(opener),
+                around[-1][1] if around else None,
                 before < within,
                 self._is_statement(callee, opener, end),
             )
@@ -267,28 +273,6 @@ class _Launches:
             is_closed = text in (")", "]") and self.brackets.partner[index] >= 0
             index = (self.brackets.partner[index] if is_closed else index) - 1
         return True
-
-
-class _Bodies:
-    """Function bodies in the order of their starts; each knows the next one that ends later."""
-
-    def __init__(self, functions: Sequence[SourceFunction]) -> None:
-        self.functions = [f for f in functions if f.body is not None]
-        self.starts = [f.body[0] for f in self.functions if f.body is not None]
-        self.ends = [f.body[1] for f in self.functions if f.body is not None]
-        self.outer: list[int] = []
-        for number, start in enumerate(self.starts):
-            self.outer.append(self._reaching(number - 1, start))
-
-    def _reaching(self, number: int, index: int) -> int:
-        """The last body, from one of the given number backwards, that ends behind a token."""
-        while number >= 0 and self.ends[number] <= index:
-            number = self.outer[number]
-        return number
-
-    def around(self, index: int) -> SourceFunction | None:
-        number = self._reaching(bisect_left(self.starts, index) - 1, index)
-        return self.functions[number] if number >= 0 else None
 
 
 def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int) -> int | None:
