@@ -296,8 +296,9 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
     if axes:
         return Name(axes[0]) if len(axes) == 1 else None
     match formula:
-        case Number():
-            return formula if _is_whole(formula) else None
+        case Number(literal, is_floating):
+            is_whole = literal.denominator == 1 and not is_floating
+            return formula if is_whole and literal <= _LARGEST_LITERAL else None
         case Name(_, _, value):
             return _in_block(value, block) if value is not None else None
         case Cast(type_, operand):
@@ -310,11 +311,6 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
             found = [part for o in operands if (part := _in_block(o, block)) is not None]
             return _operation(operator, found) if len(found) == len(operands) else None
     return None
-
-
-def _is_whole(number: Number) -> bool:
-    value = number.value
-    return value.denominator == 1 and not number.is_real and value <= _LARGEST_LITERAL
 
 
 def _is_wide_integer(type_: str) -> bool:

@@ -44,12 +44,6 @@ class Nesting:
         """The first token of the statement, declaration or head part that holds a token."""
         return self._starts[index - self._first]
 
-    def _around(self, index: int) -> Iterator[int]:
-        place = self.syntax.innermost(index)
-        while place >= 0:
-            yield place
-            place = self.syntax.innermost(place)
-
     @cached_property
     def extent(self) -> Range:
         """The braces of the body."""
@@ -128,11 +122,13 @@ class Nesting:
 
     def has_label(self, first: int, last: int, block: int) -> bool:
         """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
-        for place in (opener for opener in self._around(last) if opener >= block):
+        place = self.syntax.innermost(last)
+        while place >= block:
             labels = self._labels.get(place, ())
             number = bisect_left(labels, max(first, place))
             if number < len(labels) and labels[number] < last:
                 return True
+            place = self.syntax.innermost(place)
         return False
 
     @cached_property

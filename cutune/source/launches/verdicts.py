@@ -153,7 +153,7 @@ class _LaunchJudge:
         name = self._name(item)
         kernel, code = _kernel_of(self.kernels, name)
         shared = self._shared_formula(item, kernel, resolved)
-        callee = self._callee(item, kernel)
+        callee = self.callees.of(self.syntax, item, kernel) if kernel is not None else None
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
         if refusal is None:
             refusal = self._uncertain_kernel(item, name, kernel, callee, resolved)
@@ -203,9 +203,6 @@ class _LaunchJudge:
         if kernel is not None and kernel.elsewhere:
             return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
         return self._doubt(launch)
-
-    def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
-        return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
 
     @cached_property
     def callees(self) -> Callees:

@@ -132,11 +132,6 @@ def _guards(kernel: Kernel) -> dict[str, str]:
     }
 
 
-def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
-    namesakes = [other for other in program.kernels if other.name == kernel.name]
-    return len(namesakes) == 1 and not kernel.template_parameters
-
-
 def _shared_function(site: LaunchSite) -> list[str]:
     """Bytes of dynamic shared memory of a block; the formula cannot overflow."""
     if site.shared is None:
@@ -277,7 +272,8 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = _boolean(kernel.needs_warps)
     single = axis_bits(d in kernel.single_thread for d in DIMENSIONS)
-    is_one = _boolean(_is_one_kernel(program, kernel))
+    namesakes = sum(other.name == kernel.name for other in program.kernels)
+    is_one = _boolean(namesakes == 1 and not kernel.template_parameters)
     # May the program look at kernels in a graph, or give them another configuration?
     files = (program.source, *program.headers)
     edits = _boolean(any(_GRAPH_EDIT.search(file.text) for file in files))

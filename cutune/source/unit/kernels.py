@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
@@ -32,7 +32,7 @@ class DeclaredParameter(KernelParameter):
 
 def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
     """parameter = type NAME? ("[" … "]")* ("=" default)?."""
-    tokens = _without_default(tokens)
+    tokens = list(takewhile(lambda token: token.text != "=", tokens))
     brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
     is_named = _is_named(tokens[:brackets])
     name = tokens[brackets - 1].text if is_named else ""
@@ -56,11 +56,6 @@ def type_text(texts: Sequence[str]) -> str:
     text = re.sub(r"\* (?=\*)", "*", text)
     text = re.sub(r"\s+,", ",", text)
     return re.sub(r"([>\w])(?=[*&])|(>)(?=\w)", r"\1\2 ", text).strip()
-
-
-def _without_default(tokens: Sequence[Token]) -> Sequence[Token]:
-    equals = next((i for i, token in enumerate(tokens) if token.text == "="), len(tokens))
-    return tokens[:equals]
 
 
 def _folded(texts: Sequence[str]) -> list[str]:

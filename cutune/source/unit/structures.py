@@ -123,14 +123,14 @@ class Structures:
         return structure
 
 
-def _vectors() -> Iterator[Structure]:
-    for base, words in _BASES.items():
-        for width in range(1, 5):
-            yield Structure(f"::{base}{width}", {n: tuple(words.split()) for n in "xyzw"[:width]})
-    yield Structure("::dim3", dict.fromkeys("xyz", ("unsigned", "int")))
-
-
-_VECTORS = tuple(_vectors())
+_VECTORS = (
+    *(
+        Structure(f"::{base}{width}", {name: tuple(words.split()) for name in "xyzw"[:width]})
+        for base, words in _BASES.items()
+        for width in range(1, 5)
+    ),
+    Structure("::dim3", dict.fromkeys("xyz", ("unsigned", "int"))),
+)
 
 
 def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
