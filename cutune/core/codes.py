@@ -148,7 +148,6 @@ class Code(Enum):
 
     # The emulated device: CT45x building and loading, CT46x errors of a launch.
     BUILD_FAILED = "CT450 error: cannot build {name} with {compiler}: {reason}"
-    UNSUPPORTED_PTX = "CT451 error: PTX line {line}, source line {source_line}: {reason}"
     UNKNOWN_KERNEL = "CT452 error: the module has no kernel '{name}'; it has: {known}"
     BAD_LAUNCH = "CT453 error: kernel '{kernel}' cannot be launched: {reason}"
     ILLEGAL_ADDRESS = "CT460 error: illegal address: {reason}"

@@ -123,39 +123,29 @@ def candidate_blocks(
         allowed: what an annotation allows besides; sizes that it lists take the set's place.
     """
     allowed = allowed or BlockRange()
-    one_dimensional = sum(free) == 1
-    powers = [1 << exponent for exponent in range(11)]
-    multiples = list(range(WARP, LARGEST + 1, WARP))
-    everything = list(range(1, LARGEST + 1))
     if which == "all":
-        axis = everything
+        axis: Sequence[int] = range(1, LARGEST + 1)
+    elif sum(free) == 1:
+        axis = range(WARP, LARGEST + 1, WARP)
     else:
-        axis = multiples if one_dimensional else powers
-    axes = [
-        list(allowed.listed(index)) or axis if is_free else [size]
+        axis = [1 << exponent for exponent in range(11)]
+    xs, ys, zs = (
+        allowed.listed(index) or axis if is_free else [size]
         for index, (is_free, size) in enumerate(zip(free, own_block, strict=True))
-    ]
-    if free[2]:
-        axes[2] = [size for size in axes[2] if size <= LARGEST_Z]
-    bounded = _bounded(axes, max_threads)
-    shapes = {shape for shape in bounded if _fits(shape, which) and allowed.allows(shape)}
-    if needs_warps:
-        shapes = {shape for shape in shapes if keeps_warps(own_block, shape)}
-    return tuple(sorted(shapes | {own_block}))
-
-
-def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:
+    )
     # Nested instead of a full product: `all` in three dimensions has 65 million triples.
-    xs, ys, zs = axes
-    return [
+    bounded = (
         (x, y, z)
         for x, y in product(xs, ys)
         if x * y <= max_threads
         for z in zs
-        if x * y * z <= max_threads
-    ]
-
-
-def _fits(shape: Block, which: str) -> bool:
-    threads = threads_of(shape)
-    return threads >= WARP and (which != "all" or threads % WARP == 0)
+        if WARP <= x * y * z <= max_threads and not (free[2] and z > LARGEST_Z)
+    )
+    shapes = {
+        shape
+        for shape in bounded
+        if (which != "all" or threads_of(shape) % WARP == 0)
+        and allowed.allows(shape)
+        and (not needs_warps or keeps_warps(own_block, shape))
+    }
+    return tuple(sorted(shapes | {own_block}))

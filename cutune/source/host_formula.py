@@ -1,7 +1,7 @@
 """Formulas of the host: trees of which the configuration of a launch is made, and C text of them.
 
-A name may carry its definition. Equal keys mean equal values; a name without a key equals nothing
-for certain, not even itself at another place.
+Two names with the same key have the same value. A name without a key may have another value each
+time it is read. `Name.value` is the formula that defines the name, where that is known.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Names of launch sites across sources, and of what they launch. Takes a source and an id, gives a
-key and a number.
+"""Launch sites of several sources. Takes a source and a site, gives a key or a number.
 
-The id of a launch site is unique within one source and its headers. A process that holds several
-sources tells their sites apart by one number each: in logs, and in the file of candidates.
+The id of a site is unique within one source and its headers. The key adds the path of the source.
+In logs and in the file of candidates each site of a process has a number, which adds an offset per
+source.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class KernelVariant:
     #: The file that it is inserted into, and the edit that inserts it.
     source: Source
     edit: Edit
-    #: What was done last: by that, a proof is found.
+    #: The last step that made the copy (`restrict`, `coarsen` …). Each step has its own proof.
     transform: str
     #: Positions of the pointers that the launch asks about. Empty: there is no condition.
     pointers: tuple[int, ...] = ()
@@ -184,7 +184,7 @@ class KernelVariant:
     written: tuple[int, ...] = ()
     #: Ids that each thread does, per dimension.
     coarsen: Block = (1, 1, 1)
-    #: The edit that inserts a copy whose blocks get their place from elsewhere, for the proof.
+    #: Inserts a copy for the proof, which takes the place of its block from a marked register.
     moved: Edit | None = None
     #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
     bounds: tuple[int, int] | None = None
@@ -418,7 +418,7 @@ class Program:
     code: CompiledCode | None = None
     #: Do other sources of the program launch its kernels, relying on that code?
     is_lent: bool = False
-    #: Is what is said of variants proven on their own compiled code, too?
+    #: Were the variants compiled, and proven on their own compiled code?
     has_checked_variants: bool = False
     defined: frozenset[str] = frozenset()  # macros, before its first line
     unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks

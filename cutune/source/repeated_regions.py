@@ -1,10 +1,10 @@
 """Regions that may run again. Takes a region, gives the host integers that get their next values.
 
-`#pragma cutune region begin repeat` asserts that the region may be run again with other values. A
-host integer that is declared before it is given its next value where the region ends, so that
-nothing may have been computed from it in between: what did would keep the first value. Calls may
-have been made with it, which the pragma asserts to be harmless. Where the text allows anything
-else, the region does not repeat.
+`#pragma cutune region begin repeat` asserts that the region may run again with other values. A host
+integer that is declared before the region gets its next value where the region ends. A variable
+that was computed from it before the region would keep its first value, so the region does not
+repeat where the text has one. Calls before the region may take the integer: the pragma asserts that
+they are harmless.
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ class _RepeatedRegion:
     end: Pragma
 
     def is_before(self, tunable: HostTunable) -> bool:
-        """Does the same function give it its value, before the region?"""
         if tunable.source is not self.syntax.source or self.function.body is None:
             return False
         first, last = self.function.body
@@ -163,7 +162,6 @@ class _RepeatedRegion:
         return not self._is_declaration(first, last)
 
     def _is_nested(self, opener: int) -> bool:
-        """Does a bracket stand within a statement?"""
         if opener < 0:
             return False
         if self._text(opener) != "{":
@@ -203,8 +201,7 @@ class _RepeatedRegion:
     # ---- tokens
 
     def _statement(self, place: int) -> tuple[int, int]:
-        """The first token of the statement around a place that lies in no bracket of it, and
-        the token that ends it."""
+        """First and last token of the statement around a place outside of its brackets."""
         first = place
         while self._text(first - 1) not in _BEFORE_STATEMENTS:
             before = first - 1
@@ -223,12 +220,11 @@ class _RepeatedRegion:
         return self.syntax.brackets.partner[index]
 
     def _text(self, index: int) -> str:
-        """The end of a file ends what is open."""
+        """The text of a token; `;` behind the end of the file, since that ends what is open."""
         tokens = self.syntax.tokens
         return tokens[index].text if 0 <= index < len(tokens) else ";"
 
     def _index(self, offset: int) -> int:
-        """The first token that begins at an offset or behind it."""
         return bisect_left(self._starts, offset)
 
     @cached_property

@@ -18,29 +18,34 @@ class Placed(Protocol):
 
 
 @dataclass(frozen=True)
-class HostTunable:
-    """A host integer that may get another value than the program's own."""
+class Tunable:
+    """A parameter of the program: something that may have another value than its own."""
 
-    #: Its values are integers.
     parameter: Parameter
-    #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
-    group: int
     #: The expressions that the choice depends on, as written.
     data: tuple[str, ...]
-    #: Earlier tunables on which the choice depends.
-    given: tuple[str, ...]
     #: The file it stands in: the program's own, or a header of the user.
     source: Source
     #: The program's own value.
     value: Span
     pragma: Span
     #: A condition on tunables of the pragma and data: text of the annotation language, or None.
-    where: str | None = None
+    where: str | None
 
     @property
     def name(self) -> str:
         """Its name."""
         return self.parameter.name
+
+
+@dataclass(frozen=True)
+class HostTunable(Tunable):
+    """An integer of the host; its values are integers."""
+
+    #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
+    group: int
+    #: Earlier tunables on which the choice depends.
+    given: tuple[str, ...]
 
     @property
     def choices(self) -> tuple[int, ...]:
@@ -49,27 +54,12 @@ class HostTunable:
 
 
 @dataclass(frozen=True)
-class TunableConstant:
+class TunableConstant(Tunable):
     """A macro or a constant of the source that may have another value when it is compiled."""
 
-    parameter: Parameter
-    #: Names of the sizes by which it may be chosen.
-    data: tuple[str, ...]
-    #: The file it stands in: the program's own, or a header of the user.
-    source: Source
-    #: The program's own value.
-    value: Span
-    pragma: Span
-    #: A condition: text of the annotation language, or None.
-    where: str | None
     is_macro: bool
     #: May the compiler's `-D` define it, because `#ifndef` stands around its `#define`?
     is_guarded: bool
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.parameter.name
 
     @property
     def is_integer(self) -> bool:

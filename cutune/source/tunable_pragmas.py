@@ -21,7 +21,7 @@ from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.directives import Directive, Macro, Pragma
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax, template_closers
-from cutune.source.tunable import HostTunable, Region, TunableConstant
+from cutune.source.tunable import HostTunable, Region, Tunable, TunableConstant
 from cutune.source.unit.integers import integer_type
 from cutune.space.annotation import (
     AnnotationError,
@@ -36,24 +36,6 @@ from cutune.space.parameter import MOST_VALUES, Parameter, parameter_of
 
 _QUALIFIERS = frozenset({"static", "inline", "constexpr", "const", "__device__"})
 _BESIDE_DEFINES = ("define", "ifndef", "endif")
-
-
-def is_before_constants(syntax: Syntax, pragma: Pragma, said: TuneAnnotation) -> bool:
-    """Does a pragma stand before a macro, or a constant known to the compiler?"""
-    macros = {macro.name for macro in _macros_behind(syntax, pragma)}
-    is_constant = declared_constant(syntax, pragma.index) is not None
-    return is_constant or not macros.isdisjoint(said.choices)
-
-
-def constants(
-    syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation
-) -> list[TunableConstant]:
-    """The parameters of one pragma; `files` are all of the user.
-
-    Raises:
-        CutuneError: CT256, CT264 or CT265 where the pragma cannot be applied.
-    """
-    return [_constant(syntax, files, pragma, said, name) for name in said.choices]
 
 
 def _constant(
@@ -101,7 +83,6 @@ def _macros_behind(syntax: Syntax, pragma: Pragma) -> list[Macro]:
 
 
 def _is_guarded(syntax: Syntax, pragma: Pragma, name: str) -> bool:
-    """Does `#ifndef NAME` stand before its `#define`?"""
     guards = (d for d in _directives_behind(syntax, pragma) if d.name == "ifndef")
     return any(guard.rest.split()[:1] == [name] for guard in guards)
 
@@ -130,7 +111,6 @@ def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
 
 
 def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
-    """The bytes of the value of a constant among the declarations behind a pragma."""
     index = pragma.index
     while (declared := declared_constant(syntax, index)) is not None:
         declared_name, first = declared
@@ -180,8 +160,9 @@ def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tu
             said = read_annotation(pragma.text)
             if isinstance(said, TuneAnnotation):
                 reader.check_names(pragma, said, [*found, *compiled])
-                if is_before_constants(syntax, pragma, said):
-                    compiled += constants(syntax, files, pragma, said)
+                names = {macro.name for macro in _macros_behind(syntax, pragma)}
+                if names & {*said.choices} or declared_constant(syntax, pragma.index) is not None:
+                    compiled += [_constant(syntax, files, pragma, said, n) for n in said.choices]
                     continue
                 group = len({tunable.group for tunable in found}) + 1
                 found += reader.tunables(pragma, said, group, found, compiled)
@@ -222,7 +203,6 @@ class _PragmaReader:
         earlier: list[HostTunable],
         compiled: list[TunableConstant],
     ) -> list[HostTunable]:
-        """The tunables of one pragma, which are chosen together."""
         names = {tunable.name for tunable in earlier}
         if self._function(pragma) is None:
             raise self._error(Code.TUNABLE_OUTSIDE, pragma)
@@ -238,21 +218,18 @@ class _PragmaReader:
         return [
             HostTunable(
                 self._parameter(pragma, name, values),
-                group,
                 tuple(d for d in data if d not in names),
-                tuple(d for d in data if d in names),
                 self.syntax.source,
                 self._value(pragma, name),
                 pragma.token.span,
                 said.where,
+                group,
+                tuple(d for d in data if d in names),
             )
             for name, values in said.choices.items()
         ]
 
-    def check_names(
-        self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[HostTunable | TunableConstant]
-    ) -> None:
-        """Every parameter has one pragma."""
+    def check_names(self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[Tunable]) -> None:
         known = {one.name for one in earlier}
         for name in said.choices:
             if name in known:
@@ -270,20 +247,17 @@ class _PragmaReader:
     def repeated(
         self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
     ) -> Region:
-        """Let a region run again."""
         function = self._function(begin)
         assert function is not None  # a statement may stand there
         names = assigned_names(self.syntax, function, begin, end, earlier)
         return replace(region, may_repeat=True, assigned=names)
 
     def check_statement_place(self, pragma: Pragma) -> None:
-        """A statement must be allowed where the pragma stands."""
         before = self.syntax.tokens[pragma.index - 1].text if pragma.index else ""
         if self._function(pragma) is None or before not in STATEMENT_ENDS:
             raise self._error(Code.REGION_IN_STATEMENT, pragma)
 
     def _function(self, pragma: Pragma) -> SourceFunction | None:
-        """The innermost host function whose body holds the pragma."""
         around = self.syntax.functions_around(pragma.index)
         return around[-1] if around and not around[-1].is_kernel else None
 
@@ -309,7 +283,6 @@ class _PragmaReader:
                 raise self._error(Code.UNKNOWN_IN_CONDITION, pragma, name=name, known=listed)
 
     def _value(self, pragma: Pragma, name: str) -> Span:
-        """The bytes of the value that the program gives to `name` behind the pragma."""
         tokens = self.syntax.tokens
         path = re.split(r"(\.|->)", _as_written(pragma, name))
         for index in self._same_block(pragma):
@@ -339,7 +312,6 @@ class _PragmaReader:
             index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
 
     def _value_end(self, first: int) -> int:
-        """The last token of the expression that begins at `first`."""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
         statement = first
         while tokens[statement].text not in (";", "}"):

@@ -26,7 +26,7 @@ from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
 from cutune.source.launches.repeatable_kernels import KernelTexts
-from cutune.source.launches.verdicts import KernelTable, launch_sites
+from cutune.source.launches.verdicts import launch_sites
 from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable import HostTunable, TunableConstant
@@ -180,7 +180,7 @@ def _launches(
     diagnostics: list[Diagnostic] = []
     for file in own:
         first, is_early = len(launches) + 1, file.source.path in early
-        sites, remarks = launch_sites(file, unit, KernelTable(by_name), first, is_early)
+        sites, remarks = launch_sites(file, unit, by_name, first, is_early)
         launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks
     return tuple(launches), diagnostics

@@ -17,7 +17,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Edit
 from cutune.proof.analysis.host_calls import HostLaunch
 from cutune.proof.analysis.launched_entries import launches_by_place, sites_by_place
-from cutune.source.launches.block_reading_copies import callee_named, callee_of_variant
+from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.rewrite.c_text import one_line, prelude_edit
 from cutune.source.rewrite.launch_edit import function_at, with_variant_copies
@@ -112,7 +112,7 @@ def _callees(program: Program, site: LaunchSite) -> list[str]:
     """The kernel as a launch names it, then its variants."""
     kernel = program.kernel(site.kernel)
     variants = kernel.variants if kernel is not None else ()
-    found = (callee_of_variant(site.callee, site.kernel, one) for one in variants)
+    found = (callee_named(site.callee, site.kernel, one.kernel) for one in variants)
     return [site.callee, *(one for one in found if one is not None)]
 
 

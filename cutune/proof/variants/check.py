@@ -21,7 +21,7 @@ from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
-from cutune.source.launches.block_reading_copies import callee_of_variant
+from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant, LaunchSite, Program
 from cutune.source.rewrite.launch_edit import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -241,7 +241,7 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
         return [one for kind in _ORDER for one in written.get(_name_of(kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
-        callees = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
+        callees = (callee_named(site.callee, site.kernel, one.kernel) for one in of(site.kernel))
         # Kernels of one name have variants of one name.
         names = dict.fromkeys(name for name in callees if name is not None)
         named = [function_at(site, name) for name in names]

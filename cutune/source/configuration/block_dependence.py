@@ -63,7 +63,6 @@ def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
-    """The form of a formula in which the block occurs; None without it."""
     match formula:
         case Call(name, (argument,)) if name in _CEILINGS:
             inner = _quotient(plain(argument), is_block)
@@ -96,7 +95,6 @@ def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
 
 
 def _holds(formula: Formula, is_block: IsBlock) -> bool:
-    """Does the block divide anything in the formula, or stand in it by name?"""
     for part in parts(formula):
         match part:
             case HostOperation("/" | "%" | ">>", operands) if is_block(operands[-1]):
@@ -159,7 +157,6 @@ def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
 
 
 def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
-    """Summands and their signs."""
     seen = formula
     while isinstance(seen, Cast) and not is_real(seen):
         seen = seen.operand
@@ -230,7 +227,6 @@ def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _is_named(formula: Formula, size: Formula) -> bool:
-    """Do both stand for one name, on any level of their definitions?"""
     return not {*_labels(formula)}.isdisjoint(_labels(size))
 
 
@@ -308,8 +304,9 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
     if axes:
         return Name(axes[0]) if len(axes) == 1 else None
     match formula:
-        case Number():
-            return formula if _is_whole(formula) else None
+        case Number(literal, is_floating):
+            is_whole = literal.denominator == 1 and not is_floating
+            return formula if is_whole and literal <= _LARGEST_LITERAL else None
         case Name(_, _, value):
             return _in_block(value, block) if value is not None else None
         case Cast(type_, operand):
@@ -322,11 +319,6 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
             found = [part for o in operands if (part := _in_block(o, block)) is not None]
             return _operation(operator, found) if len(found) == len(operands) else None
     return None
-
-
-def _is_whole(number: Number) -> bool:
-    value = number.value
-    return value.denominator == 1 and not number.is_real and value <= _LARGEST_LITERAL
 
 
 def _is_wide_integer(type_: str) -> bool:

@@ -29,7 +29,7 @@ from cutune.source.configuration.host_scopes import (
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Range, Syntax
-from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
 
 #: Their constructors take sizes by value.
@@ -126,7 +126,6 @@ class Reaching:
         return found
 
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
-        """The places that may change a variable, or one component of it."""
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
             places: list[int] = []
@@ -149,7 +148,6 @@ class Reaching:
         return self._known_changes[key]
 
     def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
-        """The definition that the declaration of a variable makes."""
         name, at = _identity(variable), variable.declared
         if variable.opening == PARAMETER:
             return ReachingDefinition(name, at, None)
@@ -158,10 +156,6 @@ class Reaching:
         if variable.type[-1:] == ("dim3",) and not variable.opening:
             return ReachingDefinition(name, at, (at + 1, at), True)
         return None
-
-    def parts(self, tokens: Range) -> list[list[Token]]:
-        """The expressions of a list."""
-        return list(split_commas(self.syntax.tokens[tokens[0] : tokens[1] + 1]))
 
     def _touches(self, index: int) -> _Touch | None:
         """The change that an occurrence of the name may make; None for a mere use."""
@@ -265,7 +259,6 @@ class Reaching:
         return bool(namesakes)
 
     def _is_declared_here(self, index: int) -> bool:
-        """Is the name before the bracket a variable of a plain type that is declared here?"""
         name = self.syntax.tokens[index].text
         if index not in self.nesting.occurrences[name]:
             return False
@@ -280,22 +273,18 @@ class Reaching:
         if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
             return False
         tokens = self.syntax.tokens
-        block = self.nesting.enclosing(index)
+        block = self.syntax.innermost(index)
         if tokens[index - 1].text not in (";", "{", "}") or tokens[block].text != "{":
             return False
         is_around = 0 <= block < at < self.syntax.brackets.partner[block]
         return is_around and not self.nesting.has_label(index, at, block)
 
     def _runs_again(self, definition: int, at: int) -> int:
-        """The last token that may run between a definition and a place, the text's order aside.
-
-        That of the loops around the place that do not begin with the definition.
-        """
+        """The last token of those loops around a place that do not hold the definition."""
         around = [(first, last) for first, last in self.nesting.loops if first <= at <= last]
         return max((last for first, last in around if not first < definition <= last), default=-1)
 
     def _is_captured(self, variable: HostVariable, at: int) -> bool:
-        """Does the place lie in a lambda around which the variable is, or is it changed in one?"""
         for _, first, last in self.nesting.lambdas:
             if first <= variable.declared <= last:
                 continue
@@ -307,7 +296,6 @@ class Reaching:
         return False
 
     def _is_redeclared(self, variable: HostVariable, at: int) -> bool:
-        """Does a lambda around the place have a parameter or a capture of that name?"""
         tokens = self.syntax.tokens
         return any(
             first <= at <= last
@@ -318,7 +306,6 @@ class Reaching:
 
     @cached_property
     def _has_jumps(self) -> bool:
-        """Does the function jump in a way that the order of its text does not show?"""
         return any(token.text in ("goto", "setjmp") for _, token in self.nesting.body)
 
     @cached_property

@@ -40,20 +40,9 @@ class Nesting:
     #: Ends of statements, by the tokens from which they were looked for.
     _ends: dict[int, int] = field(default_factory=dict)
 
-    def enclosing(self, index: int) -> int:
-        """The innermost bracket that is open at a token of the body, or -1."""
-        return self._enclosing[index - self._first]
-
     def statement_start(self, index: int) -> int:
         """The first token of the statement, declaration or head part that holds a token."""
         return self._starts[index - self._first]
-
-    def _around(self, index: int) -> Iterator[int]:
-        """All brackets of the body that are open at a token, from the innermost outwards."""
-        place = self.enclosing(index)
-        while place >= 0:
-            yield place
-            place = self.enclosing(place)
 
     @cached_property
     def extent(self) -> Range:
@@ -66,20 +55,6 @@ class Nesting:
         return self.extent[0]
 
     @cached_property
-    def _enclosing(self) -> Sequence[int]:
-        """For each token of the body: what is open behind the token before it."""
-        partner = self.syntax.brackets.partner
-        found = [-1]
-        for index, token in self.body:
-            last, opener = found[-1], partner[index]
-            if token.text in ("(", "[", "{"):
-                last = index
-            elif token.text in (")", "]", "}") and 0 <= opener < index:
-                last = found[opener - self._first] if opener >= self._first else -1
-            found.append(last)
-        return found
-
-    @cached_property
     def _starts(self) -> Sequence[int]:
         """For each token of the body: where the token before it belongs to, or the token itself."""
         tokens = self.syntax.tokens
@@ -90,11 +65,11 @@ class Nesting:
             is_start = before in (";", "{", "(", "[", "else", "do")
             if before in ("?", ":") and tokens[index - 1].text != before:
                 # Of a condition, `a ? b : c`, unless no question is open between these brackets.
-                around = self.enclosing(index)
+                around = self.syntax.innermost(index)
                 is_start = before == ":" and asked[around] == 0
                 asked[around] += {"?": 1, ":": -1}[before] if not is_start else 0
             elif before == ";":
-                asked[self.enclosing(index)] = 0
+                asked[self.syntax.innermost(index)] = 0
             if before in ("}", ")", "]"):
                 is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
                 is_head = before == ")" and tokens[opener - 1].text in CONTROL
@@ -147,20 +122,21 @@ class Nesting:
 
     def has_label(self, first: int, last: int, block: int) -> bool:
         """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
-        for place in (opener for opener in self._around(last) if opener >= block):
+        place = self.syntax.innermost(last)
+        while place >= block:
             labels = self._labels.get(place, ())
             number = bisect_left(labels, max(first, place))
             if number < len(labels) and labels[number] < last:
                 return True
+            place = self.syntax.innermost(place)
         return False
 
     @cached_property
     def _labels(self) -> Mapping[int, Sequence[int]]:
-        """The `case` and `default` in each bracket."""
         table: defaultdict[int, list[int]] = defaultdict(list)
         for index, token in self.body:
             if token.text in ("case", "default") and self.syntax.tokens[index - 1].text != "=":
-                table[self.enclosing(index)].append(index)
+                table[self.syntax.innermost(index)].append(index)
         return table
 
     def is_operand(self, index: int) -> bool:
@@ -298,7 +274,6 @@ class Declarations:
                 yield index
 
     def _declared(self, name: str) -> tuple[HostVariable, ...]:
-        """All declarations of parameters and local variables of a name."""
         if name not in self._variables:
             places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
             found = [self._parameters.get(name), *(self.declaration(name, i) for i in places)]
@@ -307,7 +282,6 @@ class Declarations:
 
     @cached_property
     def _parameters(self) -> Mapping[str, HostVariable]:
-        """The function's parameters, as variables of its body."""
         body = self.nesting.extent
         first, last = self.nesting.function.parameters
         found: dict[str, HostVariable] = {}
@@ -427,11 +401,11 @@ class Declarations:
         Parameters of lambdas and of members of local classes: "(" … ")" … "{".
         """
         tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
-        around = self.nesting.enclosing(index)
+        around = self.nesting.syntax.innermost(index)
         if around < 0 or partner[around] < 0:
             return None
         if tokens[around].text == "[" and tokens[around - 1].text in ("auto", "&", "&&"):
-            block = self.nesting.enclosing(around)
+            block = self.nesting.syntax.innermost(around)
             return (index, partner[block]) if block >= 0 and partner[block] > 0 else None
         head = tokens[around - 1].text
         before = tokens[index - 1]
@@ -450,7 +424,7 @@ class Declarations:
 
     def _scope(self, index: int) -> Range | None:
         tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
-        around = self.nesting.enclosing(index)
+        around = self.nesting.syntax.innermost(index)
         if around < 0:
             return None
         if tokens[around].text == "{":

@@ -33,7 +33,7 @@ from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Range, Syntax
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.macros import Unexpandable
-from cutune.source.unit.unit import Unit
+from cutune.source.unit.unit import Unit, split_commas
 
 _DEEPEST = 12
 #: Types that hold every number a configuration is made of.
@@ -126,13 +126,11 @@ class _Resolver:
         return self.reaching.unit
 
     def shape(self, tokens: Range, at: int) -> Shape:
-        """The three components of a grid or block argument."""
         formula = self._read(tokens)
         x, y, z = (self.component(formula, at, axis, 0) for axis in range(3))
         return (x, y, z)
 
     def value(self, tokens: Range, at: int) -> Formula:
-        """A scalar argument."""
         return self.resolved(self._read(tokens), at, 0)
 
     def _read(self, tokens: Range) -> Formula:
@@ -162,7 +160,6 @@ class _Resolver:
     # Scalars.
 
     def resolved(self, formula: Formula, at: int, depth: int) -> Formula:
-        """The formula with its names looked up at a token."""
         if depth > _DEEPEST:
             return _UNKNOWN
         match formula:
@@ -233,7 +230,6 @@ class _Resolver:
     # Components of `dim3`.
 
     def component(self, formula: Formula, at: int, axis: int, depth: int) -> Formula:
-        """One component of a value that becomes a `dim3`."""
         if depth > _DEEPEST:
             return _UNKNOWN
         match formula:
@@ -319,7 +315,8 @@ class _Resolver:
 
     def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
         if tokens not in self._lists:
-            parts = self.reaching.parts(tokens)
+            first, last = tokens
+            parts = split_commas(self.reaching.syntax.tokens[first : last + 1])
             self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
         return self._lists[tokens]
 

@@ -66,8 +66,11 @@ def annotated(
             )
             continue
         if said is not None:
+            # Of each clause the last one counts.
+            clauses = {name: value for name, value in vars(said).items() if value is not None}
             earlier = whole[said.kernel].said if said.kernel in whole else said
-            whole[said.kernel] = _Application(syntax, pragma, _merged(earlier, said), typedefs)
+            merged = replace(earlier, **clauses)
+            whole[said.kernel] = _Application(syntax, pragma, merged, typedefs)
     for name, application in whole.items():
         try:
             found[name] = application.kernels(by_name)
@@ -77,7 +80,6 @@ def annotated(
 
 
 def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | None:
-    """Read the annotation of a kernel from a pragma, in KLARAPTOR's language too."""
     match read_annotation(pragma.text):
         case KernelAnnotation() as annotation:
             return annotation
@@ -88,12 +90,6 @@ def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | No
             sizes = {d: Values((), (1, LARGEST)) for d in DIMENSIONS[:count]}
             return KernelAnnotation(name, block=sizes)
     return None
-
-
-def _merged(first: KernelAnnotation, second: KernelAnnotation) -> KernelAnnotation:
-    """Annotations of one kernel merged: of each clause the last one counts."""
-    said = {name: value for name, value in vars(second).items() if value is not None}
-    return replace(first, **said)
 
 
 @dataclass(frozen=True)
@@ -139,6 +135,7 @@ class _Application:
         )
         # What is proven of blocks with one thread in a dimension holds as long as it stays.
         is_wider = not {*kernel.single_thread}.isdisjoint(asserted)
+        shared = self.said.shared
         changed = replace(
             kernel,
             impurity=None,
@@ -147,7 +144,7 @@ class _Application:
             allowed=self._allowed(kernel),
             is_associative=kernel.is_associative or bool(self.said.associative),
             shared=self._shared(),
-            keeps_shared=self._keeps_shared(kernel),
+            keeps_shared=kernel.keeps_shared if shared is None else shared.data == "keep",
             needs_warps=kernel.needs_warps or kernel.warp_level or is_wider,
         )
         if not changed.pure_dimensions:
@@ -206,11 +203,6 @@ class _Application:
         if text is None or foreign or not is_bounded(text):
             self._refuse(Code.UNKNOWN_SHARED_FORMULA)
         return text
-
-    def _keeps_shared(self, kernel: Kernel) -> bool:
-        if self.said.shared is None:
-            return kernel.keeps_shared
-        return self.said.shared.data == "keep"
 
     # data(…)
 
@@ -309,7 +301,6 @@ def _numerator(tree: Expression | Token, d: str) -> Expression | None:
 
 
 def _product(factors: list[Expression | Token]) -> Expression:
-    """term = factor | factor (sign factor)+."""
     first = factors[0]
     return first if len(factors) == 1 and isinstance(first, Tree) else Tree("term", factors)
 

@@ -38,7 +38,6 @@ from cutune.source.program import (
     Configuration,
     Kernel,
     KernelCopy,
-    KernelVariant,
     LaunchSite,
     Program,
 )
@@ -111,11 +110,6 @@ def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
     """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
     named = _named(callee, kernel)
     return f"{named[0]}{copy.namespace}::{named[1]}{named[2]}" if named is not None else None
-
-
-def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str | None:
-    """`ns::k<4>` with the name of the variant in place of `k`; None where that is not written."""
-    return callee_named(callee, kernel, variant.kernel)
 
 
 def selector_name(kernel: str) -> str:

@@ -22,7 +22,6 @@ from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernels import parameter_of
-from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import (
     FunctionText,
     Unit,
@@ -96,15 +95,18 @@ def certain_kernels(
 
 
 def _launched(files: Iterable[Syntax]) -> Iterable[str]:
-    return (_name(syntax, launch) for syntax in files for launch in syntax.launches)
+    return (
+        last_name(syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
+        for syntax in files
+        for launch in syntax.launches
+    )
 
 
-def _name(syntax: Syntax, launch: Launch) -> str:
-    """The last name of the callee, template arguments left out."""
-    first, last = launch.callee
+def last_name(callee: Iterable[Token]) -> str:
+    """The last name of a callee, template arguments and indices left out."""
     name, depth = "", 0
-    for token in syntax.tokens[first : last + 1]:
-        depth += {"<": 1, ">": -1}.get(token.text, 0)
+    for token in callee:
+        depth += {"<": 1, "[": 1, ">": -1, "]": -1}.get(token.text, 0)
         if depth == 0 and token.kind == "IDENTIFIER":
             name = token.text
     return name
@@ -113,61 +115,17 @@ def _name(syntax: Syntax, launch: Launch) -> str:
 _WORDS = frozenset({"const", "__restrict__", "__restrict", "restrict"})
 
 
-@dataclass(frozen=True)
-class Deduction:
-    """Answers about one kernel template."""
-
-    text: FunctionText
-    unsteady: Unsteady
-
-    def of(self, syntax: Syntax, launch: Launch, written: int) -> tuple[Deduced, ...] | None:
-        """The template arguments behind the first few, which are written; None: not known."""
-        found: list[Deduced] = []
-        left_out = False
-        for name in self.text.template_parameters[written:]:
-            deduced = self._argument(name, syntax, launch)
-            if deduced is None and self._has_default(name) and not self._is_named(name):
-                left_out = True
-                continue
-            if deduced is None or left_out:
-                return None
-            found.append(deduced)
-        return tuple(found)
-
-    def _argument(self, name: str, syntax: Syntax, launch: Launch) -> Deduced | None:
-        if name not in self.text.type_parameters:
-            return None
-        for position, parameter in enumerate(self.text.parameters):
-            kind = _kind([token.text for token in parameter], name)
-            if kind is None or position >= len(launch.arguments):
-                continue
-            first, last = launch.arguments[position]
-            is_steady = self.unsteady.counted(syntax, (first, last)) is None
-            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
-                return Deduced(kind, position)
-        return None
-
-    def _has_default(self, name: str) -> bool:
-        texts = [token.text for token in self.text.head]
-        return any(pair == (name, "=") for pair in pairwise(texts))
-
-    def _is_named(self, name: str) -> bool:
-        """May it be deduced in an unknown way?"""
-        return any(token.text == name for parameter in self.text.parameters for token in parameter)
-
-
 def _is_plain(tokens: Sequence[Token]) -> bool:
     """May the argument stand where it is not evaluated? No list has a type, no lambda may."""
     texts = [token.text for token in tokens]
-    is_lambda = any(
-        text == "[" and (index == 0 or not _ends_operand(tokens[index - 1]))
-        for index, text in enumerate(texts)
-    )
-    return not is_lambda and "{" not in texts
+    return "{" not in texts and not any(begins_lambda(tokens, i) for i in range(len(tokens)))
 
 
-def _ends_operand(token: Token) -> bool:
-    return token.kind == "IDENTIFIER" or token.text in ("]", ")")
+def begins_lambda(tokens: Sequence[Token], index: int) -> bool:
+    """Does a `[` stand there that subscripts nothing?"""
+    before = tokens[index - 1] if index else None
+    is_operand = before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
+    return tokens[index].text == "[" and not is_operand
 
 
 def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
@@ -256,7 +214,34 @@ class Callees:
         general = next((text for text in texts if text.template_parameters), None)
         if general is None or not _is_complete(syntax, launch, kernel):
             return None
-        return Deduction(general, self.unit.unsteady).of(syntax, launch, count)
+        defaults = {name for name, sign in pairwise(t.text for t in general.head) if sign == "="}
+        named = {token.text for parameter in general.parameters for token in parameter}
+        found: list[Deduced | None] = []
+        for name in general.template_parameters[count:]:
+            deduced = self._argument(general, name, syntax, launch)
+            if deduced is None and name not in defaults - named:
+                return None
+            found.append(deduced)
+        # Those that are left out can only be the last ones.
+        while found and found[-1] is None:
+            found.pop()
+        given = tuple(one for one in found if one is not None)
+        return given if len(given) == len(found) else None
+
+    def _argument(
+        self, text: FunctionText, name: str, syntax: Syntax, launch: Launch
+    ) -> Deduced | None:
+        if name not in text.type_parameters:
+            return None
+        for position, parameter in enumerate(text.parameters):
+            kind = _kind([token.text for token in parameter], name)
+            if kind is None or position >= len(launch.arguments):
+                continue
+            first, last = launch.arguments[position]
+            is_steady = self.unit.unsteady.counted(syntax, (first, last)) is None
+            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
+                return Deduced(kind, position)
+        return None
 
     def _named(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
@@ -317,12 +302,12 @@ class Callees:
     ) -> tuple[str, ...] | None:
         """The namespaces around a token; None within a class, unless that does not matter."""
         found: tuple[str, ...] | None = ()
-        place = syntax.enclosing[index]
+        place = syntax.innermost(index)
         while place >= 0 and found is not None:
             inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
             is_body = inner is None and (through_classes or self._opens_body(syntax, place))
             found = found if is_body else None if inner is None else (*inner, *found)
-            place = syntax.enclosing[place]
+            place = syntax.innermost(place)
         return found
 
     def _opens_body(self, syntax: Syntax, brace: int) -> bool:
@@ -331,7 +316,6 @@ class Callees:
 
     @cached_property
     def _used_namespaces(self) -> set[tuple[str, ...]]:
-        """The last name of each namespace that a using-directive opens."""
         return {(name,) for kind, name in self._usings if kind == "namespace"}
 
     @cached_property
@@ -353,7 +337,6 @@ class Callees:
 
 
 def _type(tokens: Sequence[Token]) -> str:
-    """The type of a parameter as far as it makes a difference to a caller."""
     parameter = parameter_of(tokens)
     words = parameter.type.replace("[]", " *").split()
     if not parameter.is_pointer:
@@ -362,7 +345,6 @@ def _type(tokens: Sequence[Token]) -> str:
 
 
 def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
-    """Does the launch certainly have all arguments?"""
     texts = ([t.text for t in syntax.tokens[a : b + 1]] for a, b in launch.arguments)
     is_certain = all("<" not in words for words in texts)
     return is_certain and len(launch.arguments) == len(kernel.parameters)
@@ -382,7 +364,6 @@ def _template_arguments(words: Sequence[str]) -> int | None:
 
 
 def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
-    """The words of a declaration before its name."""
     first = index
     while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
         first -= 1

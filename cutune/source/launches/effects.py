@@ -13,7 +13,7 @@ from functools import cached_property
 
 from cutune.source.configuration.formulas import basic_size
 from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
-from cutune.source.launches.callees import Callees
+from cutune.source.launches.callees import Callees, begins_lambda
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, word_set
@@ -156,42 +156,31 @@ _NUMBER = re.compile(
 _DEEPEST = 4
 
 
-@dataclass(frozen=True)
-class Harmless:
-    """Answers for the launches of one unit."""
+def unsteady(unit: Unit, syntax: Syntax, launch: Launch) -> str | None:
+    """A macro in the launch as it is written that means something else where it is repeated."""
+    whole = launch.callee[0], launch.end
+    name = unit.unsteady.counted(syntax, whole) or unit.unsteady.moved(syntax, whole)
+    return f"'{name}'" if name is not None else None
 
-    unit: Unit
 
-    @cached_property
-    def _types(self) -> HostTypes:
-        return HostTypes(self.unit)
-
-    def unsteady(self, syntax: Syntax, launch: Launch) -> str | None:
-        """A macro in the launch as it is written that means something else where it is repeated."""
-        whole = launch.callee[0], launch.end
-        unsteady = self.unit.unsteady
-        name = unsteady.counted(syntax, whole) or unsteady.moved(syntax, whole)
-        return f"'{name}'" if name is not None else None
-
-    def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
-        """The first part of a launch that is not known to be harmless; None: there is none."""
-        if launch.function is None:
-            return "code outside of functions"
-        names = Declarations(Nesting(syntax, launch.function))
-        for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
-            for first, last in ranges:
-                place = _Place(self.unit, self._types, names, first)
-                doubt = place.doubt(syntax.tokens[first : last + 1], is_argument)
-                if doubt is not None:
-                    return doubt
-        return None
+def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:
+    """The first part of a launch that is not known to be harmless; None: there is none."""
+    if launch.function is None:
+        return "code outside of functions"
+    names = Declarations(Nesting(syntax, launch.function))
+    for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
+        for first, last in ranges:
+            place = _Place(types, names, first)
+            found = place.doubt(syntax.tokens[first : last + 1], is_argument)
+            if found is not None:
+                return found
+    return None
 
 
 @dataclass(frozen=True)
 class _Place:
     """Where an expression stands: there its names are looked up."""
 
-    unit: Unit
     types: HostTypes
     names: Declarations
     at: int
@@ -202,7 +191,11 @@ class _Place:
     def doubt(self, tokens: Sequence[Token], may_be_any: bool = False) -> str | None:
         """Name a part that may have an effect. `may_be_any`: may a bare name be of any type?"""
         try:
-            expanded = self.unit.macros.expand(tokens) if not self.unit.is_expanded else [*tokens]
+            expanded = (
+                self.types.unit.macros.expand(tokens)
+                if not self.types.unit.is_expanded
+                else [*tokens]
+            )
         except Unexpandable as error:
             return f"macro '{error.token.text}'"
         if may_be_any and self._is_path(expanded):
@@ -213,7 +206,7 @@ class _Place:
         for index, token in enumerate(tokens):
             before = tokens[index - 1].text if index else ""
             following = tokens[index + 1].text if index + 1 < len(tokens) else ""
-            if token.text == "[" and not _is_operand(tokens, index):
+            if begins_lambda(tokens, index):
                 yield "a lambda"
             elif token.text == ">" and following == ">" and tokens[index + 2 : index + 3]:
                 # `>>=` and `>=` come as single characters.
@@ -272,7 +265,6 @@ class _Place:
         return bool(declared) and not any(d.is_class_constant for d in declared)
 
     def _is_plain(self, name: str) -> bool:
-        """Is it a variable of a built-in type?"""
         if name in self.given:
             return True
         variable = self._variable(name)
@@ -301,7 +293,6 @@ class _Place:
         return self.names.variable(name, self.at)
 
     def _words(self, variable: HostVariable) -> tuple[str, ...]:
-        """The words of its type, `*` included."""
         if variable.opening != PARAMETER:
             tokens = self.names.nesting.syntax.tokens
             star = ("*",) if tokens[variable.declared - 1].text == "*" else ()
@@ -329,7 +320,7 @@ class _Place:
 
     def _is_formula_call(self, name: str) -> bool:
         """Is it a function of numbers that is one harmless expression, or one of a library?"""
-        definitions = self.unit.functions.get(name, ())
+        definitions = self.types.unit.functions.get(name, ())
         if not definitions:
             return name in _LIBRARY and not self.types.is_declared(name)
         if self.depth >= _DEEPEST or self.types.is_only_declared(name):
@@ -348,14 +339,8 @@ class _Place:
         if given is None:
             return False
         names = Declarations(Nesting(syntax, function))
-        inner = _Place(self.unit, self.types, names, first, given, self.depth + 1)
+        inner = _Place(self.types, names, first, given, self.depth + 1)
         return inner.doubt(body[1:-1]) is None
-
-
-def _is_operand(tokens: Sequence[Token], index: int) -> bool:
-    """Does a `[` follow an operand, which it subscripts?"""
-    before = tokens[index - 1] if index else None
-    return before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
 
 
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:

@@ -27,7 +27,7 @@ class ShownLaunches:
 
     def of(self, launch: Launch) -> list[Shown]:
         """A launch in the preprocessed text; one per time that its header is included."""
-        return self._shown.get(launch.callee[0], [])
+        return self._matched[0].get(launch.callee[0], [])
 
     def is_hidden(self, launch: Launch) -> bool:
         """Is it uncertain that it is compiled exactly once, at its place and as written?"""
@@ -38,7 +38,8 @@ class ShownLaunches:
         shown = self.of(launch)
         if not shown:
             # Under an #if it may not be compiled at all.
-            return bool(heads) or launch.callee[0] in self._uneven or not self._is_optional(launch)
+            is_uneven = launch.callee[0] in self._matched[1]
+            return bool(heads) or is_uneven or not self._is_optional(launch)
         return any(
             not seen.is_statement
             or not _agrees(openers, self._openers(syntax, seen))
@@ -82,22 +83,14 @@ class ShownLaunches:
             shown.pop(place, None)
         return shown, frozenset(uneven)
 
-    @property
-    def _shown(self) -> Mapping[int, list[Shown]]:
-        return self._matched[0]
-
-    @property
-    def _uneven(self) -> frozenset[int]:
-        return self._matched[1]
-
     def _openers(self, syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
         """The brackets around a launch, from the innermost, each with the word before it."""
         found = []
-        place = syntax.enclosing[launch.callee[0]]
+        place = syntax.innermost(launch.callee[0])
         while place >= 0:
             before = syntax.tokens[place - 1].text if place else ""
             found.append((syntax.tokens[place].text, before))
-            place = syntax.enclosing[place]
+            place = syntax.innermost(place)
         return found
 
 
@@ -126,7 +119,6 @@ def _begins_alike(written: Shown, shown: Shown) -> bool:
 
 
 def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
-    """The token before a callee, and the callee as far as its template arguments."""
     first, last = launch.callee
     texts = [token.text for token in syntax.tokens[first : last + 1]]
     end = texts.index("<") if "<" in texts else len(texts)
@@ -134,7 +126,6 @@ def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
 
 
 def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
-    """Launches by the line on which their callee ends."""
     lines: defaultdict[int, list[Launch]] = defaultdict(list)
     for launch in syntax.launches:
         lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)

@@ -71,5 +71,5 @@ class KernelTexts:
 
 def _is_argument(syntax: Syntax, index: int) -> bool:
     """Does a token stand in parentheses, as text does that a macro is given?"""
-    place = syntax.enclosing[index]
+    place = syntax.innermost(index)
     return place >= 0 and syntax.tokens[place].text == "("

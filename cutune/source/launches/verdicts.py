@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,14 +18,14 @@ from cutune.core.source import Span
 from cutune.source.configuration.block_dependence import bytes_of, inferred_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
+from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
-from cutune.source.launches.callees import Callees, KernelReference
-from cutune.source.launches.effects import Harmless
+from cutune.source.launches.callees import Callees, KernelReference, last_name
+from cutune.source.launches.effects import HostTypes, doubt, unsteady
 from cutune.source.launches.preprocessed_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
-    DimensionProof,
     Impurity,
     Kernel,
     LaunchSite,
@@ -34,8 +34,6 @@ from cutune.source.program import (
 from cutune.source.syntax.directives import Macro
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
-from cutune.source.syntax.tokens import Token
-from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.unit import Unit
 
 
@@ -48,11 +46,11 @@ def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
         if dimension.indexed:
             continue
         # The grid stands before the block.
-        blocks, threads = constant(resolved.grid[axis]), constant(resolved.block[axis])
-        for number, code, count in (
-            (1, Code.REDUNDANT_THREADS, threads),
-            (0, Code.REDUNDANT_BLOCKS, blocks),
+        for number, code, shape in (
+            (1, Code.REDUNDANT_THREADS, resolved.block),
+            (0, Code.REDUNDANT_BLOCKS, resolved.grid),
         ):
+            count = constant(shape[axis])
             if count is not None and count > 1:
                 yield Diagnostic.at(
                     code,
@@ -69,21 +67,14 @@ MOST_ARGUMENTS = 63
 _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
 
-@dataclass(frozen=True)
-class KernelTable:
-    """The kernels of a unit by name; several where overloads or `#if` branches share one."""
-
-    kernels: Mapping[str, Sequence[Kernel]]
-
-    def resolve(self, name: str) -> tuple[Kernel | None, Code | None]:
-        """The kernel that a launch by this name runs, or why it is not certain."""
-        found = self.kernels.get(name, ())
-        if not found:
-            return None, Code.MISSING_KERNEL
-        first = found[0]
-        if all(_same_proof(first, other) for other in found[1:]):
-            return first, None
-        return first, Code.DIFFERING_KERNELS
+def _kernel_of(kernels: ByName, name: str) -> tuple[Kernel | None, Code | None]:
+    """The kernel that a launch by this name runs, or why it is not certain."""
+    found = kernels.get(name, ())
+    if not found:
+        return None, Code.MISSING_KERNEL
+    first = found[0]
+    is_one = all(_decides(first) == _decides(other) for other in found[1:])
+    return first, None if is_one else Code.DIFFERING_KERNELS
 
 
 @dataclass(frozen=True)
@@ -96,19 +87,19 @@ class Refusal:
 
 
 def launch_sites(
-    syntax: Syntax, unit: Unit, table: KernelTable, first: int = 1, is_early: bool = False
+    syntax: Syntax, unit: Unit, kernels: ByName, first: int = 1, is_early: bool = False
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 
     Args:
         syntax: the file.
         unit: the translation unit that it belongs to.
-        table: the kernels.
+        kernels: those of the unit by name; overloads and `#if` branches share one.
         first: the id of the first launch.
         is_early: is the file read before the first line of the source (`-include`)?
     """
     shown = ShownLaunches(syntax, unit)
-    judge = _LaunchJudge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
+    judge = _LaunchJudge(syntax, unit, kernels, shown, frozenset(_ignored(syntax)), is_early)
     configurations = Configurations(unit)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
@@ -125,7 +116,7 @@ def launch_sites(
                 Diagnostic(refusal.code, refusal.reason, syntax.source, site.span, notes)
             )
         else:
-            kernel, _ = table.resolve(site.kernel)
+            kernel, _ = _kernel_of(kernels, site.kernel)
             diagnostics += mismatches(kernel, site) if kernel is not None else ()
     return tuple(sites), tuple(diagnostics)
 
@@ -137,10 +128,9 @@ def _start(syntax: Syntax, item: Launch | Macro) -> int:
 
 
 def _ignored(syntax: Syntax) -> Iterator[int]:
-    """The first tokens of launches that follow `#pragma cutune ignore`."""
     starts = sorted(launch.callee[0] for launch in syntax.launches)
     for pragma in syntax.pragmas:
-        if pragma.words[:2] == ("cutune", "ignore"):
+        if pragma.text.split()[:2] == ["cutune", "ignore"]:
             yield from starts[(at := bisect_left(starts, pragma.index)) : at + 1]
 
 
@@ -148,7 +138,7 @@ def _ignored(syntax: Syntax) -> Iterator[int]:
 class _LaunchJudge:
     syntax: Syntax
     unit: Unit
-    table: KernelTable
+    kernels: ByName
     shown: ShownLaunches
     ignored: frozenset[int]
     is_early: bool
@@ -161,9 +151,9 @@ class _LaunchJudge:
         if isinstance(item, Macro):
             return self._in_macro(number, item)
         name = self._name(item)
-        kernel, code = self.table.resolve(name)
+        kernel, code = _kernel_of(self.kernels, name)
         shared = self._shared_formula(item, kernel, resolved)
-        callee = self._callee(item, kernel)
+        callee = self.callees.of(self.syntax, item, kernel) if kernel is not None else None
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
         if refusal is None:
             refusal = self._uncertain_kernel(item, name, kernel, callee, resolved)
@@ -214,23 +204,15 @@ class _LaunchJudge:
             return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
         return self._doubt(launch)
 
-    def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
-        """How the launch names its kernel, if that alone says which one it is."""
-        return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
-
     @cached_property
     def callees(self) -> Callees:
-        """Finds which kernels the names of callees stand for."""
         return Callees(self.unit)
 
     def _doubt(self, launch: Launch) -> Refusal | None:
-        """The part of the launch that may not be harmless to repeat."""
-        harmless = Harmless(self.unit)
-        found = (
-            harmless.doubt(syntax, seen)
-            for syntax, seen in self.shown.of(launch) or [(self.syntax, launch)]
-        )
-        what = harmless.unsteady(self.syntax, launch) or next(filter(None, found), None)
+        types = HostTypes(self.unit)
+        seen = self.shown.of(launch) or [(self.syntax, launch)]
+        found = (doubt(types, *one) for one in seen)
+        what = unsteady(self.unit, self.syntax, launch) or next(filter(None, found), None)
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _without_copy(
@@ -295,21 +277,11 @@ class _LaunchJudge:
 
     def _name(self, launch: Launch) -> str:
         """The kernel's own name: the last of the callee, but for template arguments and indices."""
-        tokens = list(self.syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
-        if len(tokens) == 1 and not self.unit.is_expanded:
-            tokens = self._expanded(tokens) or tokens
-        name, depth = "", 0
-        for token in tokens:
-            depth += {"<": 1, "[": 1, ">": -1, "]": -1}.get(token.text, 0)
-            if depth == 0 and token.kind == "IDENTIFIER":
-                name = token.text
-        return name or self.syntax.text(launch.callee)
-
-    def _expanded(self, tokens: list[Token]) -> list[Token] | None:
-        try:
-            return self.unit.macros.expand(tokens)
-        except Unexpandable:
-            return None
+        first, last = launch.callee
+        tokens = self.syntax.tokens[first : last + 1]
+        if len(tokens) == 1:
+            tokens = self.unit.with_macros(tokens) or tokens
+        return last_name(tokens) or self.syntax.text(launch.callee)
 
     def _refusal(
         self,
@@ -320,7 +292,6 @@ class _LaunchJudge:
         resolved: Configuration | None,
         shared: str | None,
     ) -> Refusal | None:
-        """The first rule that the launch or its kernel breaks."""
         if self.is_early:
             return _refusal(Code.EARLY_HEADER)
         if launch.callee[0] in self.ignored:
@@ -368,7 +339,6 @@ class _LaunchJudge:
         return self._is_variable(launch)
 
     def _is_argument(self, launch: Launch) -> bool:
-        """Is the callee an argument of the function around it, or of its template?"""
         first, last = launch.callee
         function = launch.function
         if function is None or first != last:
@@ -443,7 +413,6 @@ def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> b
 
 
 def _proven(kernel: Kernel | None) -> str:
-    """Why a launch may be tuned."""
     assert kernel is not None, "a tunable launch has a kernel"
     proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
     said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []
@@ -454,25 +423,19 @@ def _refusal(code: Code, **values: object) -> Refusal:
     return Refusal(code, code.template.format(**values))
 
 
-def _same_proof(first: Kernel, second: Kernel) -> bool:
-    names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
+def _decides(kernel: Kernel) -> tuple[object, ...]:
+    """What launches depend on: all but the words and the place of a reason."""
     return (
-        next(names) == next(names)
-        and [_comparable(d) for d in first.dimensions]
-        == [_comparable(d) for d in second.dimensions]
-        and (first.impurity is None) == (second.impurity is None)
-        and first.data_parameters == second.data_parameters
-        and first.members == second.members
-        and first.inner_pointers == second.inner_pointers
-        and (first.shared, first.keeps_shared) == (second.shared, second.keeps_shared)
-        and first.must_hold == second.must_hold
-        and (first.needs_warps, first.single_thread) == (second.needs_warps, second.single_thread)
-        and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)
-        and first.proven_for == second.proven_for
-        and first.unproven == second.unproven
+        [(p.name, p.is_pointer) for p in kernel.parameters],
+        [replace(d, impurity=d.impurity and _ANY_IMPURITY) for d in kernel.dimensions],
+        kernel.impurity is None,
+        kernel.data_parameters,
+        kernel.members,
+        kernel.inner_pointers,
+        (kernel.shared, kernel.keeps_shared),
+        kernel.must_hold,
+        (kernel.needs_warps, kernel.single_thread),
+        (kernel.may_meet, kernel.distinct_places),
+        kernel.proven_for,
+        kernel.unproven,
     )
-
-
-def _comparable(dimension: DimensionProof) -> DimensionProof:
-    """The parts that a launch depends on: not the words and the place of a reason."""
-    return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)

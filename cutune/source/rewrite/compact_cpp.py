@@ -165,7 +165,6 @@ def with_joined_declarations(tokens: Sequence[CppToken]) -> list[CppToken]:
 
 
 def _in_functions(tokens: Sequence[CppToken]) -> list[bool]:
-    """Does each token stand in a function?"""
     inside: list[bool] = []
     scopes: list[bool] = []
     before = ""
@@ -311,7 +310,6 @@ class _Declaration:
     taken: frozenset[str] = frozenset()
 
     def names(self) -> set[str]:
-        """The names of cutune's in it, its own too."""
         return {name for token in self.tokens for name in _CUTUNE_NAME.findall(token.text)}
 
 
@@ -363,7 +361,6 @@ def _declarations(tokens: Sequence[CppToken]) -> Iterator[_Declaration]:
 
 
 def _named(tokens: tuple[CppToken, ...]) -> _Declaration:
-    """A declaration with its name, if it may go."""
     every = [token.text for token in tokens]
     words = every[_behind_template(every) :]
     taken: list[str] = []

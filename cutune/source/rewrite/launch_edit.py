@@ -21,7 +21,6 @@ from cutune.core.source import Edit, Source, Span
 from cutune.source.launches.block_reading_copies import (
     callee_named,
     callee_of_copy,
-    callee_of_variant,
     selector_name,
 )
 from cutune.source.program import (
@@ -80,15 +79,16 @@ def _calling_edits(
         yield Edit.insert(end - 1, f", {deduced}")
         deduced = ""
     types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
-    members = _structure_parts(kernel) if kernel is not None else []
-    told = f", {_members(members)}" if members else ""
+    told = ""
+    if kernel is not None and (kernel.members or kernel.inner_pointers):
+        pointers = (f"cutune_inner<{place}, {byte}>" for place, byte in kernel.inner_pointers)
+        told = f", {_members([*map(_member, kernel.members), *pointers])}"
     copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
     text = f"{types}{copy}{_variants(site, variants)}{told})"
     yield Edit(called, text + line_structure(site.source[called]))
 
 
 def _copy(site: LaunchSite, copy: KernelCopy) -> str:
-    """The copy of the kernel, and for which blocks it stands in."""
     callee = callee_of_copy(site.callee, site.kernel, copy)
     assert callee is not None, "the name of the kernel is written"
     block = ", ".join(map(str, copy.block))
@@ -106,7 +106,6 @@ def function_at(site: LaunchSite, callee: str) -> str:
 
 
 def _chosen(site: LaunchSite) -> str:
-    """The type of the kernel that the arguments of a launch choose."""
     selector = callee_named(site.callee, site.kernel, selector_name(site.kernel))
     assert selector is not None, "the name of the kernel is written"
     return f"decltype({one_line(selector)}({', '.join(map(one_line, site.arguments))}))"
@@ -117,12 +116,12 @@ def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]
     kernel = program.kernel(site.kernel)
     if kernel is None or site.called is None or not program.has_checked_variants:
         return ()
-    named = (v for v in kernel.variants if callee_of_variant(site.callee, kernel.name, v))
+    named = (v for v in kernel.variants if callee_named(site.callee, kernel.name, v.kernel))
     return tuple(named)[:MOST_VARIANTS]
 
 
 def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
-    callees = (callee_of_variant(site.callee, site.kernel, variant) for variant in variants)
+    callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
     names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
     return f", cutune_variants({names})" if names else ""
 
@@ -150,12 +149,6 @@ def _repeating_edits(
     texts = [*chosen[: len(spans) - 1], ", ".join(chosen[len(spans) - 1 :])]
     for span, text in zip(spans, texts, strict=True):
         yield Edit(span, text + line_structure(site.source[span]))
-
-
-def _structure_parts(kernel: Kernel) -> list[str]:
-    """The members and the inner pointers of structures that a launch tells cutune of."""
-    pointers = (f"cutune_inner<{argument}, {byte}>" for argument, byte in kernel.inner_pointers)
-    return [*map(_member, kernel.members), *pointers]
 
 
 def _members(members: Iterable[str]) -> str:

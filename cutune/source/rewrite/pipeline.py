@@ -75,7 +75,11 @@ class TranslationUnit:
         try:
             return apply_edits(source, edits)
         except EditConflict as error:
-            raise CutuneError(_conflict(source, own, error)) from error
+            owners = {owned.edit: owned.owner for owned in own}
+            first, second = (owners.get(one, "prelude") for one in (error.first, error.second))
+            place = source, error.second.span
+            conflict = Diagnostic.at(Code.EDIT_CONFLICT, *place, first=first, second=second)
+            raise CutuneError(conflict) from error
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,3 @@ def rewrite(
     unit = run_passes(passes, TranslationUnit(program), after)
     reporter.report(unit.diagnostics)
     return unit
-
-
-def _conflict(source: Source, edits: Iterable[OwnedEdit], error: EditConflict) -> Diagnostic:
-    owners = {owned.edit: owned.owner for owned in edits}
-    return Diagnostic.at(
-        Code.EDIT_CONFLICT,
-        source,
-        error.second.span,
-        first=owners.get(error.first, "prelude"),
-        second=owners.get(error.second, "prelude"),
-    )

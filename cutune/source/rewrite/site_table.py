@@ -126,18 +126,11 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
 
 
 def _guards(kernel: Kernel) -> dict[str, str]:
-    """The guard bounds of the dimensions that may be re-blocked by them."""
     return {
         name: dimension.guard
         for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
         if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
     }
-
-
-def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
-    """Does the name alone say which kernel is launched?"""
-    namesakes = [other for other in program.kernels if other.name == kernel.name]
-    return len(namesakes) == 1 and not kernel.template_parameters
 
 
 def _shared_function(site: LaunchSite) -> list[str]:
@@ -167,13 +160,11 @@ class _Arguments:
 
     @property
     def declared(self) -> str:
-        """Declarations of them all."""
         pairs = zip(self.positions, self.names.values(), strict=True)
         return "".join(f"const cutune_exact {name} = argument_[{i}]; " for i, name in pairs)
 
     @property
     def fit(self) -> str:
-        """A condition: the kernel sees these very values."""
         named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
         return " && ".join(named) or "true"
 
@@ -282,7 +273,8 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = _boolean(kernel.needs_warps)
     single = axis_bits(d in kernel.single_thread for d in DIMENSIONS)
-    is_one = _boolean(_is_one_kernel(program, kernel))
+    namesakes = sum(other.name == kernel.name for other in program.kernels)
+    is_one = _boolean(namesakes == 1 and not kernel.template_parameters)
     # May the program look at kernels in a graph, or give them another configuration?
     files = (program.source, *program.headers)
     edits = _boolean(any(_GRAPH_EDIT.search(file.text) for file in files))

@@ -75,7 +75,6 @@ def dispatcher(copies: Copies, routine: str) -> str:
 
 
 def _prototypes(copies: Copies) -> str:
-    """Declarations of the outermost function's copies."""
     outer, source = copies.outer, copies.source
     before = one_line(source[Span(outer.head.start, outer.place.start)])
     behind = one_line(source[Span(outer.place.end, outer.head.end)])

@@ -54,7 +54,6 @@ class _Matcher:
     dead: int = 0
 
     def directive(self, directive: Directive) -> None:
-        """Save or restore the open brackets."""
         name = directive.name
         if name in ("if", "ifdef", "ifndef"):
             dead = name == "if" and directive.rest.split()[:1] == ["0"]

@@ -46,11 +46,6 @@ class Directive:
         return self.token.text[match.end() :] if match else ""
 
     @property
-    def rest_start(self) -> int:
-        """The offset of `rest`."""
-        return self.token.end - len(self.rest)
-
-    @property
     def included(self) -> str | None:
         """The path of `#include "path"`."""
         match = _INCLUDE.match(self.rest) if self.name == "include" else None
@@ -85,11 +80,6 @@ class Pragma:
     index: int
     token: Token
     text: str
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its words, as far as white space separates them."""
-        return tuple(self.text.split())
 
 
 def directives_of(text: str) -> Iterator[Directive]:
@@ -136,8 +126,8 @@ def _macro(directive: Directive, *, conditional: bool) -> Iterator[Macro]:
     if match["parameters"] is not None:
         inner = _CONTINUATION.sub(" ", match["parameters"][1:-1])
         parameters = tuple(name.strip() for name in inner.split(",")) if inner.strip() else ()
-    body, start = directive.rest[match.end() :], directive.rest_start + match.end()
-    yield Macro(match["name"], parameters, body, start, conditional)
+    body = directive.rest[match.end() :]
+    yield Macro(match["name"], parameters, body, directive.token.end - len(body), conditional)
 
 
 def _include_guard(directives: Sequence[Directive]) -> int:

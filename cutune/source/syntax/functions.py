@@ -24,6 +24,7 @@ _NOT_A_NAME = word_set(
     alignas decltype noexcept throw requires explicit __annotate__ __location__
     """
 )
+_HEAD_ENDS = frozenset({";", "{", "}", "="})
 KERNEL_QUALIFIER = "__global__"
 
 
@@ -109,23 +110,17 @@ class _Scan:
 
     def stray_kernels(self) -> Iterator[SourceFunction]:
         """Kernels that the walk missed, because `#if` branches share a body."""
-        for index, token in enumerate(self.tokens):
-            if token.text in self.kernel_qualifiers and token.kind == "IDENTIFIER":
-                yield from self._kernel_from(index)
-
-    def _kernel_from(self, first: int) -> Iterator[SourceFunction]:
         tokens, partner = self.tokens, self.brackets.partner
-        index = first + 1
-        while index < min(len(tokens), first + 200):
-            text = tokens[index].text
-            if text in (";", "}", "="):
-                return
-            if text == "{":
-                function = self._function(first, index)
-                if function is not None:
-                    yield function
-                return
-            index = (partner[index] if text in ("(", "[") and partner[index] > 0 else index) + 1
+        for first, token in enumerate(tokens):
+            if token.text not in self.kernel_qualifiers or token.kind != "IDENTIFIER":
+                continue
+            index, end = first + 1, min(len(tokens), first + 200)
+            while index < end and tokens[index].text not in _HEAD_ENDS:
+                is_group = tokens[index].text in ("(", "[") and partner[index] > 0
+                index = (partner[index] if is_group else index) + 1
+            is_defined = index < end and tokens[index].text == "{"
+            if is_defined and (function := self._function(first, index)) is not None:
+                yield function
 
     def _function(self, first: int, brace: int) -> SourceFunction | None:
         """head = template? qualifier* NAME "(" … ")" trailer*; gives None for other braces."""
@@ -143,7 +138,6 @@ class _Scan:
         return SourceFunction(name, first, (opener, closer), body, qualifiers, is_kernel)
 
     def _head_before(self, start: int, brace: int) -> _Head:
-        """Read the tokens between the start of a declaration and one of its braces."""
         head = self._head
         if head is None or head.start != start or head.index > brace:
             head = self._head = _Head(start, start)
@@ -169,7 +163,6 @@ class _Scan:
         return head
 
     def _before_attributes(self, index: int) -> int:
-        """The last token that is not one of `[[…]]`."""
         while (opener := attribute_opener(self.tokens, self.brackets, index)) > 0:
             index = opener - 1
         return index

@@ -119,7 +119,6 @@ def find_headers(
 
 
 def _included(source: Source, directories: Sequence[str | Path]) -> list[Path]:
-    """The files that its directives name, where they exist."""
     beside = Path(source.path).parent
     choices = []
     for directive in directives_of(source.text):

@@ -6,7 +6,8 @@ between them is never parsed, so no construct of C++ can spoil a whole file.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,28 +61,20 @@ class Syntax:
         """Definitions of `__global__` functions."""
         return tuple(f for f in self.functions if f.is_kernel and f.body is not None)
 
-    @cached_property
-    def enclosing(self) -> Sequence[int]:
-        """For each token the innermost bracket that is open there, or -1."""
-        found: list[int] = []
-        inner = -1
-        for index, token in enumerate(self.tokens):
-            if token.text in CLOSER.values():
-                opener = self.brackets.partner[index]
-                inner = found[opener] if opener >= 0 else -1
-            found.append(inner)
-            if token.text in CLOSER:
-                inner = index
-        return found
-
     def innermost(self, index: int) -> int:
         """The innermost bracket that is open before a token, or -1."""
-        tokens, partner = self.tokens, self.brackets.partner
-        index -= 1
-        while index >= 0 and tokens[index].text not in CLOSER:
-            is_closed = tokens[index].text in (")", "]", "}") and partner[index] >= 0
-            index = (partner[index] if is_closed else index) - 1
-        return index
+        return self._open[index]
+
+    @cached_property
+    def _open(self) -> Sequence[int]:
+        partner, found = self.brackets.partner, [-1]
+        for index, token in enumerate(self.tokens):
+            if token.text in CLOSER:
+                found.append(index)
+            else:
+                is_closed = token.text in (")", "]", "}") and partner[index] >= 0
+                found.append(found[partner[index] if is_closed else index])
+        return found
 
     def functions_around(self, index: int) -> list[SourceFunction]:
         """The functions whose bodies hold the place before a token, from the outermost inwards."""
@@ -126,7 +119,6 @@ def parse(source: Source) -> Syntax:
 
 
 def _significant(text: str) -> tuple[list[Token], list[Directive]]:
-    """The tokens that the compiler sees, and the directives between them."""
     every = list(lex(text, TRIVIA))
     places = [place for place, token in enumerate(every) if token[0] == "DIRECTIVE"]
     # Of n directives before a place in all tokens, n do not count.
@@ -162,8 +154,13 @@ class _Launches:
     functions: Sequence[SourceFunction]
 
     def find(self) -> Iterator[Launch]:
-        bodies = _Bodies(self.functions)
+        bodies = deque((one.body, one) for one in self.functions if one.body is not None)
+        around: list[tuple[Range, SourceFunction]] = []
         for opener in sorted(self.brackets.around):
+            while bodies and bodies[0][0][0] < opener:
+                around.append(bodies.popleft())
+            while around and around[-1][0][1] <= opener:
+                around.pop()
             callee, closer = self._callee(opener), self._closer(opener)
             end = self.brackets.partner[closer + 3] if closer is not None else -1
             if callee is None or closer is None or end < 0:
@@ -174,7 +171,7 @@ class _Launches:
                 tuple(self.split(opener + 1, closer - 1)),
                 tuple(self.split(closer + 4, end - 1)),
                 end,
-                bodies.around(opener),
+                around[-1][1] if around else None,
                 before < within,
                 self._is_statement(callee, opener, end),
             )
@@ -276,29 +273,6 @@ class _Launches:
             is_closed = text in (")", "]") and self.brackets.partner[index] >= 0
             index = (self.brackets.partner[index] if is_closed else index) - 1
         return True
-
-
-class _Bodies:
-    """Function bodies in the order of their starts; each knows the next one that ends later."""
-
-    def __init__(self, functions: Sequence[SourceFunction]) -> None:
-        self.functions = [f for f in functions if f.body is not None]
-        self.starts = [f.body[0] for f in self.functions if f.body is not None]
-        self.ends = [f.body[1] for f in self.functions if f.body is not None]
-        self.outer: list[int] = []
-        for number, start in enumerate(self.starts):
-            self.outer.append(self._reaching(number - 1, start))
-
-    def _reaching(self, number: int, index: int) -> int:
-        """The last body, from one of the given number backwards, that ends behind a token."""
-        while number >= 0 and self.ends[number] <= index:
-            number = self.outer[number]
-        return number
-
-    def around(self, index: int) -> SourceFunction | None:
-        """The innermost function whose body holds the token."""
-        number = self._reaching(bisect_left(self.starts, index) - 1, index)
-        return self.functions[number] if number >= 0 else None
 
 
 def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int) -> int | None:

@@ -47,7 +47,6 @@ class _Class:
     names: frozenset[str]
 
     def has(self, function: SourceFunction) -> bool:
-        """Is it defined within?"""
         return self.brace < function.first <= self.last
 
 
@@ -111,7 +110,6 @@ class Reach:
 
     @cached_property
     def _is_open(self) -> bool:
-        """Do names not tell what is called?"""
         tokens = (token.text for syntax in self.files for token in syntax.tokens)
         return not _VIRTUAL.isdisjoint(tokens) or any(map(_is_in_pieces, self.files))
 
@@ -174,7 +172,6 @@ def _names_of(syntax: Syntax, function: SourceFunction) -> frozenset[str]:
 
 
 def _types(parameters: Sequence[Token]) -> frozenset[str]:
-    """The names in the types of parameters: what stands before the last name of each."""
     types: list[Token] = []
     for is_comma, tokens in groupby(parameters, lambda token: token.text == ","):
         named = [token for token in tokens if token.kind == "IDENTIFIER"]
@@ -190,7 +187,6 @@ def _device_functions(syntax: Syntax) -> Iterator[SourceFunction]:
 
 
 def _is_in_pieces(syntax: Syntax) -> bool:
-    """Are files included within the definition of a function or class?"""
     places = [d.index for d in syntax.directives if d.name == "include"]
     spans = [(one.first, one.body[1]) for one in syntax.functions if one.body is not None]
     spans += [(each.first, each.last) for each in _classes(syntax)]
@@ -198,7 +194,6 @@ def _is_in_pieces(syntax: Syntax) -> bool:
 
 
 def _classes(syntax: Syntax) -> Iterator[_Class]:
-    """Definitions of classes and enumerations, from the word to the semicolon."""
     tokens, partner = syntax.tokens, syntax.brackets.partner
     bodies = {one.body[0] for one in syntax.functions if one.body is not None}
     for first, token in enumerate(tokens):

@@ -105,7 +105,6 @@ def _kind_at(text: str, start: int) -> str:
 
 @cache
 def _scanner() -> re.Pattern[str]:
-    """Gives the kind of a token by the name of a group."""
     return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _terminals()))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
@@ -32,7 +32,7 @@ class DeclaredParameter(KernelParameter):
 
 def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
     """parameter = type NAME? ("[" … "]")* ("=" default)?."""
-    tokens = _without_default(tokens)
+    tokens = list(takewhile(lambda token: token.text != "=", tokens))
     brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
     is_named = _is_named(tokens[:brackets])
     name = tokens[brackets - 1].text if is_named else ""
@@ -45,7 +45,6 @@ def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
 
 
 def _is_named(tokens: Sequence[Token]) -> bool:
-    """Is the last of these words the parameter's name, rather than one of its type?"""
     names = [token for token in tokens if token.kind == "IDENTIFIER"]
     return len(names) > 1 and tokens[-1] is names[-1] and tokens[-2].text != "::"
 
@@ -57,11 +56,6 @@ def type_text(texts: Sequence[str]) -> str:
     text = re.sub(r"\* (?=\*)", "*", text)
     text = re.sub(r"\s+,", ",", text)
     return re.sub(r"([>\w])(?=[*&])|(>)(?=\w)", r"\1\2 ", text).strip()
-
-
-def _without_default(tokens: Sequence[Token]) -> Sequence[Token]:
-    equals = next((i for i, token in enumerate(tokens) if token.text == "="), len(tokens))
-    return tokens[:equals]
 
 
 def _folded(texts: Sequence[str]) -> list[str]:
@@ -110,7 +104,6 @@ def _kernel(unit: Unit, structures: Structures, part: UnitPart, function: Source
 def _members(
     structures: Structures, text: FunctionText, position: int, parameter: DeclaredParameter
 ) -> Iterator[MemberParameter]:
-    """The integers in a parameter that is a structure."""
     # The type of a template parameter is not known.
     is_known = not text.type_parameters & {*parameter.value}
     structure = structures.of(parameter.value) if is_known else None

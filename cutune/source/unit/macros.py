@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Source
@@ -183,7 +183,6 @@ def _is_type(macro: Macro) -> bool:
 
 
 def _is_formula(macro: Macro) -> bool:
-    """Is the body arithmetic over the macro's own parameters?"""
     return macro.parameters is not None and all(
         token.kind == "NUMBER"
         or token.text in ("+", "-", "*", "/", "(", ")", "%", "?", ":", "<", ">", *macro.parameters)
@@ -228,6 +227,7 @@ class Unsteady:
     sources: tuple[Source, ...] = ()
     expanded: Seen = ()
     marked: Callable[[], Seen | None] = lambda: None
+    _written: dict[str, _Lines] = field(default_factory=dict, compare=False)
 
     def counted(self, syntax: Syntax, tokens: Range) -> str | None:
         """A macro among these tokens that has another value at each use."""
@@ -269,10 +269,6 @@ class Unsteady:
         return self._written[path].get((path, line), ()) == self._shown.get((path, line), ())
 
     @cached_property
-    def _written(self) -> dict[str, _Lines]:
-        return {}
-
-    @cached_property
     def _shown(self) -> _Lines:
         return _by_line(self.expanded)
 
@@ -283,7 +279,6 @@ class Unsteady:
 
 
 def _by_line(seen: Seen) -> _Lines:
-    """The texts of the tokens of each line."""
     found: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for written, syntax in seen:
         for token in syntax.tokens:

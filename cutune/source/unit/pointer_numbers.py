@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.source.syntax.directives import Macro
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.reach import Reach
 from cutune.source.syntax.tokens import Token
+from cutune.source.unit.macros import MacroTable
 from cutune.source.unit.unit import split_commas, template_parameters
 
 #: Ways from pointers to numbers that need no more than these words.
@@ -73,12 +73,8 @@ class PointerNumbers:
         return Reach(self.files, self.expanded)
 
     @cached_property
-    def _macros(self) -> dict[str, list[Macro]]:
-        """All definitions by name."""
-        found: dict[str, list[Macro]] = {}
-        for macro in (macro for syntax in self.files for macro in syntax.macros):
-            found.setdefault(macro.name, []).append(macro)
-        return found
+    def _macros(self) -> MacroTable:
+        return MacroTable.of(macro for syntax in self.files for macro in syntax.macros)
 
     @cached_property
     def _outside(self) -> _Names:
@@ -133,7 +129,7 @@ class PointerNumbers:
                 return found
             if token.kind != "IDENTIFIER" or token.text in within:
                 continue
-            for macro in self._macros.get(token.text, ()):
+            for macro in self._macros.definitions.get(token.text, ()):
                 inner = names.copied()
                 arguments = list(split_commas(reader.arguments(index)))
                 for name, argument in zip(macro.parameters or (), arguments, strict=False):
@@ -149,25 +145,23 @@ class PointerNumbers:
 
 @dataclass
 class _Names:
-    """Names that may be pointers; arrays of pointers, or pointers to them; types that may be.
-
-    `members`: those of the pointers that a member may be; `own`: parameters of the kernel;
-    `aliases`: other names of types.
-    """
+    """Names, by what they may stand for."""
 
     pointers: set[str] = field(default_factory=set)
+    #: Arrays of pointers, and pointers to pointers.
     arrays: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
+    #: Types that are pointers, and other names of types.
     types: set[str] = field(default_factory=set)
+    aliases: set[str] = field(default_factory=set)
+    #: Pointers that are members, and those that are parameters of the kernel.
     members: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
-    aliases: set[str] = field(default_factory=set)
 
     def copied(self) -> _Names:
         return _Names(*({*names} for names in vars(self).values()))
 
     def declare(self, tokens: Sequence[Token]) -> None:
-        """Take the variables into account that a text declares."""
         texts = [token.text for token in tokens]
         for index, token in enumerate(tokens):
             if token.text == "(" and index > 0 and texts[index - 1] == "]":
@@ -178,7 +172,6 @@ class _Names:
                 self._declare_name(tokens, texts, index)
 
     def _declare_name(self, tokens: Sequence[Token], texts: Sequence[str], index: int) -> None:
-        """Take a name into account that may be declared where it stands."""
         name, before = texts[index], texts[index - 1]
         following = texts[index + 1] if index + 1 < len(texts) else ""
         if before in _ARITHMETIC:
@@ -190,12 +183,12 @@ class _Names:
             self.pointers.add(name)
             if following == "[" or texts[star - 1] == "*":
                 self.arrays.add(name)
-        elif before in self.types:
+        elif before in self.types or (
+            before == "auto"
+            and following in ("=", "(", "{")
+            and _Reader(tokens, self).has_pointer(index + 1, _next(texts, ";", index))
+        ):
             self.pointers.add(name)
-        elif before == "auto" and following in ("=", "(", "{"):
-            end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
-            if _Reader(tokens, self).has_pointer(index + 1, end):
-                self.pointers.add(name)
 
     def declare_parameter(self, texts: list[str], generic: Collection[str]) -> None:
         """Take a parameter into account; `generic`: types that may be any."""
@@ -227,13 +220,17 @@ def _is_declaration(texts: Sequence[str], star: int) -> bool:
     return index < 0 or texts[index] in _STATEMENT or texts[index] == ":" or is_loop
 
 
+def _next(texts: Sequence[str], text: str, first: int) -> int:
+    return next((i for i in range(first, len(texts)) if texts[i] == text), len(texts))
+
+
 def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
     """`typedef T *NAME;`, `using NAME = T *;`: other names of pointers."""
     texts = [token.text for token in tokens]
     for index, text in enumerate(texts):
         if text not in ("typedef", "using"):
             continue
-        end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
+        end = _next(texts, ";", index)
         name = texts[end - 1] if text == "typedef" else texts[index + 1]
         (names.types if "*" in texts[index:end] else names.aliases).add(name)
 
@@ -313,7 +310,6 @@ class _Reader:
         return "an array of pointers is cast" if self._text(operand) in self.names.arrays else None
 
     def _is_pointer(self, index: int) -> bool:
-        """May the operand that begins here be a pointer?"""
         while self._text(index) in ("+", "~", "const"):
             index += 1
         if self._text(index) == "(":
@@ -352,13 +348,11 @@ class _Reader:
         return name in self.names.pointers and not is_read
 
     def arguments(self, index: int) -> Sequence[Token]:
-        """Those of the call of the name at a place."""
         if self._text(index + 1) != "(":
             return ()
         return self.tokens[index + 2 : self._end(index + 1)]
 
     def _end(self, opener: int) -> int:
-        """The partner of a bracket."""
         depth = 0
         for index in range(opener, len(self.texts)):
             depth += self.texts[index] in _CLOSER

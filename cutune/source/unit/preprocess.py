@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import zip_longest
+from typing import NamedTuple
 
 from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
@@ -40,11 +41,8 @@ class _File:
     lines: int = 0
 
     def add(self, line: int, text: str, returns: bool) -> bool:
-        """Append text that begins on a line (from 1); False if the file is already past it.
-
-        A marker for the line that has just ended goes on with that line: the compiler puts one
-        around each macro that comes from a system header.
-        """
+        """Append text that begins on a line (from 1); False if the file is already past it."""
+        # The compiler puts a marker for the same line around each macro of a system header.
         if line == self.lines and self.pieces[-1].endswith("\n"):
             self.pieces[-1] = self.pieces[-1][:-1]
             self.lines -= 1
@@ -76,32 +74,23 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
 
     Each with whether it is read before the first line of the source itself, by `-include`.
     """
-    toolkit = _toolkit_directory(expanded)
     main = _main_path(expanded, path)
     found: dict[str, bool] = {}
     is_early = False
-    for marker in _MARKER.finditer(expanded):
-        name, flags = unescaped(marker[2]), marker[3].split()
-        if name in (main, _COMMAND_LINE):
-            is_early = name == _COMMAND_LINE
-        is_users = _SYSTEM not in flags and not name.startswith("<")
-        if _ENTERS in flags and is_users and name != main and not _is_below(name, toolkit):
-            found.setdefault(name, is_early)
+    for marker in _markers(expanded):
+        if marker.path in (main, _COMMAND_LINE):
+            is_early = marker.path == _COMMAND_LINE
+        if _ENTERS in marker.flags and marker.is_users and marker.path != main:
+            found.setdefault(marker.path, is_early)
     return found
 
 
 def early_macros(text: str) -> frozenset[str]:
     """Macros of options and of the user's headers in a text with all definitions (`-dD`)."""
-    toolkit = _toolkit_directory(text)
     found: set[str] = set()
-    markers = list(_MARKER.finditer(text))
-    for marker, following in zip_longest(markers, markers[1:]):
-        path = unescaped(marker[2])
-        is_option = path == _COMMAND_LINE
-        is_system = _SYSTEM in marker[3].split() or path.startswith("<")
-        if is_option or not (is_system or _is_below(path, toolkit)):
-            end = following.start() if following is not None else len(text)
-            found.update(_DEFINED.findall(text, marker.end(), end))
+    for marker in _markers(text):
+        if marker.is_users or marker.path == _COMMAND_LINE:
+            found.update(_DEFINED.findall(text, marker.begin, marker.end))
     return frozenset(found)
 
 
@@ -130,21 +119,34 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
 
     Each comes with the number of its first line, and whether an included file ends before it.
     """
-    toolkit = _toolkit_directory(expanded)
     users: set[str] = set()
-    path, line, begin, is_kept, returns = "", 1, 0, False, False
-    for marker in _MARKER.finditer(expanded):
-        if is_kept:
-            yield path, line, expanded[begin : marker.start()], returns
-        path = unescaped(marker[2])
-        line, begin = int(marker[1]), marker.end()
-        is_system = _SYSTEM in marker[3].split() or path.startswith("<")
-        if path not in users and not is_system and not _is_below(path, toolkit):
-            users.add(path)
-        is_kept = path in users
-        returns = _RETURNS in marker[3].split()
-    if is_kept:
-        yield path, line, expanded[begin:], returns
+    for marker in _markers(expanded):
+        if marker.is_users:
+            users.add(marker.path)
+        if marker.path in users:
+            text = expanded[marker.begin : marker.end]
+            yield marker.path, marker.line, text, _RETURNS in marker.flags
+
+
+class _Marker(NamedTuple):
+    """A line marker, and where the text lies that it speaks of."""
+
+    path: str
+    line: int
+    flags: list[str]
+    is_users: bool
+    begin: int
+    end: int
+
+
+def _markers(text: str) -> Iterator[_Marker]:
+    toolkit = _toolkit_directory(text)
+    found = list(_MARKER.finditer(text))
+    for match, following in zip_longest(found, found[1:]):
+        path, flags = unescaped(match[2]), match[3].split()
+        is_system = _SYSTEM in flags or path.startswith("<") or _is_below(path, toolkit)
+        end = following.start() if following is not None else len(text)
+        yield _Marker(path, int(match[1]), flags, not is_system, match.end(), end)
 
 
 def _toolkit_directory(expanded: str) -> str:
@@ -154,12 +156,10 @@ def _toolkit_directory(expanded: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_below(path: str, directory: str) -> bool:
-    """Links are followed: the toolkit reaches its headers by several names."""
     return bool(directory) and os.path.realpath(path).startswith(directory)
 
 
 def _main_path(expanded: str, path: str) -> str:
-    """The spelling of the source's path in the markers."""
     names = {unescaped(name): None for _, name, _ in _MARKER.findall(expanded)}
     if path in names:
         return path
@@ -170,7 +170,6 @@ def _main_path(expanded: str, path: str) -> str:
 
 
 def _place(expanded: Source, written: Source, token: Token) -> int:
-    """Where a token of preprocessed text stands in the text that the user wrote."""
     line = expanded.location(token.start).line
     if line > written.line_count:
         return 0

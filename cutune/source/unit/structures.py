@@ -64,11 +64,8 @@ class Structures:
     unit: Unit
     _members: dict[str, tuple[IntegerMember, ...]] = field(default_factory=dict)
 
-    def of(self, words: Sequence[str]) -> Structure | None:
+    def of(self, words: Sequence[str], depth: int = 0) -> Structure | None:
         """The structure that a type names, or None for any other type."""
-        return self._of(words, 0)
-
-    def _of(self, words: Sequence[str], depth: int) -> Structure | None:
         names = [word for word in words if word not in QUALIFIERS]
         if len(names) != 1 or depth > _DEEPEST:
             return None
@@ -80,7 +77,7 @@ class Structures:
         if name in self._by_name or SCOPE in names[0]:
             return None
         alias = self.unit.typedefs.get(name)
-        return self._of(alias, depth + 1) if alias is not None else None
+        return self.of(alias, depth + 1) if alias is not None else None
 
     def integers(self, structure: Structure) -> tuple[IntegerMember, ...]:
         """Its integer members, those of structures in it too."""
@@ -126,14 +123,14 @@ class Structures:
         return structure
 
 
-def _vectors() -> Iterator[Structure]:
-    for base, words in _BASES.items():
-        for width in range(1, 5):
-            yield Structure(f"::{base}{width}", {n: tuple(words.split()) for n in "xyzw"[:width]})
-    yield Structure("::dim3", dict.fromkeys("xyz", ("unsigned", "int")))
-
-
-_VECTORS = tuple(_vectors())
+_VECTORS = (
+    *(
+        Structure(f"::{base}{width}", {name: tuple(words.split()) for name in "xyzw"[:width]})
+        for base, words in _BASES.items()
+        for width in range(1, 5)
+    ),
+    Structure("::dim3", dict.fromkeys("xyz", ("unsigned", "int"))),
+)
 
 
 def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
@@ -168,7 +165,6 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
 
 
 def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
-    """Members of a class: declarations without their `;`, functions without their bodies."""
     statement: list[Token] = []
     depth = 0
     for index, token in enumerate(body):

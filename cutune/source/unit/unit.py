@@ -233,22 +233,23 @@ class Unit:
         syntax = part.syntax
         assert function.body is not None
         opener, closer = function.parameters
-        head = list(syntax.tokens[function.first : opener])
-        parameters = list(syntax.tokens[opener + 1 : closer])
+        head = syntax.tokens[function.first : opener]
+        parameters = syntax.tokens[opener + 1 : closer]
         first, last = (part.place(syntax.tokens[i]) for i in (function.first, function.body[1]))
-        if not self.is_expanded:
-            head, parameters = map(self._expanded, (head, parameters))
+        head, parameters = map(self.with_macros, (head, parameters))
+        named = list(template_parameters(head))
         return FunctionText(
             Span(first, last + 1),
             tuple(head),
             tuple(tuple(p) for p in split_commas(parameters)),
-            tuple(name for name, _ in template_parameters(head)),
-            frozenset(name for name, is_type in template_parameters(head) if is_type),
+            tuple(name for name, _ in named),
+            frozenset(name for name, is_type in named if is_type),
         )
 
-    def _expanded(self, tokens: list[Token]) -> list[Token]:
+    def with_macros(self, tokens: Sequence[Token]) -> Sequence[Token]:
+        """The tokens with macros expanded, where that is certain."""
         try:
-            return self.macros.expand(tokens)
+            return tokens if self.is_expanded else self.macros.expand(tokens)
         except Unexpandable:
             return tokens
 

@@ -13,7 +13,7 @@ from cutune.core.source import Source, apply_edits
 from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.proof.variants import registry
-from cutune.source.launches.block_reading_copies import callee_of_variant
+from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelVariant
 from tests.support.analyzed import analyzed
@@ -281,7 +281,7 @@ def test_a_kernel_whose_warps_may_exchange_values_has_none() -> None:
 )
 def test_callees(callee: str, expected: str | None) -> None:
     text = f"__global__ void k(float *A, float *B, int n) {BODY}\n"
-    assert callee_of_variant(callee, "k", variant_of(text)) == expected
+    assert callee_named(callee, "k", variant_of(text).kernel) == expected
 
 
 def test_a_selector_takes_what_its_kernel_takes() -> None:

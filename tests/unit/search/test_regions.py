@@ -20,7 +20,7 @@ ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")
 
 def tunable(name: str, group: int, *given: str) -> HostTunable:
     return HostTunable(
-        Parameter(name, (1, 2)), group, ("N",), given, SOURCE, Span(0, 1), Span(0, 1)
+        Parameter(name, (1, 2)), ("N",), SOURCE, Span(0, 1), Span(0, 1), None, group, given
     )
 
 
