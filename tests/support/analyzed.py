@@ -49,7 +49,8 @@ def analyzed(
     headers = tuple(headers)
     names = tuple(str(Path(path).resolve()) for path in early if Path(path).exists())
     if Path(source.path).exists():
-        folders = dict.fromkeys(str(Path(one.path).resolve().parent) for one in headers)
+        paths = (source.path, *(one.path for one in headers))
+        folders = dict.fromkeys(str(Path(path).resolve().parent) for path in paths)
         text = _compiled(source.path, names, folders)
     else:
         written = tuple((Path(one.path).name, one.text) for one in headers)
@@ -82,7 +83,10 @@ def _without_code(kernel: Kernel) -> Kernel:
 
 @cache
 def _ptx(text: str, headers: tuple[tuple[str, str], ...], early: tuple[str, ...]) -> str | None:
-    """The PTX of a source that nobody has written to a file."""
+    """The PTX of a source that nobody has written to a file.
+
+    No option names its folder: nvcc is asked once how it would compile all such sources.
+    """
     with temporary_folder() as name:
         for place, written in (("source.cu", text), *headers):
             (Path(name) / place).write_text(written, encoding="latin-1")
@@ -91,7 +95,7 @@ def _ptx(text: str, headers: tuple[tuple[str, str], ...], early: tuple[str, ...]
 
 def _compiled(path: str, early: Iterable[str], folders: Iterable[str] = ()) -> str | None:
     """The PTX of a file; None where it does not compile."""
-    flags = [f"-I{folder}" for folder in (Path(path).resolve().parent, *folders)]
+    flags = [f"-I{folder}" for folder in folders]
     flags += [word for one in early for word in ("-include", one)]
     said = ""
     for headers, more in _LATER if _LIBRARY.search(read_source(path).text) else _WAYS:
