@@ -32,7 +32,7 @@ test: $(VENV)/.installed ## run all tests that need no GPU
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
 
 check: $(VENV)/.installed ## formatter, linter, types: read only
-	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --num-workers auto
 
 format: $(VENV)/.installed ## rewrite the sources as the formatter wants them
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

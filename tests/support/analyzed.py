@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.temporary import temporary_folder
 from cutune.proof.analysis.analyze import analyze
@@ -18,7 +21,20 @@ from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import parse
 from cutune.toolchain.device_code import DeviceCode, compiled
 from cutune.toolchain.nvcc import find_nvcc
-from tests.support.short_headers import as_users_do, with_all_headers
+from tests.support.short_headers import as_users_do, with_all_headers, with_short_headers
+
+#: What nvcc says of kernels that launch others: they are compiled to be linked.
+_TO_LINK = "separate compilation mode"
+#: Libraries that want a later standard than other programs are compiled with.
+_LIBRARY = re.compile(r"^\s*#\s*include\s*<(?:cub|cuda|thrust)/", re.MULTILINE)
+_LATER: Final = ((as_users_do, ()),)
+#: Few sources need all headers.
+_WAYS: Final = (
+    (with_short_headers, ()),
+    (with_all_headers, ()),
+    (with_all_headers, ("-rdc=true",)),
+    *_LATER,
+)
 
 
 def analyzed(
@@ -33,7 +49,8 @@ def analyzed(
     headers = tuple(headers)
     names = tuple(str(Path(path).resolve()) for path in early if Path(path).exists())
     if Path(source.path).exists():
-        folders = dict.fromkeys(str(Path(one.path).resolve().parent) for one in headers)
+        paths = (source.path, *(one.path for one in headers))
+        folders = dict.fromkeys(str(Path(path).resolve().parent) for path in paths)
         text = _compiled(source.path, names, folders)
     else:
         written = tuple((Path(one.path).name, one.text) for one in headers)
@@ -66,7 +83,10 @@ def _without_code(kernel: Kernel) -> Kernel:
 
 @cache
 def _ptx(text: str, headers: tuple[tuple[str, str], ...], early: tuple[str, ...]) -> str | None:
-    """The PTX of a source that nobody has written to a file."""
+    """The PTX of a source that nobody has written to a file.
+
+    No option names its folder: nvcc is asked once how it would compile all such sources.
+    """
     with temporary_folder() as name:
         for place, written in (("source.cu", text), *headers):
             (Path(name) / place).write_text(written, encoding="latin-1")
@@ -75,15 +95,17 @@ def _ptx(text: str, headers: tuple[tuple[str, str], ...], early: tuple[str, ...]
 
 def _compiled(path: str, early: Iterable[str], folders: Iterable[str] = ()) -> str | None:
     """The PTX of a file; None where it does not compile."""
-    flags = [f"-I{folder}" for folder in (Path(path).resolve().parent, *folders)]
+    flags = [f"-I{folder}" for folder in folders]
     flags += [word for one in early for word in ("-include", one)]
-    # Kernels that launch others are compiled to be linked; libraries want a later standard.
-    ways = ((with_all_headers, ()), (with_all_headers, ("-rdc=true",)), (as_users_do, ()))
-    for headers, more in ways:
+    said = ""
+    for headers, more in _LATER if _LIBRARY.search(read_source(path).text) else _WAYS:
+        if more and _TO_LINK not in said:
+            continue
         try:
             with headers():
                 return compiled(find_nvcc(), path, [*flags, *more]).ptx
         except CutuneError as error:
             if error.diagnostic.code is not Code.NVCC_FAILED:
                 raise
+            said = str(error)
     return None

@@ -20,7 +20,7 @@ from cutune.ptx.parse import parse
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.proof_verdicts import value_of
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 
 SIZES = ("n", "w", "h", "c", "d")
 TYPES = ("int", "unsigned", "long long", "size_t")

@@ -71,36 +71,40 @@ def test_places_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
     assert "a.cu:100: " in capsys.readouterr().out
 
 
+#: Aliases outside of the kernel and in it, and whether a block is proposed.
+COLLECTIVES = (
+    ("", "typedef cub::BlockReduce<float, TH> NAME;", False),
+    ("", "using NAME = cub::BlockReduce<float, TH>;", False),
+    ("using NAME = cub::BlockReduce<float, 128>;", "", False),
+    ("", "typedef cub::WarpReduce<float> NAME;", True),
+    ("using NAME = cub::WarpReduce<float>;", "", True),
+)
 COLLECTIVE = """
-#include <cub/cub.cuh>
 ALIASES
-template <int TH> __global__ void sums(const float *a, float *b, int n) {
+template <int TH> __global__ void sums_of_NAME(const float *a, float *b, int n) {
   OWN
-  __shared__ typename Sum::TempStorage storage;
+  __shared__ typename NAME::TempStorage storage;
   float sum = 0;
   for (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[blockIdx.x * n + i];
-  sum = Sum(storage).Sum(sum);
+  sum = NAME(storage).Sum(sum);
   if (threadIdx.x == 0) b[blockIdx.x] = sum;
 }
-void run(const float *a, float *b, int n) { sums<128><<<n, 128>>>(a, b, n); }
+void run_NAME(const float *a, float *b, int n) { sums_of_NAME<128><<<n, 128>>>(a, b, n); }
 """
 
 
-@pytest.mark.parametrize(
-    ("aliases", "own", "is_proposed"),
-    [
-        ("", "typedef cub::BlockReduce<float, TH> Sum;", False),
-        ("", "using Sum = cub::BlockReduce<float, TH>;", False),
-        ("using Sum = cub::BlockReduce<float, 128>;", "", False),
-        ("", "typedef cub::WarpReduce<float> Sum;", True),
-        ("using Sum = cub::WarpReduce<float>;", "", True),
-    ],
-)
-def test_collectives_of_a_block_have_one_width(aliases: str, own: str, is_proposed: bool) -> None:
-    text = COLLECTIVE.replace("ALIASES", aliases).replace("OWN", own)
-    (found,) = suggestions(program(text))
-    assert (found.pragma is not None) == is_proposed
-    assert is_proposed or "collective 'Sum' is made for one number of threads" in found.text
+def test_collectives_of_a_block_have_one_width() -> None:
+    """One program of all, as it is the headers of cub that take long to compile."""
+    text = "#include <cub/block/block_reduce.cuh>\n#include <cub/warp/warp_reduce.cuh>\n"
+    for number, (aliases, own, _) in enumerate(COLLECTIVES):
+        kernel = COLLECTIVE.replace("ALIASES", aliases).replace("OWN", own)
+        text += kernel.replace("NAME", f"Sum{number}")
+    found = suggestions(program(text))
+    for number, (suggestion, case) in enumerate(zip(found, COLLECTIVES, strict=True)):
+        is_proposed = case[-1]
+        assert (suggestion.pragma is not None) == is_proposed, case
+        said = f"collective 'Sum{number}' is made for one number of threads"
+        assert is_proposed or said in suggestion.text, case
 
 
 ROWS_OF_WARPS = """

@@ -37,6 +37,8 @@ from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS
 from tests.support.emitted_programs import FAKE_CUDART, SITES, build
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 RECORDED = Path(__file__).parents[2] / "recorded"
 H200 = DeviceProfile.named("h200")
 OWN, SMALL, LARGE = (16, 16, 1), (32, 2, 1), (64, 8, 1)
