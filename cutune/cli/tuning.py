@@ -41,8 +41,8 @@ def collect_verb(options: Options) -> int:
             collect_tunables(programs, options, options.on)
         return 0
     if options.on == "gpu":
-        from cutune.check.sweep_gpu import collect_on_gpu
         from cutune.cli.report.choices import print_sweep
+        from cutune.measure.gpu_sweep import collect_on_gpu
 
         about = options.plan, options.profile, options.place, options.counters
         for program in programs:
