@@ -314,7 +314,7 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
                                       dim3 block) {
     // One dimension has rows at most.
     if (site.widths && ((block.y | block.z) != 1 || block.x % 32 ||
-                        !(site.widths >> (block.x - 1) / 32 % 32 & 1)))
+                        !((site.widths >> ((block.x - 1) / 32 % 32)) & 1)))
         return false;
     for (int d = 0; d < 3; ++d)
         if (site.rule[d] == cutune_rows)

@@ -24,9 +24,10 @@ from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.walk import Settled, Walk
-from cutune.proof.memory.accesses import MemoryAccess, Recorder, Reduced
+from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.pointers import pointer_uses
+from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock

@@ -21,7 +21,7 @@ __global__ void sums(int n, const float *a, float *b) {
     tile[threadIdx.x] = i < n ? a[i] : 0;
     __syncthreads();
     for (int s = blockDim.x / 2; s > 0; s /= 2) {
-        if (threadIdx.x < s) tile[threadIdx.x] += tile[threadIdx.x + s];
+        if (threadIdx.x < s) atomicAdd(&tile[threadIdx.x], tile[threadIdx.x + s]);
         __syncthreads();
     }
     if (threadIdx.x == 0) atomicAdd(b, tile[0]);

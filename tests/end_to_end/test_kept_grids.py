@@ -85,10 +85,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("--workspace", folder / "work", "-o", folder / "rows.tuned.cu", *QUICK),
     )
     assert done.returncode == 0, done.stderr
-    # A reduction by halves loses summands where it starts from 96.
+    # A reduction by halves loses summands where it starts from 96: it is proven without.
     told = re.findall(r"the results of kernel 'softmax' change .* with thread (.*),", done.stderr)
-    assert told == ["block 96"], done.stderr
-    assert "CT416" in done.stderr
+    assert told == [] and "CT416" not in done.stderr, done.stderr
     return folder
 
 

@@ -15,6 +15,7 @@ from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
 from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
+from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, parts
 from cutune.proof.values.polynomial import (
@@ -144,33 +145,6 @@ class MemoryAccess:
     def is_effect(self) -> bool:
         """Can another thread see it?"""
         return self.kind != "load" and self.space != "local"
-
-
-Element = tuple[str, int, int]
-"""A shared array, and where in it bytes begin and how many there are."""
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """What threads do together as reductions.
-
-    `blocks`: basic blocks of these. `arrays`: the shared arrays that they use. `stored`: elements
-    in which they leave the same with any block.
-    """
-
-    blocks: frozenset[int] = frozenset()
-    arrays: frozenset[str] = frozenset()
-    stored: frozenset[Element] = frozenset()
-
-    @staticmethod
-    def element(address: IntegerPolynomial | None, size: int) -> Element | None:
-        """Return the element at an address that is the same for all threads."""
-        terms = dict(address.terms) if address is not None else {}
-        offset = terms.pop((), 0)
-        match list(terms.items()):
-            case [((Atom(kind="opaque", name=name),), 1)] if name.startswith("&"):
-                return name[1:], offset, size
-        return None
 
 
 @dataclass
@@ -324,7 +298,7 @@ class Recorder:
         return element not in self.reduced.stored
 
     def _raw_in_reduction(self, moment: Moment, properties: AtomProperties) -> frozenset[str]:
-        """What is loaded by an address in a reduction, where that may be raw."""
+        """Return what is loaded by an address in a reduction, where that may be raw."""
         is_reduced = self.reduced is not None and moment.block in self.reduced.blocks
         return properties.raw if is_reduced else frozenset()
 

@@ -142,7 +142,8 @@ class _Application:
             dimensions=(dimensions[0], dimensions[1], dimensions[2]),
             asserted=asserted,
             allowed=self._allowed(kernel),
-            is_associative=kernel.is_associative or bool(self.said.associative),
+            # Who says that blocks give the same results says that orders do.
+            is_associative=bool(self.said.associative or self.said.block),
             shared=self._shared(),
             keeps_shared=kernel.keeps_shared if shared is None else shared.data == "keep",
             needs_warps=kernel.needs_warps or kernel.warp_level or is_wider,

@@ -1,0 +1,33 @@
+"""Places where reductions work: takes what is proven of them, says which accesses are theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutune.proof.values.polynomial import Atom, IntegerPolynomial
+
+Element = tuple[str, int, int]
+"""A shared array, and where in it bytes begin and how many there are."""
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What threads do together as reductions.
+
+    `blocks`: basic blocks of these. `arrays`: the shared arrays that they use. `stored`: elements
+    in which they leave the same with any block.
+    """
+
+    blocks: frozenset[int] = frozenset()
+    arrays: frozenset[str] = frozenset()
+    stored: frozenset[Element] = frozenset()
+
+    @staticmethod
+    def element(address: IntegerPolynomial | None, size: int) -> Element | None:
+        """Return the element at an address that is the same for all threads."""
+        terms = dict(address.terms) if address is not None else {}
+        offset = terms.pop((), 0)
+        match list(terms.items()):
+            case [((Atom(kind="opaque", name=name),), 1)] if name.startswith("&"):
+                return name[1:], offset, size
+        return None
