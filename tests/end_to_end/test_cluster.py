@@ -99,7 +99,7 @@ def test_two_lost_workers_are_quarantine(tmp_path: Path) -> None:
 
 def test_an_interrupted_search_leaves_nothing_behind(tmp_path: Path) -> None:
     """Ctrl-C, a closed terminal: what was in flight is stopped, no fault of its own."""
-    searches = Searches(tmp_path, BUDGET, 1.0)
+    searches = Searches(tmp_path, BUDGET, 0.3)
     searches.prepare()
     for told in (signal.SIGINT, signal.SIGHUP):
         before = ends(searches)

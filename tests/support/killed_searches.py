@@ -79,8 +79,10 @@ from pathlib import Path
 from cutune.cli.main import main
 from cutune.search.builds import Builds, Built
 if __name__ == "__main__":  # processes of dask read this file, too
-    # What a shell starts in the background ignores Ctrl-C, and all that it starts.
+    # What a shell starts in the background ignores Ctrl-C, what nohup starts a closed terminal, and
+    # so does all that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     Builds._built = lambda self, values: Built(Path(sys.argv[1]))
     sys.exit(main(sys.argv[2:]))
 """
