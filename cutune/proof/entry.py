@@ -17,7 +17,11 @@ from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import shared_rows
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
-from cutune.proof.collectives.meeting_points import cut_where_threads_meet, where_threads_meet
+from cutune.proof.collectives.meeting_points import (
+    cut_where_threads_meet,
+    is_meeting,
+    where_threads_meet,
+)
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
@@ -121,13 +125,14 @@ def _either(module: Module, function: Function) -> EntryProof:
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
     race: EntryProof | None = None
     named = function.operands
+    meets = any(map(is_meeting, function.instructions))
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
         if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
-            if dimension == "x":
+            if dimension == "x" and meets:
                 reduced = judge(module, function, dimension, reducing=True)
                 if reduced.refused is None:
                     return reduced
@@ -263,10 +268,10 @@ class _EntryProver:
         """
         assert self.kept_grid is not None, "blocks that share rows keep their indices"
         graph = self._graph()
-        of_ids = isinstance(self.kept_grid, RowsOfEachBlock)
+        together: tuple[int, ...] = ()
         if isinstance(self.kept_grid, RowsOfEachBlock):
             self.kept_grid.has_one_dimension = True
-        together = where_threads_meet(graph) if of_ids else ()
+            together = where_threads_meet(graph)
         self.operations.have_lanes = False
         self.recorder.reduced, settled = Reduced(), Settled()
         reductions: tuple[Reduction, ...] = ()
@@ -275,9 +280,15 @@ class _EntryProver:
             self.kept_grid.loops.clear()
             walk = self._walk(graph, settled)
             finder = Reductions(
-                graph, walk, self.function, self.variables, self.kept_grid, self._most_threads
+                graph,
+                walk,
+                self.function,
+                self.variables,
+                self.kept_grid,
+                self._most_threads,
+                together,
+                known,
             )
-            finder.known, finder.together = known, together
             found = finder.found()
             if found == reductions:
                 break
@@ -302,7 +313,7 @@ class _EntryProver:
         else:
             proof = self._verdict_by_rows(graph, walk, self.kept_grid, reductions)
         widths = frozenset.intersection(*(one.widths for one in reductions))
-        needed = tuple(max(one.bytes[w] for one in reductions) for w in sorted(widths))
+        needed = tuple(max(one.endings[w].bytes for one in reductions) for w in sorted(widths))
         return replace(
             proof,
             widths=tuple(sorted(widths)),

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
-from cutune.proof.collectives.reductions import Reduction, is_written_in, meet_in_memory
+from cutune.proof.collectives.reductions import Reduction
 from cutune.proof.flow.graph import Graph, Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import place_of, without_extensions
@@ -104,7 +104,7 @@ class RowJudge:
         accesses = [a for a in known if not self._is_of_reduction(a)]
         pairs = [(self._position(access), access) for access in accesses]
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
-        meeting = meet(placed, self.atoms, Phases(self.graph, self.recorder.barriers))
+        meeting = meet(placed, self.atoms, self.phases)
         sharing = {where.row for where, access in pairs if _is_shared_by(where.row, access)}
         for loop in self.loops.values():
             most = MOST_SHARED if loop.row in sharing else MOST_THREADS
@@ -189,13 +189,12 @@ class RowJudge:
         if access.is_effect or element not in reduced.stored:
             self._stop(access.instruction, "a place that sums of the block are made in")
         for one in self.reductions:
-            name, begin, size = element
             is_own = element in one.by_first and any(
                 c.relation == "eq" and self._is_first(c) for c in access.known
             )
-            is_late = not is_own and is_written_in(one.last, name, begin // size)
-            is_early = is_written_in(one.first, name, begin // size)
-            if is_late or (is_early and self._leads(access.block, one)):
+            targets = self.graph.flow.blocks[access.block].terminator.targets
+            is_late = one.writes_last(element) and not is_own
+            if is_late or (one.writes_first(element) and self._lead_to(one, targets)):
                 raise NotUnderstood(Code.RACE, "", access.instruction)
         return True
 
@@ -218,7 +217,7 @@ class RowJudge:
                 self._refuse(one.begin, "shared memory that holds several types")
         for one in self.reductions:
             for other in self.reductions:
-                if self._follows_at_once(one, other) and meet_in_memory(one.last, other.first):
+                if self._follows_at_once(one, other) and one.may_race_with(other):
                     raise NotUnderstood(Code.RACE, "", self._first_use(other))
 
     def _first_use(self, reduction: Reduction) -> Instruction:
@@ -230,21 +229,18 @@ class RowJudge:
     def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
         if one.stop is None:
             return False
-        return self._leads(one.stop.block, other, one.stop.is_in_front)
+        block = one.stop.block
+        targets = self.graph.flow.blocks[block].terminator.targets
+        return self._lead_to(other, (block,) if one.stop.is_in_front else targets)
 
-    def _leads(self, block: int, reduction: Reduction, is_in_front: bool = False) -> bool:
-        """Is there a way from a block to a reduction without a barrier?"""
-        blocks = self.graph.flow.blocks
-        waiting = [block] if is_in_front else [*blocks[block].terminator.targets]
-        seen = set[int]()
-        while waiting:
-            here = waiting.pop()
-            if here == reduction.begin:
-                return True
-            if here not in seen and here not in self.recorder.barriers:
-                seen.add(here)
-                waiting += blocks[here].terminator.targets
-        return False
+    def _lead_to(self, reduction: Reduction, blocks: tuple[int, ...]) -> bool:
+        """Is there a way from one of these basic blocks to a reduction without a barrier?"""
+        return reduction.begin in self.phases.beginning_at(blocks)
+
+    @cached_property
+    def phases(self) -> Phases:
+        """What barriers keep apart."""
+        return Phases(self.graph, self.recorder.barriers)
 
     def _around(self, block: int) -> list[_Loop]:
         return [self.loops[h] for h in self.graph.loops_around[block] if h in self.loops]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from cutune.proof.blocks.row_places import MOST_SHARED, Position, meet
 from cutune.proof.blocks.shared_rows import RowJudge
-from cutune.proof.flow.graph import Phases
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
@@ -141,7 +140,6 @@ class EachBlockJudge(RowJudge):
     # Shared memory.
 
     def _check_shared(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
-        phases = Phases(self.graph, self.recorder.barriers)
         filled = {one.place.base for one in placed if one.access.kind == "store"}
         for one in placed:
             if one.place.base not in filled:
@@ -153,17 +151,17 @@ class EachBlockJudge(RowJudge):
             elif one.where is None and one.access.is_effect:
                 self._stop(one.access.instruction, "shared memory that threads write by their ids")
             for other in placed:
-                self._check_pair(one, other, phases)
+                self._check_pair(one, other)
         by_block = [(one.where, one.place) for one in placed if one.where is not None]
-        conditions.spreads |= meet(by_block, self.atoms, phases).spreads
+        conditions.spreads |= meet(by_block, self.atoms, self.phases).spreads
 
-    def _check_pair(self, one: _Placed, other: _Placed, phases: Phases) -> None:
+    def _check_pair(self, one: _Placed, other: _Placed) -> None:
         """Accesses that a block does for itself, and those by ids, lie in different phases."""
         is_mixed = (one.where is None) != (other.where is None)
         is_changed = one.access.is_effect or other.access.is_effect
         if one.place.base != other.place.base or not (is_mixed and is_changed):
             return
-        if phases.meet(one.access.block, other.access.block):
+        if self.phases.meet(one.access.block, other.access.block):
             self._stop(one.access.instruction, "shared memory without a barrier between")
 
     def _check_sum(self, one: _Placed, all_: Sequence[_Placed]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cutune.proof.collectives.lanes import Flags, Numbers
 
-_LOGIC: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
+LOGIC: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
@@ -90,8 +90,8 @@ def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers])
         return _product(modifiers, operands, bits)
     if opcode in _RING:
         return held(_RING[opcode](operands[0], operands[1]), bits)
-    if opcode in _LOGIC:
-        return held(_LOGIC[opcode](operands[0], operands[1]), bits)
+    if opcode in LOGIC:
+        return held(LOGIC[opcode](operands[0], operands[1]), bits)
     match opcode:
         case "mov" | "cvta":
             return operands[0]

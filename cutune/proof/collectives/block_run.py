@@ -6,14 +6,13 @@ registers at the end, what lies in shared memory, and effects in global memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
-from cutune.proof.collectives.arithmetic import compared, computed, held
-from cutune.proof.collectives.initial_lanes import APART
+from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held
 from cutune.proof.collectives.lanes import (
     NUMBER,
     TERM,
@@ -29,16 +28,22 @@ from cutune.proof.collectives.lanes import (
     uniform,
     unknown,
 )
-from cutune.proof.collectives.shared_memory import Clock, Race, SharedArray, used
+from cutune.proof.collectives.shared_memory import (
+    Clock,
+    Race,
+    SharedAddresses,
+    SharedArray,
+    used,
+)
 from cutune.proof.flow.graph import Graph
-from cutune.proof.memory.accesses import ADDRESS
+from cutune.proof.memory.accesses import ADDRESS, BARRIER_WORDS
 from cutune.proof.values.operations import FUNCTIONS, parts
 from cutune.proof.values.terms import WARP
-from cutune.ptx.types import TYPE_BYTES, Instruction, Variable, integer
+from cutune.ptx.taint import spaces
+from cutune.ptx.types import BARRIERS, TYPE_BYTES, Instruction, integer
 
 #: Blocks of instructions that a run may execute.
 _MOST_STEPS = 3000
-_BARRIERS = ("bar", "barrier")
 
 
 class Unsettled(Exception):
@@ -69,10 +74,14 @@ class Effect:
 
 @dataclass(frozen=True)
 class _Together:
-    """A run as it was when threads went different ways."""
+    """A run as it was when threads went different ways, at `stop`."""
 
     stop: Stop
-    run: BlockRun
+    state: dict[str, Lanes]
+    blocks: set[int]
+    arrays: dict[str, SharedArray]
+    effects: list[Effect]
+    written: set[str]
 
 
 @dataclass
@@ -85,11 +94,13 @@ class BlockRun:
         blocks: basic blocks that were executed.
         effects: accesses of global memory.
         reassociates: were rounded sums made in another order?
+        written: registers that were written.
+        failure: what ended the run before its end.
     """
 
     graph: Graph
     registers: Mapping[str, str]
-    variables: Mapping[str, Variable]
+    addresses: SharedAddresses
     terms: Terms
     width: int
     initial: Callable[[str], Lanes]
@@ -116,11 +127,10 @@ class BlockRun:
         except Unsettled as error:
             if self._together is None:
                 raise
-            together, self.failure = self._together, error
-            before = together.run
-            self.state, self.arrays, self.blocks = before.state, before.arrays, before.blocks
+            self.failure, before = error, self._together
+            self.state, self.blocks, self.arrays = before.state, before.blocks, before.arrays
             self.effects, self.written = before.effects, before.written
-            return together.stop
+            return before.stop
 
     def _run(self, begin: int) -> Stop | None:
         self.terms.threads = self.width
@@ -167,7 +177,7 @@ class BlockRun:
             case "suspend":
                 self.places[group] = terminator.targets[0]
                 item = terminator.instruction
-                if item is None or item.opcode not in _BARRIERS:
+                if item is None or item.opcode not in BARRIERS:
                     raise Unsettled("a function that is called", item)
                 if "warp" not in item.modifiers:
                     self.waiting |= group
@@ -188,16 +198,10 @@ class BlockRun:
 
     def _remember(self, stop: Stop) -> None:
         """Remember everything as it is where threads go different ways."""
-        state, arrays = dict(self.state), {n: a.copy() for n, a in self.arrays.items()}
-        run = replace(
-            self,
-            state=state,
-            arrays=arrays,
-            blocks={*self.blocks},
-            effects=[*self.effects],
-            written={*self.written},
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        self._together = _Together(
+            stop, {**self.state}, {*self.blocks}, arrays, [*self.effects], {*self.written}
         )
-        self._together = _Together(stop, run)
 
     # One instruction.
 
@@ -248,10 +252,6 @@ class BlockRun:
         before = value if where.all() else self._read(register)
         self.state[register] = before.written(where, value)
 
-    def _bits(self, register: str) -> int:
-        kind = self.registers[register]
-        return 1 if kind == "pred" else 8 * TYPE_BYTES[kind]
-
     # Functions of registers.
 
     def _function(self, instruction: Instruction, where: Flags) -> None:
@@ -269,32 +269,29 @@ class BlockRun:
             return
         values = [self._read(text) for text in texts]
         if where.all():
-            self._write(target, where, self._value(instruction, values, where))
+            self._write(target, where, self._value(instruction, values))
             return
         active = np.flatnonzero(where)
-        some = [value.taken(active) for value in values]
-        result = self._value(instruction, some, np.ones(len(active), np.bool_))
+        result = self._value(instruction, [value.taken(active) for value in values])
         self._write(target, where, result.spread(active, self.width))
 
-    def _value(self, instruction: Instruction, values: list[Lanes], where: Flags) -> Lanes:
+    def _value(self, instruction: Instruction, values: list[Lanes]) -> Lanes:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "mov" and len(values) == 2:
             return self._packed(values)
         if opcode in ("mov", "cvta"):
             return values[0]
         if opcode == "selp":
-            return self._selected(values, where)
+            return self._selected(values)
         is_integer = bool(modifiers) and modifiers[-1][0] in "sub"
-        if is_integer and all(value.are_numbers(where) for value in values):
+        if is_integer and all(value.is_number for value in values):
             try:
-                inactive = [np.where(where, value.data, np.int64(1)) for value in values]
-                return numbers(computed(opcode, modifiers, inactive))
+                return numbers(computed(opcode, modifiers, [value.data for value in values]))
             except ValueError:
                 pass
-        name = ".".join((opcode, *modifiers))
         if len(values) == 2 and (operation := combining(opcode, modifiers)):
             return self._combined(operation, values[0], values[1])
-        return applied(name, values, self.terms)
+        return applied(".".join((opcode, *modifiers)), values, self.terms)
 
     def _combined(self, operation: str, first: Lanes, second: Lanes) -> Lanes:
         result = combined(operation, first, second, self.terms)
@@ -302,9 +299,9 @@ class BlockRun:
             self.reassociates = True
         return result
 
-    def _selected(self, values: list[Lanes], where: Flags) -> Lanes:
+    def _selected(self, values: list[Lanes]) -> Lanes:
         first, second, condition = values
-        if not condition.are_numbers(where):
+        if not condition.is_number:
             return applied("selp", values, self.terms)
         return second.written(condition.data != 0, first)
 
@@ -313,8 +310,7 @@ class BlockRun:
         low, high = values
         if (low.piece, high.piece) == (0, 1) and low.equals(high):
             return Lanes(low.kind, low.data, low.threads)
-        everywhere = np.ones(low.count, np.bool_)
-        if low.are_numbers(everywhere) and high.are_numbers(everywhere):
+        if low.is_number and high.is_number:
             return numbers(held(low.data, 32) | high.data << np.int64(32))
         return applied("mov.packed", values, self.terms)
 
@@ -364,16 +360,18 @@ class BlockRun:
             )
             first = self._condition(plain, where)
             if first.are_numbers(where):
-                return _flags(_logic(modifiers[1], [first.data != 0, values[2].data != 0]))
-        elif opcode != "setp" and all(value.are_numbers(where) for value in values):
-            return _flags(_logic(opcode, [value.data != 0 for value in values]))
+                return numbers(LOGIC[modifiers[1]](first.data, values[2].data))
+        elif opcode == "mov":
+            return values[0]
+        elif opcode == "not" and values[0].are_numbers(where):
+            return _negated(values[0])
+        elif opcode in LOGIC and all(value.are_numbers(where) for value in values):
+            return numbers(LOGIC[opcode](values[0].data, values[1].data))
         return applied(".".join((opcode, *modifiers)), values, self.terms)
 
     def _truth(self, text: str) -> Lanes:
         value = self._read(text.removeprefix("!"))
-        if not text.startswith("!"):
-            return value
-        return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
+        return _negated(value) if text.startswith("!") else value
 
     # Warps and barriers.
 
@@ -381,11 +379,7 @@ class BlockRun:
         if "warp" in instruction.modifiers:
             self._check_warps(instruction, where, instruction.operands[-1])
             self.clock.warps[np.unique(np.flatnonzero(where) // WARP)] += 1
-        elif not set(instruction.modifiers) <= {
-            "sync",
-            "aligned",
-            "cta",
-        } or instruction.operands != ("0",):
+        elif not BARRIER_WORDS.issuperset(instruction.modifiers) or instruction.operands != ("0",):
             self._refuse(instruction, "a barrier of some threads")
 
     def _check_warps(self, instruction: Instruction, where: Flags, mask: str) -> None:
@@ -445,10 +439,6 @@ class BlockRun:
 
     # Memory.
 
-    def base(self, name: str) -> int:
-        """Return the address of a shared variable, as this run has it."""
-        return APART * (1 + list(self.variables).index(name))
-
     def _address(self, instruction: Instruction, text: str, where: Flags) -> Lanes:
         found = ADDRESS.match(text)
         if found is None:
@@ -462,16 +452,14 @@ class BlockRun:
         self, instruction: Instruction, address: Lanes, where: Flags, width: int
     ) -> tuple[SharedArray, Numbers]:
         """The array that these threads access, and the element of each."""
-        index = int(address.data[where].min()) // APART - 1
-        names = list(self.variables)
-        if not 0 <= index < len(names) or self.variables[names[index]].space != "shared":
+        variable = self.addresses.variable_at(int(address.data[where].min()))
+        begin = self.addresses.of(variable.name) if variable is not None else None
+        if variable is None or begin is None:
             self._refuse(instruction, "an address that is not known")
-        name = names[index]
-        offsets = address.data[where] - self.base(name)
+        name, offsets = variable.name, address.data[where] - begin
         array = self.arrays.get(name)
         if array is None:
-            size = self.variables[name].size
-            array = self.arrays[name] = SharedArray.of(name, size, width)
+            array = self.arrays[name] = SharedArray.of(name, variable.size, width)
         is_outside = (offsets < 0) | (offsets + width > array.size)
         if array.width != width or (offsets % width).any() or is_outside.any():
             self._refuse(instruction, f"places beyond '{name}'")
@@ -559,24 +547,16 @@ class BlockRun:
         self._effect(instruction, where, values)
 
     def _effect(self, instruction: Instruction, where: Flags, values: tuple[Lanes, ...]) -> None:
-        if any(word.split("::")[0] == "shared" for word in instruction.modifiers):
+        if "shared" in spaces(instruction):
             self._refuse(instruction, "a place in shared memory that is not known")
         if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
         self.effects.append(Effect(instruction, where.copy(), values))
 
 
-def _logic(opcode: str, values: Sequence[Flags]) -> Flags:
-    match opcode:
-        case "and":
-            return values[0] & values[1]
-        case "or":
-            return values[0] | values[1]
-        case "xor":
-            return values[0] ^ values[1]
-        case "not":
-            return ~values[0]
-    return values[0]
+def _negated(value: Lanes) -> Lanes:
+    """The opposite of truth values, where these are numbers."""
+    return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
 
 
 def _flags(values: Flags) -> Lanes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,16 +18,15 @@ from cutune.proof.collectives.lanes import (
     uniform,
     unknown,
 )
+from cutune.proof.collectives.shared_memory import SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.operations import LANE
 from cutune.proof.values.polynomial import BLOCK_SIZE, OPAQUE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Fixed, Not, Relation, Value, properties_of
 from cutune.proof.values.terms import WARP, AtomOperation
-from cutune.ptx.types import TYPE_BYTES, Function, Variable
+from cutune.ptx.types import TYPE_BYTES, Function
 
-#: Distance of shared variables in the addresses of a run.
-APART = 1 << 24
 _EXTENSIONS = frozenset({"s16", "u16", "s32", "u32"})
 
 
@@ -41,7 +40,7 @@ class InitialLanes:
     sums: ThreadSums | OwnValues
     terms: Terms
     width: int
-    variables: Mapping[str, Variable] = field(default_factory=dict)
+    addresses: SharedAddresses
 
     def of_text(self, text: str) -> Lanes:
         """Return the value of a register, a built-in or a constant."""
@@ -52,10 +51,14 @@ class InitialLanes:
             bits = 1 if kind == "pred" else 8 * TYPE_BYTES[kind]
             return self._of(self.at_beginning[text], bits)
         if text == "%laneid":
-            return numbers(np.arange(self.width, dtype=np.int64) % WARP)
-        if text in self.variables or not text.startswith("%") or "tid" in text:
+            return numbers(self._threads % WARP)
+        if text in self.addresses.variables or not text.startswith("%") or "tid" in text:
             return self._of(self.walk.value_of(text), 64)
         return unknown(self.width)
+
+    @property
+    def _threads(self) -> Numbers:
+        return np.arange(self.width, dtype=np.int64)
 
     def _of(self, value: Value, bits: int) -> Lanes:
         if (sum_ := self.sums.of(value)) is not None:
@@ -108,24 +111,20 @@ class InitialLanes:
 
     def _atom(self, atom: Atom) -> Numbers | None:
         if atom == Atom(THREAD, "x"):
-            return np.arange(self.width, dtype=np.int64)
+            return self._threads
         if atom == Atom(BLOCK_SIZE, "x"):
             return np.full(self.width, self.width, np.int64)
         if atom.kind != OPAQUE:
             return None
-        variable = self.variables.get(atom.name.removeprefix("&"))
-        if variable is not None and variable.space == "shared":
-            index = list(self.variables).index(variable.name)
-            return np.full(self.width, APART * (1 + index), np.int64)
+        if (address := self.addresses.of(atom.name.removeprefix("&"))) is not None:
+            return np.full(self.width, address, np.int64)
         operation = self.walk.atoms.operation(atom)
         return self._operation(operation) if operation is not None else None
 
     def _operation(self, operation: AtomOperation) -> Numbers | None:
         opcode, *modifiers = operation.name.split(".")
         if opcode == LANE:
-            return (
-                np.arange(self.width, dtype=np.int64) & WARP - 1 & int(str(operation.operands[0]))
-            )
+            return self._threads & WARP - 1 & int(str(operation.operands[0]))
         operands = [self._number(one) for one in operation.operands]
         known = [one for one in operands if one is not None]
         if len(known) < len(operands):

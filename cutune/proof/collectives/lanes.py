@@ -156,6 +156,11 @@ class Lanes:
         """The number of entries."""
         return len(self.kind)
 
+    @property
+    def is_number(self) -> bool:
+        """Does every thread have a number?"""
+        return bool((self.kind == NUMBER).all())
+
     def are_numbers(self, where: Flags) -> bool:
         """Tell whether all these threads have numbers."""
         return bool((self.kind[where] == NUMBER).all())

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutune.proof.flow.graph import Graph
-from cutune.ptx.types import Function, Instruction, Label
+from cutune.ptx.taint import spaces
+from cutune.ptx.types import BARRIERS, Function, Instruction, Label
 
-_MEETING = frozenset({"shfl", "redux", "vote", "bar", "barrier"})
+_MEETING = BARRIERS | {"shfl", "redux", "vote"}
 
 
 def cut_where_threads_meet(function: Function) -> Function:
@@ -37,5 +38,4 @@ def where_threads_meet(graph: Graph) -> tuple[int, ...]:
 
 def is_meeting(instruction: Instruction) -> bool:
     """Tell whether threads of a block meet in an instruction."""
-    spaces = {word.split("::")[0] for word in instruction.modifiers}
-    return instruction.opcode in _MEETING or "shared" in spaces
+    return instruction.opcode in _MEETING or "shared" in spaces(instruction)

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
 from typing import TypeVar
 
 import numpy as np
 
 from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
-from cutune.proof.collectives.initial_lanes import APART, InitialLanes
+from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
+from cutune.proof.collectives.shared_memory import SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
@@ -40,53 +41,23 @@ Uses = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True)
-class Reduction:
-    """What threads do together between two points that they all reach.
+class Ending:
+    """What a run of one block leaves.
 
     Attributes:
-        begin: the basic block where it begins.
-        stop: where it ends; None: with the kernel.
-        blocks: basic blocks in it.
-        registers: those that hold the same at the end with any block: a number, or else None.
-        stored: elements of shared arrays of which that is so.
-        by_first: those of them that thread 0 has written.
-        written: all elements that it writes, with some block.
-        sizes: of the elements of its arrays, in bytes.
-        arrays: the shared arrays that it uses.
+        left: the term of each register, element and value of an effect; -1 where that is none.
         effects: by the line of an access of global memory: is it done by thread 0, or by all?
-        widths: threads of the blocks for which it is proven.
-        reassociates: does it depend on the block in which order rounded numbers are combined?
-        first, last: by the threads of a block, what it uses before its first barrier, and behind
-            its last one.
-        bytes: by the threads of a block, how much it uses of the array whose size the launch gives.
+        by_first: elements of shared arrays of which thread 0 was the last writer.
+        written: all elements that were written.
+        sizes: of the elements of each array, in bytes.
+        first, last: what is used before the first barrier, and behind the last one.
+        bytes: how much is used of the array whose size the launch gives.
     """
-
-    begin: int
-    stop: Stop | None
-    blocks: frozenset[int]
-    registers: Mapping[str, int | None]
-    stored: frozenset[Element]
-    by_first: frozenset[Element]
-    written: frozenset[Element]
-    sizes: Mapping[str, int]
-    arrays: frozenset[str]
-    effects: Mapping[int, bool]
-    widths: frozenset[int]
-    reassociates: bool
-    first: Mapping[int, Uses]
-    last: Mapping[int, Uses]
-    bytes: Mapping[int, int]
-
-
-@dataclass(frozen=True)
-class _Ran:
-    """One run. `left`: the term of each thing that it leaves, -1 where that is none."""
 
     stop: Stop | None
     blocks: frozenset[int]
     left: Mapping[tuple[str, object], int]
     effects: Mapping[int, bool]
-    arrays: frozenset[str]
     by_first: frozenset[Element]
     written: frozenset[Element]
     sizes: Mapping[str, int]
@@ -94,6 +65,84 @@ class _Ran:
     first: Uses
     last: Uses
     bytes: int
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What threads do together between two points that they all reach.
+
+    Attributes:
+        begin: the basic block where it begins.
+        endings: by the threads of each block for which it is proven.
+        registers: those that hold the same at the end with any block: a number, or else None.
+        stored: elements of shared arrays of which that is so.
+    """
+
+    begin: int
+    endings: Mapping[int, Ending]
+    registers: Mapping[str, int | None]
+    stored: frozenset[Element]
+
+    @property
+    def _any(self) -> Ending:
+        """One of the endings, which are alike in most."""
+        return next(iter(self.endings.values()))
+
+    @property
+    def stop(self) -> Stop | None:
+        """Where it ends; None: with the kernel."""
+        return self._any.stop
+
+    @property
+    def effects(self) -> Mapping[int, bool]:
+        """As those of each ending."""
+        return self._any.effects
+
+    @property
+    def widths(self) -> frozenset[int]:
+        """Threads of the blocks for which it is proven."""
+        return frozenset(self.endings)
+
+    @cached_property
+    def blocks(self) -> frozenset[int]:
+        """The basic blocks in it."""
+        return _union(one.blocks for one in self.endings.values())
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """The shared arrays that it uses, and the bytes of their elements."""
+        return {name: size for one in self.endings.values() for name, size in one.sizes.items()}
+
+    @cached_property
+    def written(self) -> frozenset[Element]:
+        """All elements that it writes, with some block."""
+        return _union(one.written for one in self.endings.values())
+
+    @property
+    def by_first(self) -> frozenset[Element]:
+        """Stored elements that thread 0 has written, with any block."""
+        return self.stored.intersection(*(one.by_first for one in self.endings.values()))
+
+    @property
+    def reassociates(self) -> bool:
+        """Does it depend on the block in which order rounded numbers are combined?"""
+        return any(one.reassociates for one in self.endings.values())
+
+    def may_race_with(self, following: Reduction) -> bool:
+        """Does one that follows without a barrier use what this one writes, or the other way?"""
+        return any(
+            _meet(one.last, other.first)
+            for width, one in self.endings.items()
+            if (other := following.endings.get(width)) is not None
+        )
+
+    def writes_first(self, element: Element) -> bool:
+        """Is an element written before the first barrier, with some block?"""
+        return any(_writes(one.first, element) for one in self.endings.values())
+
+    def writes_last(self, element: Element) -> bool:
+        """Is an element written behind the last barrier, with some block?"""
+        return any(_writes(one.last, element) for one in self.endings.values())
 
 
 @dataclass
@@ -111,9 +160,9 @@ class Reductions:
     variables: Mapping[str, Variable]
     kept_grid: KeptGrid
     most_threads: int
+    together: Sequence[int]
+    known: dict[object, Reduction | None]
     failures: dict[int, Unsettled] = field(default_factory=dict)
-    known: dict[object, Reduction | None] = field(default_factory=dict)
-    together: Sequence[int] = ()
 
     @property
     def of_ids(self) -> bool:
@@ -165,7 +214,8 @@ class Reductions:
     def _run_all(
         self, begin: int, at_beginning: Mapping[str, Value], sums: ThreadSums | OwnValues
     ) -> Reduction | None:
-        terms, runs = Terms(), dict[int, _Ran]()
+        terms, runs = Terms(), dict[int, Ending]()
+        addresses = SharedAddresses(self.variables)
         barred = frozenset({*self.kept_grid.loops, *self.graph.loops_around[begin]})
         for width in _WIDTHS:
             if width > self.most_threads:
@@ -173,30 +223,25 @@ class Reductions:
             if width == _WIDTHS[len(_TRIED)] and not runs:
                 break
             try:
-                barred, runs[width] = self._ran(begin, width, at_beginning, sums, terms, barred)
+                lanes = InitialLanes(
+                    self.walk, self.function, at_beginning, sums, terms, width, addresses
+                )
+                barred, runs[width] = self._ran(begin, lanes, barred)
             except Unsettled as error:
                 self.failures.setdefault(begin, error)
         return self._alike(begin, runs, terms)
 
     def _ran(
-        self,
-        begin: int,
-        width: int,
-        at_beginning: Mapping[str, Value],
-        sums: ThreadSums | OwnValues,
-        terms: Terms,
-        barred: frozenset[int],
-    ) -> tuple[frozenset[int], _Ran]:
+        self, begin: int, lanes: InitialLanes, barred: frozenset[int]
+    ) -> tuple[frozenset[int], Ending]:
         """Run once; loops whose end data decide are not entered, which is seen when one stops."""
         while True:
-            lanes = InitialLanes(self.walk, self.function, at_beginning, sums, terms, width)
-            lanes.variables = self.variables
             run = BlockRun(
                 self.graph,
                 self.function.registers,
-                self.variables,
-                terms,
-                width,
+                lanes.addresses,
+                lanes.terms,
+                lanes.width,
                 lanes.of_text,
                 barred,
             )
@@ -205,10 +250,10 @@ class Reductions:
                 self.failures.setdefault(begin, run.failure)
             inside = self.graph.loops_around[stop.block] - barred if stop else frozenset[int]()
             if stop is None or stop.is_in_front or not inside:
-                return barred, self._left(run, stop, terms)
+                return barred, self._ending(run, stop, lanes.terms)
             barred |= inside
 
-    def _left(self, run: BlockRun, stop: Stop | None, terms: Terms) -> _Ran:
+    def _ending(self, run: BlockRun, stop: Stop | None, terms: Terms) -> Ending:
         left: dict[tuple[str, object], int] = {}
         by_first = set[Element]()
         # What a block leaves for itself is not the same as what another block leaves.
@@ -234,12 +279,11 @@ class Reductions:
                 if self.of_ids and not _is_part_of_sum(effect.instruction, term, terms):
                     raise Unsettled("an effect of each block", effect.instruction)
                 left["effect", (line, index)] = term
-        return _Ran(
+        return Ending(
             stop,
             frozenset(run.blocks),
             left,
             effects,
-            frozenset(run.arrays),
             frozenset(by_first),
             frozenset(
                 (a.name, int(element) * a.width, a.width)
@@ -261,11 +305,9 @@ class Reductions:
         targets = self.graph.flow.blocks[stop.block].terminator.targets
         return frozenset[str]().union(*(self.graph.live[target] for target in targets))
 
-    def _alike(self, begin: int, runs: Mapping[int, _Ran], terms: Terms) -> Reduction | None:
+    def _alike(self, begin: int, runs: Mapping[int, Ending], terms: Terms) -> Reduction | None:
         """What all runs leave alike; blocks that leave something else are not among `widths`."""
-        ways = Counter((run.stop, tuple(run.effects.items())) for run in runs.values())
-        for way, _ in ways.most_common(1):
-            runs = {w: r for w, r in runs.items() if (r.stop, tuple(r.effects.items())) == way}
+        runs = _of_usual_way(runs)
         settled = dict[tuple[str, object], int]()
         for item in sorted({item for run in runs.values() for item in run.left}, key=str):
             found = Counter(run.left.get(item, -1) for run in runs.values())
@@ -284,36 +326,19 @@ class Reductions:
             settled[item] = usual
         if len(runs) < 2 or not (settled or any(run.effects for run in runs.values())):
             return None
-        if not self._is_closed(begin, blocks := _union(run.blocks for run in runs.values())):
-            return None
+        addresses = SharedAddresses(self.variables)
         registers, stored = dict[str, int | None](), set[Element]()
         for (kind, name), term in sorted(settled.items(), key=str):
             match kind, name:
                 case "register", str(register):
                     number = terms.literal(term)
                     # The address of an array is not the number that it has in a run.
-                    if number is None or not 1 <= number // APART <= len(self.variables):
+                    if number is None or addresses.variable_at(number) is None:
                         registers[register] = number
                 case "stored", (str(array), int(offset), int(size)):
                     stored.add((array, offset, size))
-        one, *_ = runs.values()
-        return Reduction(
-            begin,
-            one.stop,
-            blocks,
-            registers,
-            frozenset(stored),
-            frozenset(stored).intersection(*(run.by_first for run in runs.values())),
-            _union(run.written for run in runs.values()),
-            {name: size for run in runs.values() for name, size in run.sizes.items()},
-            _union(run.arrays for run in runs.values()),
-            one.effects,
-            frozenset(runs),
-            any(run.reassociates for run in runs.values()),
-            {width: run.first for width, run in runs.items()},
-            {width: run.last for width, run in runs.items()},
-            {width: run.bytes for width, run in runs.items()},
-        )
+        reduction = Reduction(begin, runs, registers, frozenset(stored))
+        return reduction if self._is_closed(begin, reduction.blocks) else None
 
     def _is_closed(self, begin: int, blocks: frozenset[int]) -> bool:
         """Do its basic blocks have no other entry than the first one?"""
@@ -323,6 +348,13 @@ class Reductions:
 
 def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
     return frozenset[T]().union(*sets)
+
+
+def _of_usual_way(runs: Mapping[int, Ending]) -> Mapping[int, Ending]:
+    """The runs that end where most do, with the same effects."""
+    ways = {width: (run.stop, tuple(run.effects.items())) for width, run in runs.items()}
+    usual = next((way for way, _ in Counter(ways.values()).most_common(1)), None)
+    return {width: run for width, run in runs.items() if ways[width] == usual}
 
 
 def _common(value: Lanes, terms: Terms) -> int:
@@ -339,20 +371,18 @@ def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:
     return sum_ is not None and operation != "" and sum_.operation == operation
 
 
-def meet_in_memory(one: Mapping[int, Uses], other: Mapping[int, Uses]) -> bool:
-    """Tell whether one of two writes an element that the other one uses, in blocks of one size."""
+def _meet(one: Uses, other: Uses) -> bool:
+    """Does one of two write an element that the other one uses?"""
     return any(
         _written(first) & _used(second) or _used(first) & _written(second)
-        for width, uses in one.items()
-        if width in other
-        for name, first in uses.items()
-        if (second := other[width].get(name)) is not None
+        for name, first in one.items()
+        if (second := other.get(name)) is not None
     )
 
 
-def is_written_in(uses: Mapping[int, Uses], name: str, element: int) -> bool:
-    """Tell whether an element of an array is among those written, with any block."""
-    return any(-1 - element in arrays.get(name, ()) for arrays in uses.values())
+def _writes(uses: Uses, element: Element) -> bool:
+    name, begin, size = element
+    return -1 - begin // size in uses.get(name, ())
 
 
 def _written(marks: frozenset[int]) -> set[int]:
@@ -367,7 +397,7 @@ def reduced_by(reductions: Sequence[Reduction]) -> Reduced:
     """Return what a recorder must know of reductions."""
     return Reduced(
         _union(one.blocks for one in reductions),
-        _union(one.arrays for one in reductions),
+        frozenset(name for one in reductions for name in one.sizes),
         frozenset(
             element
             for one in reductions

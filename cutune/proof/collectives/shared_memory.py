@@ -6,16 +6,47 @@ another one writes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from cutune.proof.collectives.lanes import Flags, Lanes, Numbers, unknown
 from cutune.proof.values.terms import WARP
+from cutune.ptx.types import Variable
 
 _NOBODY, _SEVERAL = -1, -2
 #: Bytes of the largest array whose size the launch gives.
 _MOST_BYTES = 48 << 10
+
+
+#: Distance of shared variables in the addresses of a run.
+_APART = 1 << 24
+
+
+@dataclass(frozen=True)
+class SharedAddresses:
+    """The addresses that shared variables have in a run, far apart. `variables`: of all spaces."""
+
+    variables: Mapping[str, Variable]
+
+    @cached_property
+    def _shared(self) -> list[Variable]:
+        return [one for one in self.variables.values() if one.space == "shared"]
+
+    @cached_property
+    def _begins(self) -> dict[str, int]:
+        return {one.name: _APART * number for number, one in enumerate(self._shared, 1)}
+
+    def of(self, name: str) -> int | None:
+        """Return the address of a variable; None where it is not in shared memory."""
+        return self._begins.get(name)
+
+    def variable_at(self, address: int) -> Variable | None:
+        """Return the variable that an address lies in, or beyond whose end it lies."""
+        number = address // _APART - 1
+        return self._shared[number] if 0 <= number < len(self._shared) else None
 
 
 class Race(Exception):

@@ -205,9 +205,10 @@ class Phases:
     def _phases(self) -> list[frozenset[int]]:
         blocks = self.graph.flow.blocks
         begins = [(0,), *(tuple(blocks[barrier].terminator.targets) for barrier in self.barriers)]
-        return [self._from(begin) for begin in dict.fromkeys(begins)]
+        return [self.beginning_at(begin) for begin in dict.fromkeys(begins)]
 
-    def _from(self, begin: tuple[int, ...]) -> frozenset[int]:
+    def beginning_at(self, begin: tuple[int, ...]) -> frozenset[int]:
+        """Return the basic blocks that threads come to from these without a barrier."""
         phase: set[int] = set()
         waiting = list(begin)
         while waiting:

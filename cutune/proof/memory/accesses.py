@@ -112,7 +112,7 @@ _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 #: Instructions that must not be executed under a raw condition.
 _GUARDED = frozenset({"ld", "st", "atom", "red", "call", "trap", *_VOTES})
 #: A barrier that only waits for all threads of the block.
-_BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
+BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _IN_ADDRESS = "in an address"
@@ -427,7 +427,7 @@ class Recorder:
         if "warp" in instruction.modifiers:
             self._whole_warp(moment, instruction.operands[-1])
             return
-        is_plain = set(instruction.modifiers) <= _BARRIER_WORDS and len(instruction.operands) == 1
+        is_plain = set(instruction.modifiers) <= BARRIER_WORDS and len(instruction.operands) == 1
         if not self.shares_rows or not is_plain or moment.guard is not None:
             self.barriers.add(moment.block)
             raise NotUnderstood(Code.BARRIER, "a barrier", instruction)

@@ -434,6 +434,8 @@ def _decides(kernel: Kernel) -> tuple[object, ...]:
         kernel.inner_pointers,
         (kernel.shared, kernel.keeps_shared),
         kernel.must_hold,
+        (kernel.allowed, kernel.needed_shared),
+        (kernel.reassociates, kernel.is_associative),
         (kernel.needs_warps, kernel.single_thread),
         (kernel.may_meet, kernel.distinct_places),
         kernel.proven_for,
