@@ -99,3 +99,69 @@ def test_a_row_is_any_blocks(tmp_path: Path) -> None:
         "shake", path, "--run", "{program} {n}", "--vary", "n=1,300,1900", "--seeds", 6, *QUICK
     )
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+#: Kernels of (int *row, const int *in, int n, int width) that are launched with `width` threads.
+OF_WIDTHS = {
+    "reads": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", True),
+    "adds": (
+        "__shared__ int sums[1024]; int sum = 0;"
+        " for (int i = threadIdx.x; i < n; i += width) sum += in[i]; sums[threadIdx.x] = sum;"
+        " __syncthreads(); for (int k = width / 2; k > 0; k /= 2) {"
+        " if (threadIdx.x < k) sums[threadIdx.x] += sums[threadIdx.x + k]; __syncthreads(); }"
+        " if (threadIdx.x == 0) row[0] = sums[0];",
+        True,
+    ),
+    # A value that it has for a while alone.
+    "halves": (
+        "width = width / 2; for (int i = threadIdx.x; i < n; i += width) row[i] = 1;",
+        False,
+    ),
+    "shifts": ("width >>= 1; for (int i = threadIdx.x; i < n; i += width) row[i] = 1;", False),
+    "counts": ("--width; for (int i = threadIdx.x; i < n; i += width) row[i] = 1;", False),
+    "refers": (
+        "int &w = width; w /= 2; for (int i = threadIdx.x; i < n; i += width) row[i] = 1;",
+        False,
+    ),
+    "declares": (
+        "if (n > 3) { int width = 64; for (int i = threadIdx.x; i < n; i += width) row[i] = 1; }",
+        False,
+    ),
+    "stores": ("for (int i = threadIdx.x; i < n; i += width) row[i] = width;", False),
+    # At one of its launches it is another number.
+    "differs": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
+}
+
+
+def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
+    kernels = "".join(
+        f"__global__ void {name}(int *out, const int *in, int n, int width) {{\n"
+        f"    int *row = out + blockIdx.x * 2000;\n    {body}\n}}\n"
+        for name, (body, _) in OF_WIDTHS.items()
+    )
+    launches = "".join(f"    {name}<<<9, width>>>(out, in, n, width);\n" for name in OF_WIDTHS)
+    path = tmp_path / "widths.cu"
+    path.write_text(
+        f"#include <cstdio>\n#include <cstdlib>\n{kernels}"
+        "int main(int argc, char **argv) {\n"
+        "    int n = argc > 1 ? atoi(argv[1]) : 1000, width = 128, other = 256;\n"
+        "    int *out, *in;\n"
+        "    cudaMallocManaged(&out, 9 * 2000 * sizeof(int));\n"
+        "    cudaMallocManaged(&in, 2000 * sizeof(int));\n"
+        "    for (int i = 0; i < 2000; ++i) in[i] = i * 37 % 101;\n"
+        "    for (int i = 0; i < 9 * 2000; ++i) out[i] = 0;\n"
+        f"{launches}    differs<<<9, other>>>(out, in, n, width);\n"
+        "    if (cudaDeviceSynchronize() != cudaSuccess) return 1;\n"
+        "    unsigned sum = 0;\n"
+        "    for (int i = 0; i < 9 * 2000; ++i) sum = 31 * sum + out[i];\n"
+        '    printf("%u\\n", sum);\n}\n'
+    )
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
+    assert found == {name: is_tunable for name, (_, is_tunable) in OF_WIDTHS.items()}
+    copied = {kernel.name: kernel.copy.widths for kernel in program.kernels if kernel.copy}
+    assert copied == {"reads": (3,), "adds": (3,)}
+    shaken = cutune(
+        "shake", path, "--run", "{program} {n}", "--vary", "n=300,1900", "--seeds", 6, *QUICK
+    )
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr

@@ -289,12 +289,22 @@ class _Wrapping:
     widths: frozenset[str] = frozenset()
 
     def read_widths(self) -> Iterator[Token]:
-        """Where the kernel reads an argument that is the width of its block."""
+        """Where the kernel reads an argument that is the width of its block, and stays that."""
+        uses: defaultdict[str, list[int]] = defaultdict(list)
         for index in range(self._first, self._last):
-            before, token, after = self.tokens[index - 1 : index + 2]
-            is_other = before.text in _BEFORE_OTHERS or after.text in _AFTER_OTHERS - {"["}
-            if token.kind == "IDENTIFIER" and token.text in self.widths and not is_other:
-                yield token
+            if self.tokens[index].text in self.widths:
+                uses[self.tokens[index].text].append(index)
+        for places in uses.values():
+            if all(map(self._only_reads, places)):
+                yield from (self.tokens[index] for index in places)
+
+    def _only_reads(self, index: int) -> bool:
+        """Is a name neither changed nor declared there, nor that of something else?"""
+        before, after = self.tokens[index - 1], self.tokens[index + 1]
+        is_other = before.text in _BEFORE_OTHERS or after.text in _AFTER_OTHERS
+        # Behind a type stands what it is the type of.
+        is_declared = before.kind == "IDENTIFIER" and before.text != "return"
+        return not (is_other or is_declared)
 
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
