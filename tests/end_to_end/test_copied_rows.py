@@ -128,6 +128,8 @@ OF_WIDTHS = {
         False,
     ),
     "stores": ("for (int i = threadIdx.x; i < n; i += width) row[i] = width;", False),
+    # A macro that is another number at each use.
+    "draws": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
     # At one of its launches it is another number.
     "differs": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
 }
@@ -139,12 +141,16 @@ def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
         f"    int *row = out + blockIdx.x * 2000;\n    {body}\n}}\n"
         for name, (body, _) in OF_WIDTHS.items()
     )
-    launches = "".join(f"    {name}<<<9, width>>>(out, in, n, width);\n" for name in OF_WIDTHS)
+    launches = "".join(
+        f"    {name}<<<9, {'DRAWN' if name == 'draws' else 'width'}>>>"
+        f"(out, in, n, {'DRAWN' if name == 'draws' else 'width'});\n"
+        for name in OF_WIDTHS
+    )
     path = tmp_path / "widths.cu"
     path.write_text(
-        f"#include <cstdio>\n#include <cstdlib>\n{kernels}"
+        f"#include <cstdio>\n#include <cstdlib>\n#define DRAWN (seed++ % 2 * 64 + 64)\n{kernels}"
         "int main(int argc, char **argv) {\n"
-        "    int n = argc > 1 ? atoi(argv[1]) : 1000, width = 128, other = 256;\n"
+        "    int n = argc > 1 ? atoi(argv[1]) : 1000, width = 128, other = 256, seed = 1;\n"
         "    int *out, *in;\n"
         "    cudaMallocManaged(&out, 9 * 2000 * sizeof(int));\n"
         "    cudaMallocManaged(&in, 2000 * sizeof(int));\n"

@@ -31,7 +31,7 @@ from itertools import pairwise
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
-from cutune.source.host_formula import constant
+from cutune.source.host_formula import Name, constant
 from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import (
     DIMENSIONS,
@@ -165,7 +165,9 @@ def _is_width(
     if position >= len(arguments) or len(written) < 2 or resolved is None:
         return False
     argument, (x, y, z) = arguments[position], map(constant, resolved.block)
-    is_name = argument.isidentifier() and argument == written[1]
+    # A macro may be another number at its next use.
+    is_variable = isinstance(resolved.block[0], Name) and resolved.block[0].text == argument
+    is_name = argument == written[1] and (is_variable or x is not None)
     is_number = argument.isdigit() and x is not None and x > 1 and int(argument) == x
     return y == 1 and z == 1 and (is_name or is_number)
 
