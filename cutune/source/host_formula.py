@@ -177,7 +177,6 @@ _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def _apply(operator: str, values: list[Fraction], real: bool) -> Fraction | None:
-    """The operator of C on numbers; None for what has no certain value."""
     if len(values) == 1:
         return {"-": -values[0], "+": values[0]}.get(operator)
     if len(values) != 2:
@@ -207,7 +206,6 @@ def text_of(formula: Formula) -> str:
 
 
 def _text(formula: Formula) -> tuple[str, int]:
-    """The text, and how tightly its outermost operator binds."""
     match formula:
         case Number(value, real):
             return (str(value) if value.denominator == 1 and not real else f"{float(value):g}"), 20

@@ -57,8 +57,6 @@ def assigned_names(
 
 @dataclass(frozen=True)
 class _RepeatedRegion:
-    """A region and the function around it, as indices of tokens."""
-
     syntax: Syntax
     function: SourceFunction
     begin: Pragma
@@ -105,7 +103,6 @@ class _RepeatedRegion:
         return found if index == outer else None
 
     def _is_plain(self, opener: int) -> bool:
-        """Is it a block of statements in the same function, and no lambda's?"""
         before = self._text(opener - 1)
         if before == ")":
             return self._text(self._partner(opener - 1) - 1) in _CONTROL
@@ -124,7 +121,6 @@ class _RepeatedRegion:
     # ---- uses
 
     def _uses(self, name: str, first: int, inner: Sequence[int]) -> Iterator[int]:
-        """The uses of a name, or of macros that hold it, behind which the region may run."""
         # In a loop, what stands behind the region comes before it, too.
         last = max([self.begin.index, *map(self._loop_end, inner)])
         names = self._with_macros(name)
@@ -175,7 +171,6 @@ class _RepeatedRegion:
         return self._text(opener) == "(" and (is_named or before.text in (">", ")", "]"))
 
     def _is_over(self, closer: int) -> bool:
-        """Is the statement of a condition left when the region begins, whichever way it went?"""
         index = closer + 1
         if self._text(index) in _CONTROL | {"do", "try"}:
             return False

@@ -68,7 +68,6 @@ def _constant(
 
 
 def _directives_behind(syntax: Syntax, pragma: Pragma) -> Iterator[Directive]:
-    """The `#define`s that follow a pragma, and the `#if` lines around them."""
     later = dropwhile(lambda one: one.token.start <= pragma.token.start, syntax.directives)
     return takewhile(lambda one: one.index == pragma.index and one.name in _BESIDE_DEFINES, later)
 
@@ -88,7 +87,6 @@ def _is_guarded(syntax: Syntax, pragma: Pragma, name: str) -> bool:
 
 
 def _macro_value(syntax: Syntax, macro: Macro) -> Span | None:
-    """The bytes of an object-like macro's replacement, which must be one line."""
     if macro.parameters is not None or not macro.body or "\n" in macro.body_text.strip():
         return None
     return Span(macro.body[0].start, macro.body[-1].end)
@@ -273,7 +271,6 @@ class _PragmaReader:
         return Parameter(name, tuple(sorted(v for v in found.values if isinstance(v, int))))
 
     def _check_condition(self, pragma: Pragma, said: TuneAnnotation, constants: set[str]) -> None:
-        """It may speak of what the program knows where it chooses."""
         if said.where is None:
             return
         known = {*said.choices, *said.data, *constants}

@@ -125,7 +125,6 @@ def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
 
 
 def _parts_of(program: str) -> list[str]:
-    """The programs that a host compiler runs; empty for any other program."""
     if not _HOST_COMPILER.search(os.path.basename(os.path.realpath(program))):
         return []
     found = []

@@ -260,8 +260,6 @@ def _remove(outputs: Path) -> None:
 
 @dataclass(frozen=True)
 class _Build:
-    """Runs the project's own build with an nvcc on PATH that is cutune."""
-
     project: ProjectBuild
     analyzer: Analyzer
     device_name: str

@@ -68,7 +68,6 @@ def collect(
 def _built(
     analyzer: Analyzer, programs: Sequence[Program], device: DeviceProfile, workspace: Workspace
 ) -> tuple[list[Part], InstrumentedProgram]:
-    """The sources of a program with their kernels' resources, and the instrumented program."""
     toolchain, code, reporter = analyzer.toolchain, analyzer.code, analyzer.reporter
     with ThreadPoolExecutor(1) as pool:
         futures = [pool.submit(resources_of, toolchain, code, one, device) for one in programs]

@@ -210,7 +210,6 @@ def _is_rounding(
 
 
 def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
-    """A component of the block, by name or by value; a product of components."""
     if is_known_block(formula, block):
         return True
     value = constant(formula)
@@ -231,7 +230,6 @@ def _is_named(formula: Formula, size: Formula) -> bool:
 
 
 def _labels(formula: Formula | None) -> Iterator[str]:
-    """The names, and their keys, that a formula stands for."""
     while formula is not None:
         match formula:
             case Cast(_, operand):
@@ -322,21 +320,18 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
 
 
 def _is_wide_integer(type_: str) -> bool:
-    """Does a type of at least 32 bits hold whole numbers only?"""
     words = type_.split()
     size = basic_size(words)
     return size is not None and size >= 4 and words[-1] not in ("float", "double")
 
 
 def _extremum(sign: str, left: Formula | None, right: Formula | None) -> Formula | None:
-    """The smaller (`<`) or the larger (`>`) of two."""
     if left is None or right is None:
         return None
     return HostOperation("?:", (HostOperation(sign, (left, right)), left, right))
 
 
 def _operation(operator: str, operands: list[Formula]) -> Formula | None:
-    """An operator that means the same on exact integers."""
     if operator == "?:" and isinstance(operands[0], HostOperation) and operands[0].operator in "<>":
         return HostOperation(operator, tuple(operands))
     if len(operands) != 2:

@@ -85,12 +85,10 @@ class Reaching:
 
     @cached_property
     def nesting(self) -> Nesting:
-        """Its statements."""
         return Nesting(self.syntax, self.function)
 
     @cached_property
     def declarations(self) -> Declarations:
-        """Its variables."""
         return Declarations(self.nesting)
 
     def reaching(
@@ -269,7 +267,6 @@ class Reaching:
         return is_number or not _CONTAINERS.isdisjoint(variable.type)
 
     def _dominates(self, index: int, at: int) -> bool:
-        """Does a statement that begins with the token run before `at`, whatever path is taken?"""
         if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
             return False
         tokens = self.syntax.tokens
@@ -310,7 +307,6 @@ class Reaching:
 
     @cached_property
     def _hidden_names(self) -> frozenset[str]:
-        """Names that macros may change unseen."""
         found: set[str] = set()
         macros = (m for same in self.unit.macros.definitions.values() for m in same)
         for macro in (*self.syntax.macros, *macros):
@@ -349,7 +345,6 @@ class _Changes:
     first_escape: int
 
     def place(self, number: int) -> float:
-        """One of the places, or infinity."""
         return self.places[number] if number < len(self.places) else math.inf
 
 

@@ -35,7 +35,6 @@ class _NoFormula(Exception):
 
 
 def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> tree.Formula:
-    """The tree of an expression."""
     try:
         reader = _FormulaReader(tokens, size_of)
         found = reader.conditional(0) if len(tokens) <= _LONGEST else None
@@ -128,7 +127,6 @@ class _FormulaReader:
         return self._postfix(depth)
 
     def _is_arithmetic_type(self, words: Sequence[str]) -> bool:
-        """Built-in words alone, or one name that stands for an arithmetic type."""
         if not words or "*" in words:
             return False
         if set(words) <= _TYPE_WORDS:
@@ -196,7 +194,6 @@ class _FormulaReader:
         return tree.Call(name, arguments)
 
     def _qualified_name(self) -> str:
-        """name = IDENTIFIER ("::" IDENTIFIER)*."""
         name = self._peek()
         self.index += 1
         while self._peek() == "::" and self.index + 1 < len(self.tokens):

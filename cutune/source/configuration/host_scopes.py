@@ -46,7 +46,6 @@ class Nesting:
 
     @cached_property
     def extent(self) -> Range:
-        """The braces of the body."""
         assert self.function.body is not None
         return self.function.body
 

@@ -115,8 +115,6 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
 
 @dataclass
 class _Resolver:
-    """Answers about one function, each expression read once."""
-
     reaching: Reaching
     _formulas: dict[Range, Formula] = field(default_factory=dict)
     _lists: dict[Range, tuple[Formula, ...]] = field(default_factory=dict)
@@ -141,7 +139,6 @@ class _Resolver:
         return self._formulas[tokens]
 
     def _size_of(self, words: Sequence[str]) -> int | None:
-        """Bytes of a type that may hide behind typedefs and macros."""
         seen = list(words)
         for _ in range(5):
             size = basic_size(seen)
@@ -255,7 +252,6 @@ class _Resolver:
         return _UNKNOWN
 
     def _gives_number(self, name: str) -> bool:
-        """Is the value of a call a number, rather than a `dim3`?"""
         if name.removeprefix("std::") in _ROUNDING or self._unit.macros.is_formula(name):
             return True
         functions = self._unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
@@ -304,7 +300,6 @@ class _Resolver:
         return Name(name, key, value)
 
     def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
-        """The value that a definition gives to a `dim3`, or to this component of one."""
         assert definition.value is not None
         at, depth = definition.at, depth + 1
         if definition.is_component:

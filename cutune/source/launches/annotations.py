@@ -261,7 +261,6 @@ class _Application:
         return BlockRange(sizes.get("x"), sizes.get("y"), sizes.get("z"), self.said.where, proven)
 
     def _check_candidates(self, kernel: Kernel) -> None:
-        """Is there a candidate for every size that the fixed dimensions may have at the launch?"""
         for sizes in product(*([0] if is_free else _POWERS for is_free in kernel.free)):
             shape = (sizes[0], sizes[1], sizes[2])
             found = candidate_blocks(
@@ -275,7 +274,6 @@ class _Application:
 
 
 def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:
-    """Does the annotation allow a number of threads that the proof would fix?"""
     if said.grid_kept:
         return not proven.grid_kept
     return said.guard is not None and said.guard != proven.guard

@@ -126,7 +126,6 @@ def callee_named(callee: str, kernel: str, name: str) -> str | None:
 
 
 def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
-    """Split a callee into qualifiers, the kernel's name, and template arguments."""
     qualified, bracket, arguments = callee.partition("<")
     found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
     return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None
@@ -173,7 +172,6 @@ def _is_width(
 
 
 def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
-    """The threads per dimension that the source says as numbers."""
     return (None,) * 3 if resolved is None else tuple(map(constant, resolved.block))
 
 
@@ -232,7 +230,6 @@ def _copy(
 
 
 def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
-    """Names that the files define as one value, and that where it is written as a number."""
     found: dict[str, int | None] = {}
     for file in files:
         for match in _CONSTANT.finditer(file.text):
@@ -280,8 +277,6 @@ def _function(axes: str, value: str) -> str:
 
 @dataclass(frozen=True)
 class _Wrapping:
-    """Which constants of a kernel may stand for its block."""
-
     syntax: Syntax
     function: SourceFunction
     block: Block
@@ -301,7 +296,6 @@ class _Wrapping:
                 yield from (self.tokens[index] for index in places)
 
     def _only_reads(self, index: int) -> bool:
-        """Is a name neither changed nor declared there, nor that of something else?"""
         before, after = self.tokens[index - 1], self.tokens[index + 1]
         is_other = before.text in _BEFORE_OTHERS or after.text in _AFTER_OTHERS
         # Behind a type stands what it is the type of.
@@ -376,7 +370,6 @@ class _Wrapping:
         return sorted(begins)
 
     def _loop_with(self, index: int) -> int | None:
-        """Where the `for` begins in whose head something stands."""
         for opener in range(index, self._first, -1):
             if self.tokens[opener].text in ("{", "}"):
                 return None

@@ -311,7 +311,6 @@ class Callees:
         return found
 
     def _opens_body(self, syntax: Syntax, brace: int) -> bool:
-        """Does it lie in a function, so that no class is opened by it?"""
         return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
 
     @cached_property

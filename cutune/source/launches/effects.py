@@ -179,8 +179,6 @@ def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an expression stands: there its names are looked up."""
-
     types: HostTypes
     names: Declarations
     at: int
@@ -319,7 +317,6 @@ class _Place:
         return bool(words) and all(self.types.has_plain(w, tokens[index].text) for w in words)
 
     def _is_formula_call(self, name: str) -> bool:
-        """Is it a function of numbers that is one harmless expression, or one of a library?"""
         definitions = self.types.unit.functions.get(name, ())
         if not definitions:
             return name in _LIBRARY and not self.types.is_declared(name)
@@ -328,7 +325,6 @@ class _Place:
         return all(self._is_formula(part.syntax, f) for part, f in definitions)
 
     def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
-        """Is the function's body a single `return` of a harmless expression of its parameters?"""
         assert function.body is not None
         first, last = function.body
         body = syntax.tokens[first + 1 : last]

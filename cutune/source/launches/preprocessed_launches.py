@@ -48,7 +48,6 @@ class ShownLaunches:
         )
 
     def _is_optional(self, launch: Launch) -> bool:
-        """Does an #if stand before it, or is nothing of the file compiled?"""
         index = launch.callee[0]
         depth = 0
         for directive in self.syntax.directives:
@@ -95,7 +94,6 @@ class ShownLaunches:
 
 
 def _agrees(written: list[tuple[str, str]], shown: list[tuple[str, str]]) -> bool:
-    """Is a launch within the same calls? Braces further out may come from macros."""
     last = max((i for i, (bracket, _) in enumerate(written) if bracket == "("), default=-1)
     brackets = [bracket for bracket, _ in written[: last + 1]]
     heads = [head for bracket, head in written if bracket == "("]

@@ -68,7 +68,6 @@ _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
 
 def _kernel_of(kernels: ByName, name: str) -> tuple[Kernel | None, Code | None]:
-    """The kernel that a launch by this name runs, or why it is not certain."""
     found = kernels.get(name, ())
     if not found:
         return None, Code.MISSING_KERNEL
@@ -192,7 +191,6 @@ class _LaunchJudge:
         callee: KernelReference | None,
         resolved: Configuration | None,
     ) -> Refusal | None:
-        """The reason against a launch at which another kernel than the proven one may run."""
         if kernel is not None and (found := self._without_copy(launch, kernel, callee, resolved)):
             return found
         if callee is not None:
@@ -222,7 +220,6 @@ class _LaunchJudge:
         callee: KernelReference | None,
         resolved: Configuration | None,
     ) -> Refusal | None:
-        """The reason against a kernel where its copy cannot stand in for it."""
         copy = kernel.copy
         if copy is None:
             return None
@@ -400,14 +397,12 @@ def _uses_dynamic(kernel: Kernel) -> bool:
 
 
 def _suffices(kernel: Kernel, shared: str | None) -> bool:
-    """Does a formula of the block give as much dynamic shared memory as each block needs?"""
     return shared is not None and all(
         (bytes_of(shared, width) or 0) >= needed for width, needed in kernel.needed_shared
     )
 
 
 def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> bool:
-    """Is there a third expression in the configuration that may be other than 0?"""
     shared = resolved.shared if resolved is not None else None
     return len(launch.configuration) > 2 and (shared is None or constant(shared) != 0)
 

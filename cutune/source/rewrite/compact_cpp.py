@@ -118,7 +118,6 @@ def _lines(tokens: Iterable[CppToken]) -> Iterator[str]:
 
 
 def _needs_blank(left: str, right: str) -> bool:
-    """Would two tokens be read as others if nothing stood between them?"""
     if left[-1] in "\"'" or right[0] in "\"'":
         # A word is a prefix or a suffix of the literal that it touches.
         return any(_WORD.match(character) for character in (left[-1], right[0]))
@@ -184,7 +183,6 @@ def _is_number(tokens: Sequence[CppToken], name: int) -> bool:
 
 
 def _ends_template(before: Sequence[CppToken]) -> bool:
-    """Do the tokens end in `template <…>` of something, which is no specialisation?"""
     if not before or before[-1].text != ">" or before[-2].text == "<":
         return False
     depth = 0
@@ -282,7 +280,6 @@ def _new_names() -> Iterator[str]:
 
 
 def _linked(tokens: Sequence[CppToken]) -> Iterator[str]:
-    """Functions, what is static, what belongs to another scope, and words of macros."""
     is_static = False
     for before, token, behind in zip(
         ("", *(token.text for token in tokens)), tokens, (*tokens[1:], CppToken("")), strict=False

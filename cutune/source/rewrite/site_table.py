@@ -154,7 +154,6 @@ class _Arguments:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The name of each in C++; a member has none of its own."""
         names = {i: self._of(i).name for i in self.positions}
         return {n: f"cutune_member_{i}" if "." in n else n for i, n in names.items()}
 
@@ -173,7 +172,6 @@ class _Arguments:
 
 
 def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
-    """May each thread come into any warp at a launch?"""
     if not kernel.may_meet and not kernel.distinct_places:
         return []
     positions = _free_positions(site, kernel)

@@ -175,7 +175,6 @@ class _Scan:
         return token.text == ">" or (token.kind == "IDENTIFIER" and token.text not in _NOT_A_NAME)
 
     def _operator_end(self, index: int, brace: int) -> int:
-        """The `(` behind `operator()`, `operator+`, `operator float` …"""
         index += 1
         if self.tokens[index].text == "(" and self.brackets.partner[index] == index + 1:
             index += 2
@@ -241,7 +240,6 @@ class _Scan:
 
     @cached_property
     def _places(self) -> list[list[int]]:
-        """The places of words that open no scope, and of words that open one."""
         return [
             [index for index, token in enumerate(self.tokens) if token.text in words]
             for words in (_NO_SCOPE, _SCOPES)
@@ -255,6 +253,5 @@ def attribute_opener(tokens: Sequence[Token], brackets: Brackets, index: int) ->
 
 
 def _has(places: Sequence[int], first: int, end: int) -> bool:
-    """Does one of the sorted places lie from `first` on and before `end`?"""
     number = bisect_left(places, first)
     return number < len(places) and places[number] < end

@@ -177,7 +177,6 @@ class _Launches:
             )
 
     def _closer(self, opener: int) -> int | None:
-        """The index of the first `>` of `>>>(`."""
         tokens, partner = self.tokens, self.brackets.partner
         index = opener + 1
         while index < len(tokens) - 3:

@@ -39,8 +39,6 @@ Function = tuple[Syntax, SourceFunction]
 
 @dataclass(frozen=True)
 class _Class:
-    """A class: its first token, its brace, its last token, and the names that it goes by."""
-
     first: int
     brace: int
     last: int
@@ -218,14 +216,12 @@ def _classes(syntax: Syntax) -> Iterator[_Class]:
 
 
 def _begin(tokens: Sequence[Token], index: int) -> int:
-    """The first token of the declaration that holds a word, template head included."""
     while index > 0 and tokens[index - 1].text not in (";", "{", "}"):
         index -= 1
     return index
 
 
 def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[Token]]:
-    """Statements outside of functions and classes."""
     statement: list[Token] = []
     index, ends = 0, dict[int, int]()
     for first, last in spans:

@@ -105,7 +105,6 @@ class MacroTable:
         return definitions[0]
 
     def _is_symbol(self, definitions: Sequence[Macro]) -> bool:
-        """Is it a number (or a type) that another definition may replace?"""
         is_varied = _is_varied(definitions)
         if not (is_varied or definitions[0].conditional):
             return False
@@ -262,7 +261,6 @@ class Unsteady:
         return next(replaced, word if marked else None)
 
     def _is_plain(self, syntax: Syntax, line: int) -> bool:
-        """Is the line compiled as it is written? A macro may stand for its own name and more."""
         path = syntax.source.path
         if path not in self._written:
             self._written[path] = _by_line([(syntax.source, syntax)])

@@ -145,8 +145,6 @@ class PointerNumbers:
 
 @dataclass
 class _Names:
-    """Names, by what they may stand for."""
-
     pointers: set[str] = field(default_factory=set)
     #: Arrays of pointers, and pointers to pointers.
     arrays: set[str] = field(default_factory=set)
@@ -206,7 +204,6 @@ class _Names:
 
 
 def _is_declaration(texts: Sequence[str], star: int) -> bool:
-    """Does `T *` stand where a declaration may, or behind a comma?"""
     index = star - 1
     while index >= 0 and texts[index] in ("*", "&", *_QUALIFIERS):
         index -= 1
@@ -245,7 +242,6 @@ class _Reader:
         return [token.text for token in self.tokens]
 
     def made_at(self, index: int) -> str | None:
-        """Name the operation at this token that may make a number of a pointer."""
         text = self.texts[index]
         if text in _TELLING:
             return f"is '{text}'"
@@ -268,7 +264,6 @@ class _Reader:
         return self._call(index) if self._text(index + 1) == "(" else None
 
     def _call(self, index: int) -> str | None:
-        """A call that makes a number of a pointer, or a cast that is written as one."""
         text = self.texts[index]
         is_type = text in _WIDE | self.names.types | self.names.aliases
         if not (is_type or text == "distance") or not self._is_pointer(index + 1):
@@ -324,7 +319,6 @@ class _Reader:
         return self._is_bare(index)
 
     def _is_call_with_pointer(self, index: int) -> bool:
-        """Is the operand a call, which may give back what it gets?"""
         while self._text(index + 1) in _MEMBERS:
             index += 2
         is_call = self._text(index + 1) == "(" and self.tokens[index].kind == "IDENTIFIER"

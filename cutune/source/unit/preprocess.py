@@ -34,14 +34,11 @@ _COMMAND_LINE = "<command-line>"
 
 @dataclass
 class _File:
-    """Text of one file, joined from its pieces; `lines` counts its lines so far."""
-
     path: str
     pieces: list[str] = field(default_factory=list)
     lines: int = 0
 
     def add(self, line: int, text: str, returns: bool) -> bool:
-        """Append text that begins on a line (from 1); False if the file is already past it."""
         # The compiler puts a marker for the same line around each macro of a system header.
         if line == self.lines and self.pieces[-1].endswith("\n"):
             self.pieces[-1] = self.pieces[-1][:-1]

@@ -116,7 +116,6 @@ class Structures:
         return not self.unit.is_expanded and any("namespace" in m.body_text for m in macros)
 
     def _checked(self, structure: Structure | None) -> Structure | None:
-        """None where a macro has one of its names: in a launch the name would mean the macro."""
         macros = self.unit.macros.definitions
         if structure is None or macros.keys() & {*structure.members, *structure.path.split("::")}:
             return None

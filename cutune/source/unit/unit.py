@@ -153,7 +153,6 @@ def _head(
 
 
 def _alias(tokens: Sequence[Token], index: int) -> list[str]:
-    """The name behind the body of a `typedef`, if it is a plain one."""
     texts = [token.text for token in tokens[index : index + 2]]
     is_plain = len(texts) > 1 and tokens[index].kind == "IDENTIFIER" and texts[1] in (";", ",")
     return texts[:1] if is_plain else []

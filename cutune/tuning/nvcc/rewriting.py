@@ -126,7 +126,6 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 def _is_built(
     nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
 ) -> bool:
-    """Build it here from known device code; False where nvcc has to do it, or to say something."""
     named = [item for item in command.items if item.name == "output-file"]
     (shadow, *others), code = shadows, next(iter(shadows)).code
     is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
@@ -225,7 +224,6 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
 
 
 def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
-    """The rewritten sources by the path of the original."""
     units = {source.value: CompiledSource.of(command, source) for source in command.sources}
     made = {p: _Rewriter.of(unit, settings, nvcc).kept_or_made() for p, unit in units.items()}
     return {path: shadow for path, shadow in made.items() if shadow is not None}
@@ -385,7 +383,6 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
 
 
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
-    """Put the user's file names into the dependency files."""
     originals: dict[str, str] = {}
     for shadow in shadows:
         originals.update(shadow.originals)

@@ -80,7 +80,6 @@ class ShadowSource:
 
 
 def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSource:
-    """Write the source and all of the user's headers, rewritten where they have launches."""
     program = unit.program
     tree = ShadowTree.of(program, folder)
     headers = [_renamed(header) for header in unit.rewritten_headers()]
@@ -97,7 +96,6 @@ def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSo
 
 
 def _renamed(header: Source) -> Source:
-    """Give a copied header its original name, unless it has one."""
     if re.match(r'(\xef\xbb\xbf)?#line 1 "', header.text):
         return header
     return apply_edits(header, [prelude_edit(header, "")])
