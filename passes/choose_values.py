@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.value_set_copies import Copies, copy_edits
+from cutune.source.rewrite.tunable_edit import Copies, copy_edits
 
 
 @dataclass(frozen=True)

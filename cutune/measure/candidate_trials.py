@@ -15,7 +15,7 @@ from typing import Any
 
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.sweep import TIMING, read_entries
-from cutune.source.launch_sites import SiteKey, SiteNumbers
+from cutune.source.program import SiteKey, SiteNumbers
 from cutune.toolchain.device.thread_block import Block, as_block
 
 Attempt = tuple[SiteKey, str, Block]

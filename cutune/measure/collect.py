@@ -49,8 +49,7 @@ from cutune.model.measurement.measurement import (
     Measurement,
 )
 from cutune.model.measurement.size_relations import with_bounds_fixed
-from cutune.source.launch_sites import SiteNumbers
-from cutune.source.program import Program
+from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, shape
 from cutune.toolchain.kernel_names import demangled

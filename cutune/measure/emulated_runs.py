@@ -35,7 +35,7 @@ from cutune.measure.program_runs import (
 )
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.source.launch_sites import SiteNumbers
+from cutune.source.program import SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 

@@ -6,17 +6,20 @@ Kernels with what is proven about them, launch sites with their verdicts. All fr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span
+from cutune.core.typed import SiteNumber, Text
 from cutune.source.candidates import BlockRange, BlockUse
 from cutune.source.host_formula import Formula
 from cutune.source.tunable import HostTunable, Placed, Region, TunableConstant
 from cutune.toolchain.device.thread_block import EXTENTS, Block
+from cutune.toolchain.kernel_names import may_call
 
 
 class DeducedFrom(Enum):
@@ -471,3 +474,51 @@ class Program:
         found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)
         return tuple(found.values())
+
+
+@dataclass(frozen=True, order=True)
+class SiteKey:
+    """A launch site, under a name that holds in all sources.
+
+    Attributes:
+        source: the absolute path of the source that was analyzed.
+        id: of the site there.
+    """
+
+    source: Text
+    id: SiteNumber
+
+    @staticmethod
+    def of(source: Source, site: LaunchSite) -> SiteKey:
+        """That of a site of the source or of one of its headers."""
+        return SiteKey(str(Path(source.path).resolve()), site.id)
+
+
+@dataclass(frozen=True)
+class SiteNumbers:
+    """The numbers that one process gives the launch sites of one source: `before` + id."""
+
+    before: int = 0
+
+    def number(self, site: SiteKey | LaunchSite) -> int:
+        """Return the number that logs and candidates give to a site of this source."""
+        return self.before + site.id
+
+    def written(self, program: Program) -> Program:
+        """The program as it is instrumented: its sites have their numbers for ids."""
+        sites = (replace(site, id=self.number(site)) for site in program.launches)
+        return replace(program, launches=tuple(sites))
+
+
+def numbers_of(programs: Iterable[Program]) -> Iterator[SiteNumbers]:
+    """Numbers for the sources of one program, one behind the other."""
+    before = 0
+    for program in programs:
+        yield SiteNumbers(before)
+        before += len(program.launches)
+
+
+def may_launch(program: Program, site: LaunchSite, entry: str) -> bool:
+    """May a launch call the kernel of this name in compiled code, as the host names it?"""
+    kernel = program.kernel(site.kernel)
+    return may_call(entry, site.entries, kernel.entries if kernel is not None else ())

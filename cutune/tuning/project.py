@@ -30,8 +30,7 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import ReadSource, linked
 from cutune.proof.analysis.recorded_launches import SeenLaunch
-from cutune.source.launch_sites import SiteNumbers
-from cutune.source.program import Program
+from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver

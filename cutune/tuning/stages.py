@@ -30,8 +30,7 @@ from cutune.search.tunables.choices import block_choices, choices_of, replacemen
 from cutune.search.tunables.compiled_values import changed, without_place
 from cutune.search.tunables.measured_blocks import block_deciders
 from cutune.search.tunables.verb_options import NEIGHBOURS
-from cutune.source.launch_sites import numbers_of
-from cutune.source.program import Program
+from cutune.source.program import Program, numbers_of
 from cutune.source.rewrite.output import Target
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
 from cutune.toolchain.device.profile import DeviceProfile

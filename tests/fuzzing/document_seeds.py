@@ -16,7 +16,7 @@ from cutune.model.measurement.sweep import RecordedSweep, SweptLaunch, swept_lin
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial
-from cutune.source.launch_sites import SiteKey
+from cutune.source.program import SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.tuning.nvcc.units import LAUNCHES_SCHEMA, LENDING_SCHEMA, CompiledSource
 from cutune.tuning.nvcc.units import SCHEMA as UNIT_SCHEMA

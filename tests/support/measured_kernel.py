@@ -14,7 +14,7 @@ from cutune.model.measurement.measurement import (
     MemoryInstruction,
     Origin,
 )
-from cutune.source.launch_sites import SiteKey
+from cutune.source.program import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(

@@ -21,7 +21,7 @@ from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
-from cutune.source.launch_sites import SiteNumbers
+from cutune.source.program import SiteNumbers
 from cutune.toolchain.device.thread_block import Block
 from tests.support.measured_kernel import KERNEL
 from tests.support.ptx_statements import HEADER

@@ -46,8 +46,7 @@ from cutune.model.selection.chooser import (
 )
 from cutune.model.selection.variants import VariantChooser
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
-from cutune.source.launch_sites import may_launch
-from cutune.source.program import LaunchSite, Program, Verdict
+from cutune.source.program import LaunchSite, Program, Verdict, may_launch
 from cutune.toolchain.device.profile import DeviceProfile
 
 #: Lines shown around a launch, and at most of a kernel; characters of a line.

@@ -33,8 +33,7 @@ from cutune.model.selection.chooser import (
 from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.proof.variants.bounds import NAME as BOUNDS
-from cutune.source.launch_sites import SiteKey
-from cutune.source.program import DIMENSIONS
+from cutune.source.program import DIMENSIONS, SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text, shape
 from cutune.tuning.nvcc.units import instances_of

@@ -28,8 +28,16 @@ from cutune.measure.replay.replay import (
 from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
 from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
-from cutune.source.launch_sites import SiteKey, SiteNumbers, may_launch
-from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Role
+from cutune.source.program import (
+    Kernel,
+    KernelVariant,
+    LaunchSite,
+    Program,
+    Role,
+    SiteKey,
+    SiteNumbers,
+    may_launch,
+)
 from cutune.source.rewrite.launch_edit import variants_at
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.kernel_names import renamed_entry

@@ -48,7 +48,7 @@ from cutune.model.rational.program import (
 )
 from cutune.model.selection.chooser import DEFAULT, MODELS, PerformanceModel
 from cutune.model.selection.variants import Worthwhile, worthwhile_on
-from cutune.source.launch_sites import SiteKey
+from cutune.source.program import SiteKey
 from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block

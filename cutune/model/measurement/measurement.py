@@ -33,7 +33,7 @@ from cutune.core.typed import (
 )
 from cutune.model.rational.formulas import is_formula, tie_of, whole_value
 from cutune.source.candidates import BlockRange, candidate_blocks
-from cutune.source.launch_sites import SiteKey
+from cutune.source.program import SiteKey
 from cutune.toolchain.device.thread_block import (
     LARGEST_SHARED,
     Block,

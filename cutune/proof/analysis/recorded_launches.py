@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 
 from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
-from cutune.source.launch_sites import SiteKey
-from cutune.source.program import Program, Verdict
+from cutune.source.program import Program, SiteKey, Verdict
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from cutune.search.clones.dependence import (
 )
 from cutune.source.program import Program
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.rewrite.value_set_copies import Copies, Outer, dispatcher
+from cutune.source.rewrite.tunable_edit import Copies, Outer, dispatcher
 from cutune.source.syntax.tokens import lex_significant
 from cutune.source.tunable import TunableConstant
 from cutune.toolchain.dry_run import first_error

@@ -28,8 +28,7 @@ from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launc
 from cutune.search.neighbours.classifier import ChoiceModel, fit_choice
 from cutune.search.neighbours.emit_classifier import emit_choices
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
-from cutune.source.launch_sites import SiteKey
-from cutune.source.program import DIMENSIONS, Kernel, Program
+from cutune.source.program import DIMENSIONS, Kernel, Program, SiteKey
 from cutune.source.rewrite.c_text import argument_bits, c_string
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, as_block, is_block

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from fractions import Fraction
 
-from cutune.source.configuration.formulas import basic_size, formula_of
 from cutune.source.host_formula import (
     Call,
     Cast,
@@ -21,8 +20,10 @@ from cutune.source.host_formula import (
     Name,
     Number,
     Opaque,
+    basic_size,
     children,
     constant,
+    formula_of,
     is_real,
     number,
     parts,

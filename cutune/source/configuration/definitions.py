@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.source.configuration.formulas import basic_size
 from cutune.source.configuration.host_scopes import (
     ASSIGNMENTS,
     CONTROL,
@@ -26,6 +25,7 @@ from cutune.source.configuration.host_scopes import (
     HostVariable,
     Nesting,
 )
+from cutune.source.host_formula import basic_size
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Range, Syntax

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from cutune.source.configuration.block_dependence import grid_form
 from cutune.source.configuration.definitions import Reaching, ReachingDefinition
-from cutune.source.configuration.formulas import basic_size, formula_of
 from cutune.source.configuration.host_scopes import HostVariable
 from cutune.source.host_formula import (
     ONE,
@@ -22,7 +21,9 @@ from cutune.source.host_formula import (
     Name,
     Number,
     Opaque,
+    basic_size,
     constant,
+    formula_of,
     is_real,
     number,
     plain,

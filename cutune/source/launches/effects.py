@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from cutune.source.configuration.formulas import basic_size
 from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
+from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import Callees, begins_lambda
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax

@@ -332,7 +332,7 @@ class _Rewriter:
 
     def _instrumented(self, plain: Analyzer) -> TranslationUnit | None:
         from cutune.emulator.program_builds import instrument
-        from cutune.source.launch_sites import SiteNumbers
+        from cutune.source.program import SiteNumbers
 
         program = self._program(plain)
         note(self.unit, self.workspace, program)

@@ -15,8 +15,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.kernel_code import compiled_kernel
 from cutune.measure.replay.subjects import FEW_REGISTERS, Subject, subjects
 from cutune.measure.resources import Resources
-from cutune.source.launch_sites import SiteKey, SiteNumbers
-from cutune.source.program import Program
+from cutune.source.program import Program, SiteKey, SiteNumbers
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.analyzed import analyzed
 from tests.support.replayed_kernels import PTX, loaded, recorded

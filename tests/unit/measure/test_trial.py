@@ -16,7 +16,7 @@ from cutune.measure.candidate_trials import (
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.sweep import TIMING
 from cutune.source.candidates import BlockRange
-from cutune.source.launch_sites import SiteNumbers
+from cutune.source.program import SiteNumbers
 from cutune.space.annotation import Values
 from tests.support import measured_kernel
 

@@ -23,7 +23,7 @@ from cutune.model.performance.constants import ASKING_US
 from cutune.model.selection.chooser import DEFAULT
 from cutune.model.selection.chooser import MODELS as JUDGES
 from cutune.model.selection.variants import worthwhile
-from cutune.source.launch_sites import SiteKey
+from cutune.source.program import SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 from tests.support.emitted_programs import MODELS, SMALLER

@@ -14,8 +14,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.subjects import launched_sites
 from cutune.proof.analysis.host_calls import HostLaunch, mark_launches, read_launches
 from cutune.proof.analysis.launched_entries import confirmed, unconfirmed, without_unproven
-from cutune.source.launch_sites import SiteNumbers
-from cutune.source.program import CompiledCode, Impurity, Program, Verdict
+from cutune.source.program import CompiledCode, Impurity, Program, SiteNumbers, Verdict
 from cutune.toolchain.cudafe import read_host_steps
 from tests.support.analyzed import analyzed
 from tests.support.program_texts import THREE_LAUNCHES

@@ -29,8 +29,7 @@ from cutune.search.tunables.measured_blocks import (
     block_deciders,
     fit_kernel,
 )
-from cutune.source.launch_sites import SiteKey
-from cutune.source.program import Program
+from cutune.source.program import Program, SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cutune.core.source import Source
-from cutune.source.launch_sites import SiteKey, SiteNumbers, numbers_of
-from cutune.source.program import Program
+from cutune.source.program import Program, SiteKey, SiteNumbers, numbers_of
 from tests.support.analyzed import analyzed
 
 

@@ -19,7 +19,7 @@ from cutune.core.workspace import Workspace
 from cutune.measure.program_runs import RunPlan
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import SeenLaunch
-from cutune.source.launch_sites import SiteKey
+from cutune.source.program import SiteKey
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import project as stage
 from cutune.tuning.nvcc.rewriting import OUTPUTS
