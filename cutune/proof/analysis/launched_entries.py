@@ -64,9 +64,7 @@ def without_unproven(program: Program) -> Program:
         if kernel is None or reason is None:
             sites.append(site)
             continue
-        refusal = because(kernel, reason)
-        notes = (refusal.note,) if refusal.note else ()
-        remark = Diagnostic(refusal.code, refusal.reason, site.source, site.span, notes)
+        remark = replace(because(kernel, reason), source=site.source, span=site.span)
         diagnostics.append(remark)
         sites.append(_with_reason(site, remark))
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))

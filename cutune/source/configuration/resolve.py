@@ -134,8 +134,7 @@ class _Resolver:
 
     def _read(self, tokens: Range) -> Formula:
         if tokens not in self._formulas:
-            first, last = tokens
-            part = self.reaching.syntax.tokens[first : last + 1]
+            part = self.reaching.syntax.part(tokens)
             self._formulas[tokens] = formula_of(part, self._size_of)
         return self._formulas[tokens]
 
@@ -311,8 +310,7 @@ class _Resolver:
 
     def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
         if tokens not in self._lists:
-            first, last = tokens
-            parts = split_commas(self.reaching.syntax.tokens[first : last + 1])
+            parts = split_commas(self.reaching.syntax.part(tokens))
             self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
         return self._lists[tokens]
 

@@ -95,11 +95,7 @@ def certain_kernels(
 
 
 def _launched(files: Iterable[Syntax]) -> Iterable[str]:
-    return (
-        last_name(syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
-        for syntax in files
-        for launch in syntax.launches
-    )
+    return (last_name(syntax.part(launch.callee)) for syntax in files for launch in syntax.launches)
 
 
 def last_name(callee: Iterable[Token]) -> str:
@@ -185,7 +181,7 @@ class Callees:
             return None
         if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
             return None
-        words = [token.text for token in syntax.tokens[launch.callee[0] : launch.callee[1] + 1]]
+        words = [token.text for token in syntax.part(launch.callee)]
         deduced = self._deduced(syntax, launch, kernel, words)
         if deduced is None:
             return None
@@ -237,9 +233,9 @@ class Callees:
             kind = _kind([token.text for token in parameter], name)
             if kind is None or position >= len(launch.arguments):
                 continue
-            first, last = launch.arguments[position]
-            is_steady = self.unit.unsteady.counted(syntax, (first, last)) is None
-            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
+            argument = launch.arguments[position]
+            is_steady = self.unit.unsteady.counted(syntax, argument) is None
+            if _is_plain(syntax.part(argument)) and is_steady:
                 return Deduced(kind, position)
         return None
 
@@ -344,7 +340,7 @@ def _type(tokens: Sequence[Token]) -> str:
 
 
 def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
-    texts = ([t.text for t in syntax.tokens[a : b + 1]] for a, b in launch.arguments)
+    texts = ([t.text for t in syntax.part(one)] for one in launch.arguments)
     is_certain = all("<" not in words for words in texts)
     return is_certain and len(launch.arguments) == len(kernel.parameters)
 

@@ -51,7 +51,8 @@ class HostTypes:
     _declared: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
 
     @cached_property
-    def _callees(self) -> Callees:
+    def callees(self) -> Callees:
+        """Answers about the names of kernels and functions."""
         return Callees(self.unit)
 
     def is_word(self, name: str) -> bool:
@@ -108,17 +109,17 @@ class HostTypes:
                 first_end = next(i for i, word in enumerate(head) if word in ("=", "[", "{", ","))
                 head = head[: first_end - 1]
             is_constant = bool({"static", "constexpr"} & {*head})
-            in_class = is_constant and self._callees.scope_around(syntax, places[index]) is None
+            in_class = is_constant and self.callees.scope_around(syntax, places[index]) is None
             yield Declared(tuple(head), self.is_plain(head), in_class)
 
     def is_declared(self, name: str) -> bool:
         """Does the program declare anything of that name outside of functions?"""
-        return bool(self._callees.signatures(name)) or bool(self.declared(name))
+        return bool(self.callees.signatures(name)) or bool(self.declared(name))
 
     def is_only_declared(self, name: str) -> bool:
         """May there be a function of that name whose body is not seen?"""
         bodies = len({f.parameters for _, f in self.unit.functions.get(name, ())})
-        return len(self._callees.signatures(name)) > bodies
+        return len(self.callees.signatures(name)) > bodies
 
     def plain_parameters(self, syntax: Syntax, function: SourceFunction) -> frozenset[str] | None:
         """The names of a function's parameters, if it takes numbers by value."""
@@ -171,7 +172,7 @@ def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:
     for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
         for first, last in ranges:
             place = _Place(types, names, first)
-            found = place.doubt(syntax.tokens[first : last + 1], is_argument)
+            found = place.doubt(syntax.part((first, last)), is_argument)
             if found is not None:
                 return found
     return None
@@ -276,9 +277,8 @@ class _Place:
     def _is_plain_auto(self, variable: HostVariable) -> bool:
         if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
             return False
-        first, last = variable.initialiser
-        tokens = self.names.nesting.syntax.tokens[first : last + 1]
-        return replace(self, at=first, depth=self.depth + 1).doubt(tokens) is None
+        tokens = self.names.nesting.syntax.part(variable.initialiser)
+        return replace(self, at=variable.initialiser[0], depth=self.depth + 1).doubt(tokens) is None
 
     def _is_pointer(self, name: str) -> bool:
         variable = self._variable(name)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -23,9 +24,17 @@ from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
-from cutune.source.launches.callees import Callees, KernelReference, last_name
+from cutune.source.launches.callees import KernelReference, last_name
 from cutune.source.launches.effects import HostTypes, doubt, unsteady
-from cutune.source.program import DIMENSIONS, Configuration, Impurity, Kernel, LaunchSite, Verdict
+from cutune.source.program import (
+    DIMENSIONS,
+    Configuration,
+    Impurity,
+    Kernel,
+    KernelCopy,
+    LaunchSite,
+    Verdict,
+)
 from cutune.source.syntax.directives import Macro
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
@@ -48,31 +57,23 @@ class ShownLaunches:
 
     def is_hidden(self, launch: Launch) -> bool:
         """Is it uncertain that it is compiled exactly once, at its place and as written?"""
-        openers = self._openers(self.syntax, launch)
-        heads = [head for bracket, head in openers if bracket == "("]
+        around = _calls_around(self.syntax, launch)
+        heads = [head for bracket, head in around if bracket == "("]
         if not self.unit.is_expanded:
             return any(head in self.unit.macros.definitions for head in heads)
         shown = self.of(launch)
         if not shown:
             # Under an #if it may not be compiled at all.
+            before = [d.name for d in self.syntax.directives if d.index <= launch.callee[0]]
+            is_optional = sum(map(("if", "ifdef", "ifndef").__contains__, before))
             is_uneven = launch.callee[0] in self._matched[1]
-            return bool(heads) or is_uneven or not self._is_optional(launch)
+            return bool(heads) or is_uneven or is_optional <= before.count("endif")
         return any(
             not seen.is_statement
-            or not _agrees(openers, self._openers(syntax, seen))
+            or around != _calls_around(syntax, seen)
             or not _begins_alike((self.syntax, launch), (syntax, seen))
             for syntax, seen in shown
         )
-
-    def _is_optional(self, launch: Launch) -> bool:
-        index = launch.callee[0]
-        depth = 0
-        for directive in self.syntax.directives:
-            if directive.index > index:
-                break
-            depth += directive.name in ("if", "ifdef", "ifndef")
-            depth -= directive.name == "endif"
-        return depth > 0
 
     @cached_property
     def _matched(self) -> tuple[Mapping[int, list[Shown]], frozenset[int]]:
@@ -99,26 +100,19 @@ class ShownLaunches:
             shown.pop(place, None)
         return shown, frozenset(uneven)
 
-    def _openers(self, syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
-        """The brackets around a launch, from the innermost, each with the word before it."""
-        found = []
-        place = syntax.innermost(launch.callee[0])
-        while place >= 0:
-            before = syntax.tokens[place - 1].text if place else ""
-            found.append((syntax.tokens[place].text, before))
-            place = syntax.innermost(place)
-        return found
 
+def _calls_around(syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
+    """The brackets around a launch, up to the last `(`; those with the word before them.
 
-def _agrees(written: list[tuple[str, str]], shown: list[tuple[str, str]]) -> bool:
-    last = max((i for i, (bracket, _) in enumerate(written) if bracket == "("), default=-1)
-    brackets = [bracket for bracket, _ in written[: last + 1]]
-    heads = [head for bracket, head in written if bracket == "("]
-    return (
-        brackets == [bracket for bracket, _ in shown[: last + 1]]
-        and heads == [head for bracket, head in shown[: last + 1] if bracket == "("]
-        and not any(bracket == "(" for bracket, _ in shown[last + 1 :])
-    )
+    Braces further out may come from macros.
+    """
+    found, place = [], launch.callee[0]
+    while (place := syntax.innermost(place)) >= 0:
+        text = syntax.tokens[place].text
+        found.append((text, syntax.tokens[place - 1].text if text == "(" and place else ""))
+    while found and found[-1][0] != "(":
+        found.pop()
+    return found
 
 
 def _begins_alike(written: Shown, shown: Shown) -> bool:
@@ -127,16 +121,14 @@ def _begins_alike(written: Shown, shown: Shown) -> bool:
     In `ELSE ::k<<<…>>>` it is the end of what stands before.
     """
     (before, first), (seen_before, seen) = _beginning(*written), _beginning(*shown)
-    if first == seen:
-        return True
     rest = first[1:]
-    return before == seen_before and len(seen) > len(rest) and seen[len(seen) - len(rest) :] == rest
+    ends_alike = len(seen) > len(rest) and seen[len(seen) - len(rest) :] == rest
+    return first == seen or (before == seen_before and ends_alike)
 
 
 def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
-    first, last = launch.callee
-    texts = [token.text for token in syntax.tokens[first : last + 1]]
-    end = texts.index("<") if "<" in texts else len(texts)
+    texts = [token.text for token in syntax.part(launch.callee)]
+    first, end = launch.callee[0], texts.index("<") if "<" in texts else len(texts)
     return syntax.tokens[first - 1].text if first else "", texts[:end]
 
 
@@ -147,52 +139,25 @@ def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
     return lines
 
 
-def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
+def _mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
     """Warnings: blocks or grids wider than 1 in a dimension that the kernel does not index."""
     if site.resolved is None:
         return
-    resolved = site.resolved
     for axis, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
-        if dimension.indexed:
-            continue
         # The grid stands before the block.
         for number, code, shape in (
-            (1, Code.REDUNDANT_THREADS, resolved.block),
-            (0, Code.REDUNDANT_BLOCKS, resolved.grid),
+            (1, Code.REDUNDANT_THREADS, site.resolved.block),
+            (0, Code.REDUNDANT_BLOCKS, site.resolved.grid),
         ):
             count = constant(shape[axis])
-            if count is not None and count > 1:
-                yield Diagnostic.at(
-                    code,
-                    site.source,
-                    site.configuration_spans[number],
-                    kernel=kernel.name,
-                    d=name,
-                    size=count,
-                )
+            if not dimension.indexed and count is not None and count > 1:
+                place = site.source, site.configuration_spans[number]
+                yield Diagnostic.at(code, *place, kernel=kernel.name, d=name, size=count)
 
 
 #: A launch says with a bit each which arguments are integers; `cutune_tuned.h` uses the last one.
 MOST_ARGUMENTS = 63
 _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
-
-
-def _kernel_of(kernels: ByName, name: str) -> tuple[Kernel | None, Code | None]:
-    found = kernels.get(name, ())
-    if not found:
-        return None, Code.MISSING_KERNEL
-    first = found[0]
-    is_one = all(_decides(first) == _decides(other) for other in found[1:])
-    return first, None if is_one else Code.DIFFERING_KERNELS
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a launch stays as it is; `note` points into its kernel."""
-
-    code: Code
-    reason: str
-    note: Diagnostic | None = None
 
 
 def launch_sites(
@@ -207,33 +172,22 @@ def launch_sites(
         first: the id of the first launch.
         is_early: is the file read before the first line of the source (`-include`)?
     """
-    shown = ShownLaunches(syntax, unit)
-    judge = _LaunchJudge(syntax, unit, kernels, shown, frozenset(_ignored(syntax)), is_early)
-    configurations = Configurations(unit)
-    found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
-    found.sort(key=lambda item: _start(syntax, item))
+    shown, resolved = ShownLaunches(syntax, unit), Configurations(unit)
+    ignored = frozenset(_ignored(syntax))
+    file = _File(syntax, kernels, is_early, HostTypes(unit), shown, resolved, ignored)
+    found: list[tuple[int, _Judged | _InMacro]] = [
+        *((syntax.tokens[one.callee[0]].start, _Judged(file, one)) for one in syntax.launches),
+        *((macro.body_start, _InMacro(syntax, macro)) for macro in syntax.launch_macros),
+    ]
     sites, diagnostics = [], []
-    for number, item in enumerate(found, first):
-        resolved = None
-        if isinstance(item, Launch):
-            resolved = configurations.resolve(syntax, item, shown.of(item))
-        site, refusal = judge.site(number, item, resolved)
+    for number, (_, judged) in enumerate(sorted(found, key=itemgetter(0)), first):
+        site, refusal = judged.site(number)
         sites.append(site)
         if refusal is not None:
-            notes = (refusal.note,) if refusal.note else ()
-            diagnostics.append(
-                Diagnostic(refusal.code, refusal.reason, syntax.source, site.span, notes)
-            )
-        else:
-            kernel, _ = _kernel_of(kernels, site.kernel)
-            diagnostics += mismatches(kernel, site) if kernel is not None else ()
+            diagnostics.append(replace(refusal, source=syntax.source, span=site.span))
+        elif (kernel := next(iter(kernels.get(site.kernel, ())), None)) is not None:
+            diagnostics += _mismatches(kernel, site)
     return tuple(sites), tuple(diagnostics)
-
-
-def _start(syntax: Syntax, item: Launch | Macro) -> int:
-    if isinstance(item, Macro):
-        return item.body_start
-    return syntax.tokens[item.callee[0]].start
 
 
 def _ignored(syntax: Syntax) -> Iterator[int]:
@@ -244,47 +198,89 @@ def _ignored(syntax: Syntax) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class _LaunchJudge:
-    syntax: Syntax
-    unit: Unit
-    kernels: ByName
-    shown: ShownLaunches
-    ignored: frozenset[int]
-    is_early: bool
-    #: Results of `_declared_in`, by the first token of the function.
-    declared: dict[int, dict[str, int]] = field(default_factory=dict)
+class _InMacro:
+    """A macro whose body holds a launch."""
 
-    def site(
-        self, number: int, item: Launch | Macro, resolved: Configuration | None
-    ) -> tuple[LaunchSite, Refusal | None]:
-        if isinstance(item, Macro):
-            return self._in_macro(number, item)
-        name = self._name(item)
-        kernel, code = _kernel_of(self.kernels, name)
-        shared = self._shared_formula(item, kernel, resolved)
-        callee = self.callees.of(self.syntax, item, kernel) if kernel is not None else None
-        refusal = self._refusal(item, name, kernel, code, resolved, shared)
-        if refusal is None:
-            refusal = self._uncertain_kernel(item, name, kernel, callee, resolved)
-        if refusal is None and kernel is not None and not _uses_dynamic(kernel):
-            # Proven not to use any.
-            shared = None
-        syntax = self.syntax
-        brackets = syntax.span((item.callee[1] + 1, _closer(syntax, item)))
+    syntax: Syntax
+    macro: Macro
+
+    def site(self, number: int) -> tuple[LaunchSite, Diagnostic]:
+        refusal = Diagnostic.at(Code.LAUNCH_IN_MACRO, name=self.macro.name)
+        callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", self.macro.body_text)
+        offset = self.macro.body_start + (callee.start() if callee else 0)
+        text = callee[1] if callee else ""
         site = LaunchSite(
             number,
-            name,
+            text.split("::")[-1],
+            self.syntax.source,
+            Span(offset, offset + max(1, len(text))),
+            callee=text,
+            configuration=(),
+            configuration_spans=(),
+            arguments=(),
+            function=None,
+            verdict=Verdict.REFUSED,
+            reason=refusal.message,
+            code=refusal.code,
+        )
+        return site, refusal
+
+
+@dataclass(frozen=True)
+class _File:
+    """What the launches of one file are judged by."""
+
+    syntax: Syntax
+    kernels: ByName
+    is_early: bool
+    types: HostTypes
+    shown: ShownLaunches
+    configurations: Configurations
+    #: First tokens of launches that stay because a pragma says so.
+    ignored: frozenset[int]
+    _declared: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def declared_in(self, function: SourceFunction) -> dict[str, int]:
+        """Names that may be variables of a function, each with the first token that says so."""
+        if function.first not in self._declared:
+            last = function.body[1] if function.body is not None else function.parameters[1]
+            tokens = self.syntax.tokens[function.first : last]
+            found = self._declared.setdefault(function.first, {})
+            triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
+            for index, (before, token, following) in enumerate(triples, function.first + 1):
+                if following.text == "=" or before.text in ("*", "&", "auto"):
+                    found.setdefault(token.text, index)
+        return self._declared[function.first]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A launch that is judged; refusals are messages whose place is that of the launch."""
+
+    file: _File
+    launch: Launch
+
+    def site(self, number: int) -> tuple[LaunchSite, Diagnostic | None]:
+        syntax, launch, callee = self.file.syntax, self.launch, self.callee
+        refusal, shared = self._refusal() or self._uncertain_kernel(), self.shared
+        if refusal is None and self.kernel is not None and not _uses_dynamic(self.kernel):
+            # Proven not to use any.
+            shared = None
+        brackets = syntax.span((launch.callee[1] + 1, self._closer))
+        site = LaunchSite(
+            number,
+            self.name,
             syntax.source,
-            syntax.span((item.callee[0], item.end)),
-            syntax.text(item.callee),
-            tuple(syntax.text(part) for part in item.configuration),
-            tuple(syntax.span(part) for part in item.configuration),
-            tuple(syntax.text(part) for part in item.arguments),
-            item.function.name if item.function is not None else None,
+            syntax.span((launch.callee[0], launch.end)),
+            syntax.text(launch.callee),
+            tuple(map(syntax.text, launch.configuration)),
+            tuple(map(syntax.span, launch.configuration)),
+            tuple(map(syntax.text, launch.arguments)),
+            launch.function.name if launch.function is not None else None,
             Verdict.REFUSED if refusal else Verdict.TUNABLE,
-            refusal.reason if refusal else _proven(kernel),
+            refusal.message if refusal else _proven(self.kernel),
             refusal.code if refusal else None,
-            resolved,
+            self.resolved,
             shared,
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
@@ -293,213 +289,165 @@ class _LaunchJudge:
         )
         return site, refusal
 
-    def _uncertain_kernel(
-        self,
-        launch: Launch,
-        name: str,
-        kernel: Kernel | None,
-        callee: KernelReference | None,
-        resolved: Configuration | None,
-    ) -> Refusal | None:
-        if kernel is not None and (found := self._without_copy(launch, kernel, callee, resolved)):
-            return found
-        if callee is not None:
-            moved = self.unit.unsteady.moved(
-                self.syntax, (launch.callee[0], _closer(self.syntax, launch))
-            )
-            return _refusal(Code.SIDE_EFFECT, what=f"'{moved}'") if moved is not None else None
-        if kernel is not None and kernel.elsewhere:
-            return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
-        return self._doubt(launch)
+    @cached_property
+    def name(self) -> str:
+        """The kernel's own name: the last of the callee, but for template arguments and indices."""
+        tokens = self.file.syntax.part(self.launch.callee)
+        if len(tokens) == 1:
+            tokens = self.file.types.unit.with_macros(tokens) or tokens
+        return last_name(tokens) or self.file.syntax.text(self.launch.callee)
+
+    @property
+    def kernels(self) -> Sequence[Kernel]:
+        """Those that the launch may run by their name."""
+        return self.file.kernels.get(self.name, ())
+
+    @property
+    def kernel(self) -> Kernel | None:
+        return next(iter(self.kernels), None)
 
     @cached_property
-    def callees(self) -> Callees:
-        return Callees(self.unit)
+    def callee(self) -> KernelReference | None:
+        about = self.file.syntax, self.launch
+        return self.file.types.callees.of(*about, self.kernel) if self.kernel is not None else None
 
-    def _doubt(self, launch: Launch) -> Refusal | None:
-        types = HostTypes(self.unit)
-        seen = self.shown.of(launch) or [(self.syntax, launch)]
-        found = (doubt(types, *one) for one in seen)
-        what = unsteady(self.unit, self.syntax, launch) or next(filter(None, found), None)
-        return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
+    @cached_property
+    def resolved(self) -> Configuration | None:
+        compiled = self.file.shown.of(self.launch)
+        return self.file.configurations.resolve(self.file.syntax, self.launch, compiled)
 
-    def _without_copy(
-        self,
-        launch: Launch,
-        kernel: Kernel,
-        callee: KernelReference | None,
-        resolved: Configuration | None,
-    ) -> Refusal | None:
-        copy = kernel.copy
-        if copy is None:
-            return None
-        is_named = callee_of_copy(self.syntax.text(launch.callee), kernel.name, copy) is not None
-        written, arguments = (
-            [self.syntax.text(part) for part in parts]
-            for parts in (launch.configuration, launch.arguments)
-        )
-        may_stand = may_stand_in(copy, resolved, written, arguments)
-        if callee is not None and is_named and may_stand:
-            return None
-        return because(kernel, copy.instead_of)
+    @property
+    def _closer(self) -> int:
+        """The last token of `>>>`, behind which the arguments begin."""
+        return self.file.syntax.brackets.partner[self.launch.end] - 1
 
-    def _shared_formula(
-        self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
-    ) -> str | None:
+    @property
+    def _asks_for_shared_memory(self) -> bool:
+        shared = self.resolved.shared if self.resolved is not None else None
+        return len(self.launch.configuration) > 2 and (shared is None or constant(shared) != 0)
+
+    @cached_property
+    def shared(self) -> str | None:
         """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
-        if not _asks_for_shared_memory(launch, resolved):
+        kernel, arguments = self.kernel, self.launch.arguments
+        if not self._asks_for_shared_memory:
             return None
         if kernel is not None and (kernel.shared is not None or kernel.keeps_shared):
             return kernel.shared
-        if resolved is None:
+        if self.resolved is None:
             return None
-        tokens = self.syntax.tokens
         # Those that are the width of the block are no sizes of the data.
         widths = kernel.copy.widths if kernel is not None and kernel.copy is not None else ()
-        others = (part for i, part in enumerate(launch.arguments) if i not in widths)
-        names = {t.text for a, b in others for t in tokens[a : b + 1]}
-        return inferred_formula(resolved, names)
+        others = (part for i, part in enumerate(arguments) if i not in widths)
+        names = {token.text for part in others for token in self.file.syntax.part(part)}
+        return inferred_formula(self.resolved, names)
 
-    def _in_macro(self, number: int, macro: Macro) -> tuple[LaunchSite, Refusal]:
-        code = Code.LAUNCH_IN_MACRO
-        callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", macro.body_text)
-        offset = macro.body_start + (callee.start() if callee else 0)
-        text = callee[1] if callee else ""
-        reason = code.template.format(name=macro.name)
-        site = LaunchSite(
-            number,
-            text.split("::")[-1],
-            self.syntax.source,
-            Span(offset, offset + max(1, len(text))),
-            text,
-            (),
-            (),
-            (),
-            None,
-            Verdict.REFUSED,
-            reason,
-            code,
-        )
-        return site, Refusal(code, reason)
+    def _uncertain_kernel(self) -> Diagnostic | None:
+        """The reason against a launch at which another kernel than the proven one may run."""
+        file, launch, kernel, callee = self.file, self.launch, self.kernel, self.callee
+        unit, shown = file.types.unit, file.shown.of(launch) or [(file.syntax, launch)]
+        if kernel is not None and kernel.copy is not None and not self._may_be_copy(kernel.copy):
+            return because(kernel, kernel.copy.instead_of)
+        if callee is not None:
+            moved = unit.unsteady.moved(file.syntax, (launch.callee[0], self._closer))
+            what = f"'{moved}'" if moved is not None else None
+        elif kernel is not None and kernel.elsewhere:
+            return Diagnostic.at(Code.UNCERTAIN_ADDRESS, name=self.name)
+        else:
+            found = (doubt(file.types, *one) for one in shown)
+            what = unsteady(unit, file.syntax, launch) or next(filter(None, found), None)
+        return Diagnostic.at(Code.SIDE_EFFECT, what=what) if what is not None else None
 
-    def _name(self, launch: Launch) -> str:
-        """The kernel's own name: the last of the callee, but for template arguments and indices."""
-        first, last = launch.callee
-        tokens = self.syntax.tokens[first : last + 1]
-        if len(tokens) == 1:
-            tokens = self.unit.with_macros(tokens) or tokens
-        return last_name(tokens) or self.syntax.text(launch.callee)
+    def _may_be_copy(self, copy: KernelCopy) -> bool:
+        """Can the copy of the kernel stand in for it?"""
+        text, launch = self.file.syntax.text, self.launch
+        is_named = callee_of_copy(text(launch.callee), self.name, copy) is not None
+        written, arguments = map(text, launch.configuration), map(text, launch.arguments)
+        may_stand = may_stand_in(copy, self.resolved, [*written], [*arguments])
+        return self.callee is not None and is_named and may_stand
 
-    def _refusal(
-        self,
-        launch: Launch,
-        name: str,
-        kernel: Kernel | None,
-        code: Code | None,
-        resolved: Configuration | None,
-        shared: str | None,
-    ) -> Refusal | None:
-        if self.is_early:
-            return _refusal(Code.EARLY_HEADER)
-        if launch.callee[0] in self.ignored:
-            return _refusal(Code.IGNORED)
-        if launch.function is not None and launch.function.is_device_code:
-            return _refusal(Code.DEVICE_LAUNCH, name=name)
+    def _refusal(self) -> Diagnostic | None:
+        file, launch, kernel, name = self.file, self.launch, self.kernel, self.name
+        text, function, unit = file.syntax.text, launch.function, file.types.unit
+        if file.is_early:
+            return Diagnostic.at(Code.EARLY_HEADER)
+        if launch.callee[0] in file.ignored:
+            return Diagnostic.at(Code.IGNORED)
+        if function is not None and function.is_device_code:
+            return Diagnostic.at(Code.DEVICE_LAUNCH, name=name)
         if launch.directive_inside:
-            return _refusal(Code.DIRECTIVE_IN_LAUNCH)
-        if kernel is None and launch.function is not None and self._is_argument(launch):
-            function = launch.function.name
-            return _refusal(Code.KERNEL_ARGUMENT, name=name, function=function)
-        if self._is_indirect(launch):
-            return _refusal(Code.INDIRECT_LAUNCH, callee=self.syntax.text(launch.callee))
+            return Diagnostic.at(Code.DIRECTIVE_IN_LAUNCH)
+        if kernel is None and function is not None and self._is_argument(function):
+            return Diagnostic.at(Code.KERNEL_ARGUMENT, name=name, function=function.name)
+        if self._is_indirect():
+            return Diagnostic.at(Code.INDIRECT_LAUNCH, callee=text(launch.callee))
         written = [first <= last for first, last in launch.configuration]
-        if not launch.is_statement or launch.function is None:
-            return _refusal(Code.NOT_A_STATEMENT)
+        if not launch.is_statement or function is None:
+            return Diagnostic.at(Code.NOT_A_STATEMENT)
         if not (2 <= len(written) <= 4 and all(written)):
-            texts = ", ".join(map(self.syntax.text, launch.configuration)).split()
-            return _refusal(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
-        if self.shown.is_hidden(launch):
-            return _refusal(Code.HIDDEN_LAUNCH)
-        if self.unit.is_expanded and not self.shown.of(launch):
-            return _refusal(Code.UNCOMPILED_LAUNCH)
-        if kernel is None and not self.unit.is_expanded and name in self.unit.functions:
+            texts = ", ".join(map(text, launch.configuration)).split()
+            return Diagnostic.at(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
+        if file.shown.is_hidden(launch):
+            return Diagnostic.at(Code.HIDDEN_LAUNCH)
+        if unit.is_expanded and not file.shown.of(launch):
+            return Diagnostic.at(Code.UNCOMPILED_LAUNCH)
+        if kernel is None and not unit.is_expanded and name in unit.functions:
             # A macro makes it a kernel, where the file can be read.
             unread = Code.NO_COMPILED_CODE
-            return Refusal(unread, f"kernel '{name}' {unread.template}")
-        if code is not None or kernel is None:
-            return _refusal(code or Code.MISSING_KERNEL, name=name)
-        is_known = shared is not None or kernel.keeps_shared
-        if kernel.asserted and not is_known and _asks_for_shared_memory(launch, resolved):
-            return _refusal(Code.DYNAMIC_SHARED_MEMORY)
-        if kernel.needed_shared and not kernel.asserted and not _suffices(kernel, shared):
-            return _refusal(Code.DYNAMIC_SHARED_MEMORY)
-        return self._impure(kernel)
+            return Diagnostic(unread, f"kernel '{name}' {unread.template}")
+        if kernel is None:
+            return Diagnostic.at(Code.MISSING_KERNEL, name=name)
+        if any(_decides(kernel) != _decides(other) for other in self.kernels[1:]):
+            return Diagnostic.at(Code.DIFFERING_KERNELS, name=name)
+        is_known = self.shared is not None or kernel.keeps_shared
+        if kernel.asserted and not is_known and self._asks_for_shared_memory:
+            return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
+        if kernel.needed_shared and not kernel.asserted and not _suffices(kernel, self.shared):
+            return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
+        return _impure(kernel)
 
-    def _is_indirect(self, launch: Launch) -> bool:
+    def _is_indirect(self) -> bool:
         """Anything but a (qualified) name with template arguments."""
-        first, last = launch.callee
         depth = 0
-        for token in self.syntax.tokens[first : last + 1]:
+        for token in self.file.syntax.part(self.launch.callee):
             depth += {"<": 1, ">": -1}.get(token.text, 0)
             if depth == 0 and token.text in (".", "->", "(", "["):
                 return True
-        return self._is_variable(launch)
+        return self._is_variable()
 
-    def _is_argument(self, launch: Launch) -> bool:
-        first, last = launch.callee
-        function = launch.function
+    def _is_argument(self, function: SourceFunction) -> bool:
+        head = self.file.syntax.part((function.first, function.parameters[1]))
+        callee = self.file.syntax.part(self.launch.callee)
+        name = callee[0].text
+        is_named = len(callee) == 1 and name != function.name
+        return is_named and name in {token.text for token in head}
+
+    def _is_variable(self) -> bool:
+        """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""
+        (first, last), function = self.launch.callee, self.launch.function
         if function is None or first != last:
             return False
-        head = self.syntax.tokens[function.first : function.parameters[1] + 1]
-        name = self.syntax.tokens[first].text
-        return name != function.name and name in {token.text for token in head}
-
-    def _is_variable(self, launch: Launch) -> bool:
-        """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""
-        if launch.function is None or launch.callee[0] != launch.callee[1]:
-            return False
-        name = self.syntax.tokens[launch.callee[0]].text
-        return self._declared_in(launch.function).get(name, launch.end) < launch.callee[0] - 1
-
-    def _declared_in(self, function: SourceFunction) -> dict[str, int]:
-        """Names that may be variables of a function, each with the first token that says so."""
-        if function.first not in self.declared:
-            last = function.body[1] if function.body is not None else function.parameters[1]
-            tokens = self.syntax.tokens[function.first : last]
-            found = self.declared.setdefault(function.first, {})
-            triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
-            for index, (before, token, following) in enumerate(triples, function.first + 1):
-                if following.text == "=" or before.text in ("*", "&", "auto"):
-                    found.setdefault(token.text, index)
-        return self.declared[function.first]
-
-    def _impure(self, kernel: Kernel) -> Refusal | None:
-        if len(kernel.argument_names) > MOST_ARGUMENTS:
-            what = f"more than {MOST_ARGUMENTS} arguments; put some into a structure"
-            message = Code.NOT_PROVEN.template.format(what=what)
-            return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
-        if kernel.pure_dimensions:
-            return None
-        message = Code.NO_INDEX.template
-        return because(kernel, kernel.reason or Impurity(Code.NO_INDEX, message, kernel.span))
+        name = self.file.syntax.tokens[first].text
+        return self.file.declared_in(function).get(name, self.launch.end) < first - 1
 
 
-def because(kernel: Kernel, impurity: Impurity) -> Refusal:
-    """The refusal of a launch because of its kernel."""
-    reason = f"kernel '{kernel.name}' {impurity.message}"
-    note = Diagnostic.at(
-        Code.KERNEL_REASON,
-        kernel.source,
-        impurity.span,
-        kernel=kernel.name,
-        message=impurity.message,
-    )
-    return Refusal(impurity.code, reason, note)
+def _impure(kernel: Kernel) -> Diagnostic | None:
+    if len(kernel.argument_names) > MOST_ARGUMENTS:
+        what = f"more than {MOST_ARGUMENTS} arguments; put some into a structure"
+        message = Code.NOT_PROVEN.template.format(what=what)
+        return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
+    if kernel.pure_dimensions:
+        return None
+    message = Code.NO_INDEX.template
+    return because(kernel, kernel.reason or Impurity(Code.NO_INDEX, message, kernel.span))
 
 
-def _closer(syntax: Syntax, launch: Launch) -> int:
-    """The last token of `>>>`, behind which the arguments begin."""
-    return syntax.brackets.partner[launch.end] - 1
+def because(kernel: Kernel, impurity: Impurity) -> Diagnostic:
+    """The refusal of a launch because of its kernel; the note points into the kernel."""
+    place, name, message = (kernel.source, impurity.span), kernel.name, impurity.message
+    note = Diagnostic.at(Code.KERNEL_REASON, *place, kernel=name, message=message)
+    reason = f"kernel '{name}' {message}"
+    return Diagnostic(impurity.code, reason, notes=(note,))
 
 
 def _uses_dynamic(kernel: Kernel) -> bool:
@@ -512,20 +460,11 @@ def _suffices(kernel: Kernel, shared: str | None) -> bool:
     )
 
 
-def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> bool:
-    shared = resolved.shared if resolved is not None else None
-    return len(launch.configuration) > 2 and (shared is None or constant(shared) != 0)
-
-
 def _proven(kernel: Kernel | None) -> str:
     assert kernel is not None, "a tunable launch has a kernel"
     proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
     said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []
     return "; ".join([*([f"global ids only in {', '.join(proven)}"] if proven else []), *said])
-
-
-def _refusal(code: Code, **values: object) -> Refusal:
-    return Refusal(code, code.template.format(**values))
 
 
 def _decides(kernel: Kernel) -> tuple[object, ...]:

@@ -92,6 +92,10 @@ class Syntax:
         """The text from the first to the last token."""
         return self.source[self.span(tokens)]
 
+    def part(self, tokens: Range) -> Sequence[Token]:
+        """The tokens from the first to the last."""
+        return self.tokens[tokens[0] : tokens[1] + 1]
+
     def directives_within(self, first: int, last: int) -> tuple[Directive, ...]:
         """The directives behind token `first` and before token `last`."""
         begin, end = (bisect_right(self.directives, i, key=_index) for i in (first, last))

@@ -243,7 +243,7 @@ class Unsteady:
         path = syntax.source.path
         used = [
             token
-            for token in syntax.tokens[tokens[0] : tokens[1] + 1]
+            for token in syntax.part(tokens)
             if token.kind == "IDENTIFIER" and _line(syntax, token) in lines
         ]
         if not used or all(self._is_plain(syntax, line) for line in lines):
