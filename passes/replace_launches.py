@@ -22,7 +22,6 @@ from typing import ClassVar
 
 from cutune.source.program import LaunchSite, Program
 from cutune.source.rewrite.compact_cpp import (
-    CppToken,
     cpp_tokens,
     packed_text,
     short_names,
@@ -119,8 +118,8 @@ def _title(selection: str) -> str:
 
 
 def _with_headers(
-    before: Sequence[str], emitted: Sequence[CppToken], behind: Sequence[str], wanted: set[str]
-) -> list[CppToken]:
+    before: Sequence[str], emitted: Sequence[str], behind: Sequence[str], wanted: set[str]
+) -> list[str]:
     """Emitted code with what it needs of the headers, whose variables get short names."""
     headers = [[token for name in names for token in _header(name)] for names in (before, behind)]
     words = wanted.union(*(re.findall(r"\w+", token.text) for token in emitted))
@@ -147,7 +146,7 @@ def optimized(text: str) -> str:
 
 
 @cache
-def _header(name: str) -> tuple[CppToken, ...]:
+def _header(name: str) -> tuple[str, ...]:
     text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
     # Each stands in the file once: the guard of its text is not needed.
     guard = re.compile(

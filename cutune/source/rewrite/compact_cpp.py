@@ -16,95 +16,51 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from string import ascii_letters, ascii_lowercase
-from typing import NamedTuple
 
-from cutune.source.syntax.tokens import word_set
+from cutune.source.rewrite.c_text import one_line
+from cutune.source.syntax.brackets import CLOSER, OPENER
+from cutune.source.syntax.tokens import TRIVIA, lex, word_set
 
 WIDTH = 160
 
-#: Literals first: what looks like a comment in them is none, and the other way round.
-_RAW = r'\b(?:u8|[uUL])?R"(?P<delimiter>[^\s()\\]{0,16})\((?:.|\n)*?\)(?P=delimiter)"'
-_STRING = r'"(?:\\(?:.|\n)|[^"\\\n])*"'
-_CHARACTER = r"'(?:\\(?:.|\n)|[^'\\\n])*'"
-_NUMBER = r"\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*"
-_SPLICE = r"\\[ \t]*\n"
-_COMMENT = r"//(?:\\[ \t]*\n|.)*|/\*(?:.|\n)*?\*/"
-_UNJOINED = re.compile(
-    rf"(?P<raw>{_RAW})|(?P<literal>{_STRING}|\b{_NUMBER}|{_CHARACTER})|(?P<comment>{_COMMENT})"
-    rf"|{_SPLICE}"
-)
+#: A raw string, in which nothing is joined; and what joins two lines.
+_SPLICE = re.compile(r'(R"([^\s()\\]{0,16})\((?:.|\n)*?\)\2")|\\[ \t]*\n')
 _WORD = re.compile(r"[A-Za-z_0-9$\x80-\U0010ffff]")
-_PUNCTUATOR = (
-    r"%:%:|\.\.\.|<<=|>>=|->\*|<=>|::|\.\*|->|\+\+|--|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||##"
-    r"|<:|:>|<%|%>|%:|."
-)
-_TOKEN = re.compile(
-    rf"(?P<blank>[ \t\f\v\r]+)|(?P<line>\n)|{_RAW}|(?:\b(?:u8|[uUL]))?(?:{_STRING}|{_CHARACTER})"
-    rf"|{_NUMBER}|[A-Za-z_$\x80-\U0010ffff][\w$]*|{_PUNCTUATOR}"
-)
+#: `[[` begins an attribute, `<:` is a bracket, `??=` another character; there are no comments left.
+_READ_OTHERWISE = frozenset({"[[", "<:", "<%", "%:", "??", "//", "/*"})
 
 
-class CppToken(NamedTuple):
-    """A token of C++, or a preprocessor line as a whole."""
-
-    text: str
-    is_directive: bool = False
-
-
-def packed_text(tokens: Iterable[CppToken]) -> str:
+def packed_text(tokens: Iterable[str]) -> str:
     """Write tokens as text, in filled lines, that is read as these tokens again."""
     return "".join(f"{line}\n" for line in _lines(tokens))
 
 
-def cpp_tokens(text: str) -> list[CppToken]:
-    """Return the tokens of C++ text, without its comments."""
-    return list(_tokens(_without_comments(text)))
+def cpp_tokens(text: str) -> list[str]:
+    """Return the tokens of C++ text without its comments; a preprocessor line is one token."""
+    tokens: list[str] = []
+    end = 0
+    for kind, piece, start in lex(_SPLICE.sub(lambda found: found[1] or "", text), TRIVIA):
+        if kind == "DIRECTIVE":
+            tokens.append(one_line(piece))
+        elif start == end and tokens and tokens[-1] + piece in (">>", ">=", ">>="):
+            tokens[-1] += piece
+        else:
+            tokens.append(piece)
+        end = start + len(piece)
+    return tokens
 
 
-def _without_comments(text: str) -> str:
-    """Comments are blanks, and spliced lines one line."""
-
-    def replacement(found: re.Match[str]) -> str:
-        if found["raw"] is not None:
-            return found[0]
-        if found["literal"] is not None:
-            return re.sub(_SPLICE, "", found[0])
-        return " " if found["comment"] is not None else ""
-
-    return _UNJOINED.sub(replacement, text)
+def _is_directive(token: str) -> bool:
+    return token.startswith("#")
 
 
-def _tokens(text: str) -> Iterator[CppToken]:
-    line_begins, place = True, 0
-    while found := _TOKEN.match(text, place):
-        place = found.end()
-        if found["line"] is not None:
-            line_begins = True
-        elif found["blank"] is None:
-            if line_begins and found[0] in ("#", "%:"):
-                directive, place = _directive(text, found.start())
-                yield CppToken(directive, is_directive=True)
-                continue
-            line_begins = False
-            yield CppToken(found[0])
-
-
-def _directive(text: str, start: int) -> tuple[str, int]:
-    """A preprocessor line, blanks outside of literals reduced to one, and where it ends."""
-    parts: list[str] = []
-    place = start
-    while (found := _TOKEN.match(text, place)) and found["line"] is None:
-        parts.append(" " if found["blank"] is not None else found[0])
-        place = found.end()
-    return "".join(parts).strip(), place
-
-
-def _lines(tokens: Iterable[CppToken]) -> Iterator[str]:
+def _lines(tokens: Iterable[str]) -> Iterator[str]:
     line, last = "", ""
-    for token, is_directive in tokens:
-        if is_directive:
+    for token in tokens:
+        if _is_directive(token):
             yield from filter(None, (line, token))
             line, last = "", ""
             continue
@@ -117,44 +73,40 @@ def _lines(tokens: Iterable[CppToken]) -> Iterator[str]:
         yield line
 
 
+@cache
 def _needs_blank(left: str, right: str) -> bool:
     if left[-1] in "\"'" or right[0] in "\"'":
         # A word is a prefix or a suffix of the literal that it touches.
         return any(_WORD.match(character) for character in (left[-1], right[0]))
-    # `[[` begins an attribute, `??=` is another character, and there are no comments left.
-    if left[-1] + right[0] in ("[[", "??", "//", "/*"):
-        return True
-    found = _TOKEN.match(left + right)
-    return found is None or found[0] != left
+    return left + right[0] in _READ_OTHERWISE or cpp_tokens(left + right)[0] != left
 
 
 _BEFORE = {";", "{", "}"}
 _NUMBERS = ("bool", "char", "double", "float", "int", "size_t", "unsigned")
-_BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
-def with_joined_declarations(tokens: Sequence[CppToken]) -> list[CppToken]:
+def with_joined_declarations(tokens: Sequence[str]) -> list[str]:
     """Declare constants of one type, which follow each other, together.
 
     `const double a = f(); const double b = a;` becomes `double a = f(), b = a;` in a function:
     nobody writes to these there. A template is inline without the word.
     """
-    joined: list[CppToken] = []
+    joined: list[str] = []
     type_: tuple[str, ...] = ()
     is_local = _in_functions(tokens)
     place = 0
     while place < len(tokens):
-        begins = place == 0 or tokens[place - 1].text in _BEFORE or tokens[place - 1].is_directive
+        begins = place == 0 or tokens[place - 1] in _BEFORE or _is_directive(tokens[place - 1])
         head = _head(tokens, place) if begins else ()
         if not head:
             type_ = ()
-            if tokens[place].text != "inline" or not _ends_template(joined):
+            if tokens[place] != "inline" or not _ends_template(joined):
                 joined.append(tokens[place])
             place += 1
             continue
         end = _end(tokens, place)
         if head == type_:
-            joined[-1] = CppToken(",")
+            joined[-1] = ","
             place += len(head)
         elif is_local[place] and head[0] == "const" and not _is_number(tokens, place + len(head)):
             place += 1
@@ -163,53 +115,53 @@ def with_joined_declarations(tokens: Sequence[CppToken]) -> list[CppToken]:
     return joined
 
 
-def _in_functions(tokens: Sequence[CppToken]) -> list[bool]:
+def _in_functions(tokens: Sequence[str]) -> list[bool]:
     inside: list[bool] = []
     scopes: list[bool] = []
     before = ""
     for token in tokens:
-        if token.text == "}":
+        if token == "}":
             scopes.pop()
         inside.append(bool(scopes) and scopes[-1])
-        if token.text == "{":
+        if token == "{":
             scopes.append(inside[-1] or before in (")", "const"))
-        before = token.text
+        before = token
     return inside
 
 
-def _is_number(tokens: Sequence[CppToken], name: int) -> bool:
+def _is_number(tokens: Sequence[str], name: int) -> bool:
     """Is the value of a constant one word? Then it may be the size of an array."""
-    return tokens[name + 2 : name + 4][-1:] == [CppToken(";")]
+    return tokens[name + 2 : name + 4][-1:] == [";"]
 
 
-def _ends_template(before: Sequence[CppToken]) -> bool:
-    if not before or before[-1].text != ">" or before[-2].text == "<":
+def _ends_template(before: Sequence[str]) -> bool:
+    if not before or before[-1] != ">" or before[-2] == "<":
         return False
     depth = 0
     for index in range(len(before) - 1, 0, -1):
-        depth += {">": 1, "<": -1}.get(before[index].text, 0)
+        depth += {">": 1, "<": -1}.get(before[index], 0)
         if depth == 0:
-            return before[index - 1].text == "template"
+            return before[index - 1] == "template"
     return False
 
 
-def _head(tokens: Sequence[CppToken], place: int) -> tuple[str, ...]:
+def _head(tokens: Sequence[str], place: int) -> tuple[str, ...]:
     """The words before the name of a constant that is neither pointer nor reference."""
     words: list[str] = []
-    while place < len(tokens) and (text := tokens[place].text).isidentifier():
+    while place < len(tokens) and (text := tokens[place]).isidentifier():
         words.append(text)
         place += 1
     is_constant = len(words) > 2 and words[0] in ("const", "static") and "const" in words[:2]
-    if not is_constant or place == len(tokens) or tokens[place].text not in ("=", "["):
+    if not is_constant or place == len(tokens) or tokens[place] not in ("=", "["):
         return ()
     return tuple(words[:-1])
 
 
-def _end(tokens: Sequence[CppToken], place: int) -> int:
+def _end(tokens: Sequence[str], place: int) -> int:
     depth = 0
     for index in range(place, len(tokens)):
-        depth += _BRACKETS.get(tokens[index].text, 0)
-        if depth == 0 and tokens[index].text == ";":
+        depth += (tokens[index] in CLOSER) - (tokens[index] in OPENER)
+        if depth == 0 and tokens[index] == ";":
             return index
     return len(tokens) - 1
 
@@ -223,19 +175,18 @@ _SHORT_CASTS = (
 )
 
 
-def with_short_casts(tokens: Sequence[CppToken]) -> list[CppToken]:
+def with_short_casts(tokens: Sequence[str]) -> list[str]:
     """Write `static_cast<int>(a)` as `int(a)`, which is equal for numbers, and types in a word."""
-    texts = [token.text for token in tokens]
-    shortened: list[CppToken] = []
+    shortened: list[str] = []
     place = 0
     while place < len(tokens):
         token, length = tokens[place], 1
-        if token.text == "static_cast":
+        if token == "static_cast":
             for words, name in _SHORT_CASTS:
-                if texts[place : place + len(words) + 1] == [*words, "("]:
-                    token, length = CppToken(name), len(words)
-        elif texts[place : place + 3] == _WORD_TYPE and texts[place + 3] != "cutune_word":
-            token, length = CppToken("cutune_word"), 3
+                if tokens[place : place + len(words) + 1] == [*words, "("]:
+                    token, length = name, len(words)
+        elif tokens[place : place + 3] == _WORD_TYPE and tokens[place + 3] != "cutune_word":
+            token, length = "cutune_word", 3
         shortened.append(token)
         place += length
     return shortened
@@ -255,45 +206,36 @@ _FOREIGN = word_set(
 )
 
 
-def short_names(tokens: Sequence[CppToken], kept: Collection[str]) -> dict[str, str]:
+def short_names(tokens: Sequence[str], kept: Collection[str]) -> dict[str, str]:
     """Choose new names of variables, the shorter the more often one occurs; `kept` names stay."""
     linked = {*kept, *_FOREIGN, *_linked(tokens)}
-    words = Counter(token.text for token in tokens if _VARIABLE.fullmatch(token.text))
+    words = Counter(token for token in tokens if _VARIABLE.fullmatch(token))
     variables = [word for word, _ in words.most_common() if word not in linked]
-    taken = {token.text for token in tokens} | {*kept}
-    free = (name for name in _new_names() if name not in taken)
+    taken = {*tokens, *kept}
+    # Names like `a_`, `aa_`: no macro is called like this.
+    names = (*ascii_letters, *map("".join, product(ascii_lowercase, ascii_letters)))
+    free = (f"{name}_" for name in names if f"{name}_" not in taken)
     pairs = zip(variables, free, strict=False)
     return {word: name for word, name in pairs if len(name) < len(word)}
 
 
-def with_names(tokens: Iterable[CppToken], names: Mapping[str, str]) -> list[CppToken]:
+def with_names(tokens: Iterable[str], names: Mapping[str, str]) -> list[str]:
     """Give words of tokens new names."""
-    return [CppToken(names.get(text, text), directive) for text, directive in tokens]
+    return [names.get(token, token) for token in tokens]
 
 
-def _new_names() -> Iterator[str]:
-    """Names like `a_`, `aa_`: no macro is called like this."""
-    for letter in ascii_letters:
-        yield f"{letter}_"
-    for pair in product(ascii_lowercase, ascii_letters):
-        yield f"{''.join(pair)}_"
-
-
-def _linked(tokens: Sequence[CppToken]) -> Iterator[str]:
+def _linked(tokens: Sequence[str]) -> Iterator[str]:
     is_static = False
-    for before, token, behind in zip(
-        ("", *(token.text for token in tokens)), tokens, (*tokens[1:], CppToken("")), strict=False
-    ):
-        if token.is_directive:
-            yield from re.findall(r"\w+", token.text)
-        is_static = token.text == "static" or (is_static and token.text not in ("(", "=", ";", "{"))
-        is_called = behind.text == "(" and not token.text.endswith("_")
-        if is_called or is_static or behind.text == "<" or before in ("::", "template"):
-            yield token.text
+    for before, token, behind in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        if _is_directive(token):
+            yield from re.findall(r"\w+", token)
+        is_static = token == "static" or (is_static and token not in ("(", "=", ";", "{"))
+        is_called = behind == "(" and not token.endswith("_")
+        if is_called or is_static or behind == "<" or before in ("::", "template"):
+            yield token
 
 
 _CUTUNE_NAME = re.compile(r"cutune_\w*", re.IGNORECASE)
-_OPENING, _CLOSING = {"(", "[", "{"}, {")", "]", "}"}
 _INLINE = {"inline", "static", "CUTUNE_OP"}
 
 
@@ -301,16 +243,16 @@ _INLINE = {"inline", "static", "CUTUNE_OP"}
 class _Declaration:
     """Tokens in a row; those without a name always stay."""
 
-    tokens: tuple[CppToken, ...]
+    tokens: tuple[str, ...]
     name: str | None = None
     #: Names in the parameters of a function.
     taken: frozenset[str] = frozenset()
 
     def names(self) -> set[str]:
-        return {name for token in self.tokens for name in _CUTUNE_NAME.findall(token.text)}
+        return {name for token in self.tokens for name in _CUTUNE_NAME.findall(token)}
 
 
-def without_unused(tokens: Sequence[CppToken], wanted: Iterable[str]) -> list[CppToken]:
+def without_unused(tokens: Sequence[str], wanted: Iterable[str]) -> list[str]:
     """Leave out declarations that neither `wanted` nor another one that stays needs.
 
     A function that takes a structure which nothing else needs is never called.
@@ -332,24 +274,24 @@ def without_unused(tokens: Sequence[CppToken], wanted: Iterable[str]) -> list[Cp
         reached = reached.union(*(one.names() for one in needed))
 
 
-def _declarations(tokens: Sequence[CppToken]) -> Iterator[_Declaration]:
+def _declarations(tokens: Sequence[str]) -> Iterator[_Declaration]:
     start, depth = 0, 0
     for place, token in enumerate(tokens, 1):
-        if token.is_directive:
+        if _is_directive(token):
             ends = start == place - 1
-        elif token.text in _OPENING:
+        elif token in CLOSER:
             depth += 1
             # What stands in a namespace stands alone.
-            ends = depth == 1 and tokens[start].text in ("namespace", "extern")
+            ends = depth == 1 and tokens[start] in ("namespace", "extern")
             depth -= ends
-        elif token.text in _CLOSING:
+        elif token in OPENER:
             # The brace of a namespace closes nothing that was counted.
             is_last = depth == 0
             depth -= not is_last
-            followed = place < len(tokens) and tokens[place].text in (";", ",")
-            ends = is_last or (token.text == "}" and depth == 0 and not followed)
+            followed = place < len(tokens) and tokens[place] in (";", ",")
+            ends = is_last or (token == "}" and depth == 0 and not followed)
         else:
-            ends = token.text == ";" and depth == 0
+            ends = token == ";" and depth == 0
         if ends:
             yield _named(tuple(tokens[start:place]))
             start = place
@@ -357,10 +299,9 @@ def _declarations(tokens: Sequence[CppToken]) -> Iterator[_Declaration]:
         yield _Declaration(tuple(tokens[start:]))
 
 
-def _named(tokens: tuple[CppToken, ...]) -> _Declaration:
-    every = [token.text for token in tokens]
-    words = every[_behind_template(every) :]
-    taken: list[str] = []
+def _named(tokens: tuple[str, ...]) -> _Declaration:
+    words = tokens[_behind_template(tokens) :]
+    taken: Sequence[str] = ()
     name = ""
     if words and words[0] in ("struct", "class", "using") and words[-1] == ";":
         name = words[1]
@@ -368,7 +309,7 @@ def _named(tokens: tuple[CppToken, ...]) -> _Declaration:
         head = words[: words.index("(")]
         if not _INLINE.isdisjoint(head) and "=" not in head:
             name, taken = head[-1], words[len(head) : words.index("{")]
-    if not _CUTUNE_NAME.fullmatch(name) or tokens[0].is_directive:
+    if not _CUTUNE_NAME.fullmatch(name) or _is_directive(tokens[0]):
         return _Declaration(tokens)
     return _Declaration(tokens, name, frozenset(taken))
 
