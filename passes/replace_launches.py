@@ -122,7 +122,7 @@ def _with_headers(
 ) -> list[str]:
     """Emitted code with what it needs of the headers, whose variables get short names."""
     headers = [[token for name in names for token in _header(name)] for names in (before, behind)]
-    words = wanted.union(*(re.findall(r"\w+", token.text) for token in emitted))
+    words = wanted.union(re.findall(r"\w+", " ".join(emitted)))
     names = short_names([*headers[0], *headers[1]], words)
     first, last = (with_names(header, names) for header in headers)
     return without_unused([*first, *emitted, *last], wanted)
