@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from cutune.source.syntax.brackets import template_end
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import integer_type, literal_value
 from cutune.source.unit.unit import split_commas
@@ -452,16 +453,10 @@ class _FormulaReader:
 
     def _skip_template_arguments(self) -> None:
         """ "<" … ">" that a call follows; else `<` compares."""
-        depth = 0
-        for place in range(self.index, len(self.tokens)):
-            text = self.tokens[place].text
-            depth += {"<": 1, ">": -1}.get(text, 0)
-            if depth == 0:
-                if place + 1 < len(self.tokens) and self.tokens[place + 1].text in ("(", "{"):
-                    self.index = place + 1
-                return
-            if text in ("&&", "||", ";", ")", "("):
-                return
+        places, stops = range(self.index, len(self.tokens)), ("&&", "||", ";", ")", "(")
+        closer = template_end(self.tokens, places, stops)
+        if closer >= 0 and any(t.text in ("(", "{") for t in self.tokens[closer + 1 : closer + 2]):
+            self.index = closer + 1
 
     def _arguments(self) -> tuple[Formula, ...]:
         """arguments = ("(" | "{") [conditional ("," conditional)*] (")" | "}")."""

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import dropwhile, takewhile
+from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -27,7 +28,7 @@ from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.directives import Directive, Macro, Pragma
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax, template_closers
-from cutune.source.syntax.tokens import word_set
+from cutune.source.syntax.tokens import begin_of, word_set
 from cutune.source.tunable import HostTunable, Region, Tunable, TunableConstant
 from cutune.source.unit.integers import integer_type
 from cutune.space.annotation import (
@@ -41,36 +42,16 @@ from cutune.space.annotation import (
 )
 from cutune.space.parameter import MOST_VALUES, Parameter, parameter_of
 
-STATEMENT_ENDS = frozenset({";", "{", "}"})
+_STATEMENT_ENDS = frozenset({";", "{", "}"})
 _LOOPS = frozenset({"for", "while", "switch"})
 _CONTROL = _LOOPS | {"if", "constexpr", "catch"}
-_BEFORE_STATEMENTS = STATEMENT_ENDS | {"else", "do", "try"}
+_BEFORE_STATEMENTS = _STATEMENT_ENDS | {"else", "do", "try"}
 _BEFORE_BLOCKS = _BEFORE_STATEMENTS | {":"}
 #: What stands before a name in no declaration, and before a parenthesis in no call.
 _NO_TYPE = word_set("return else throw delete goto case new do co_return co_await co_yield sizeof")
 #: The end of a type, beside a name.
 _TYPE_ENDS = frozenset({">", "*", "&"})
-CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
-
-
-def assigned_names(
-    syntax: Syntax,
-    function: SourceFunction,
-    begin: Pragma,
-    end: Pragma,
-    tunables: Iterable[HostTunable],
-) -> tuple[str, ...]:
-    """The host integers of the function that are given values before the region runs again.
-
-    Raises:
-        CutuneError: CT266 where one of them cannot be.
-    """
-    region = _RepeatedRegion(syntax, function, begin, end)
-    before = [tunable for tunable in tunables if region.is_before(tunable)]
-    for reason in filter(None, map(region.reason_against, before)):
-        span = begin.token.span
-        raise CutuneError(Diagnostic.at(Code.NOT_REPEATED, syntax.source, span, reason=reason))
-    return tuple(tunable.name for tunable in before)
+_CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
 
 
 @dataclass(frozen=True)
@@ -171,7 +152,7 @@ class _RepeatedRegion:
         first, last = self._statement(place)
         words = {token.text for token in self.syntax.tokens[first:last]}
         is_argument = is_argument or not words.isdisjoint(("<<<", "<< <"))
-        if not is_argument or self._text(last) != ";" or words & CHANGES:
+        if not is_argument or self._text(last) != ";" or words & _CHANGES:
             return False
         return not self._is_declaration(first, last)
 
@@ -224,7 +205,7 @@ class _RepeatedRegion:
                     break
             first = before
         last = place
-        while self._text(last) not in STATEMENT_ENDS:
+        while self._text(last) not in _STATEMENT_ENDS:
             is_open = self._text(last) in CLOSER and self._partner(last) >= 0
             last = (self._partner(last) if is_open else last) + 1
         return first, last
@@ -247,60 +228,9 @@ class _RepeatedRegion:
 
 _QUALIFIERS = frozenset({"static", "inline", "constexpr", "const", "__device__"})
 _BESIDE_DEFINES = ("define", "ifndef", "endif")
-
-
-def _constant(
-    syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation, name: str
-) -> TunableConstant:
-    place = syntax.source, pragma.token.span
-    defined = [macro for file in files for macro in file.macros if macro.name == name]
-    if len(defined) > 1:
-        raise CutuneError(Diagnostic.at(Code.CONSTANT_TWICE, *place, name=name))
-    macro = next((one for one in _macros_behind(syntax, pragma) if one.name == name), None)
-    value = _constant_value(syntax, pragma, name) if macro is None else _macro_value(syntax, macro)
-    if value is None:
-        raise CutuneError(Diagnostic.at(Code.NO_CONSTANT_VALUE, *place, name=name))
-    try:
-        parameter = parameter_of(name, said.choices[name])
-    except CutuneError:
-        code, kind = Code.BAD_CHOICES, "values"
-        bad = Diagnostic.at(code, *place, name=name, most=MOST_VALUES, kind=kind)
-        raise CutuneError(bad) from None
-    return TunableConstant(
-        parameter,
-        said.data,
-        syntax.source,
-        value,
-        pragma.token.span,
-        said.where,
-        is_macro=macro is not None,
-        is_guarded=macro is not None and _is_guarded(syntax, pragma, name),
-    )
-
-
-def _directives_behind(syntax: Syntax, pragma: Pragma) -> Iterator[Directive]:
-    later = dropwhile(lambda one: one.token.start <= pragma.token.start, syntax.directives)
-    return takewhile(lambda one: one.index == pragma.index and one.name in _BESIDE_DEFINES, later)
-
-
-def _macros_behind(syntax: Syntax, pragma: Pragma) -> list[Macro]:
-    spans = [directive.token.span for directive in _directives_behind(syntax, pragma)]
-    return [
-        macro
-        for macro in syntax.macros
-        if any(span.start <= macro.body_start <= span.end for span in spans)
-    ]
-
-
-def _is_guarded(syntax: Syntax, pragma: Pragma, name: str) -> bool:
-    guards = (d for d in _directives_behind(syntax, pragma) if d.name == "ifndef")
-    return any(guard.rest.split()[:1] == [name] for guard in guards)
-
-
-def _macro_value(syntax: Syntax, macro: Macro) -> Span | None:
-    if macro.parameters is not None or not macro.body or "\n" in macro.body_text.strip():
-        return None
-    return Span(macro.body[0].start, macro.body[-1].end)
+_FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
+#: Most values of one tunable: more would not be swept in full.
+MOST_CHOICES = 4096
 
 
 def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
@@ -319,28 +249,6 @@ def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
     return (words[-1], index + 1) if is_constant and is_integer else None
 
 
-def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
-    index = pragma.index
-    while (declared := declared_constant(syntax, index)) is not None:
-        declared_name, first = declared
-        ends = (i for i in range(first, len(syntax.tokens)) if syntax.tokens[i].text == ";")
-        end = next(ends, None)
-        if end is None:
-            return None
-        texts = [token.text for token in syntax.tokens[first:end]]
-        if declared_name == name:
-            is_one = texts and not {",", "{"} & {*texts}
-            is_whole = not syntax.directives_within(first - 1, end)
-            return syntax.span((first, end - 1)) if is_one and is_whole else None
-        index = end + 1
-    return None
-
-
-_FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
-#: Most values of one tunable: more would not be swept in full.
-MOST_CHOICES = 4096
-
-
 @dataclass(frozen=True)
 class Tunables:
     """The parameters and regions that the pragmas of a source and its headers declare."""
@@ -353,84 +261,185 @@ class Tunables:
 
 def tunables_of(files: Sequence[Syntax]) -> Tunables:
     """All parameters and regions, numbered from 1; later tunables may depend on earlier ones."""
-    found = Tunables()
+    tunables: list[HostTunable] = []
+    constants: list[TunableConstant] = []
+    regions: list[Region] = []
+    diagnostics: list[Diagnostic] = []
     for syntax in files:
-        found = _with_file(syntax, files, found)
-    return found
-
-
-def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tunables:
-    found, regions = [*earlier.tunables], [*earlier.regions]
-    compiled, complaints = [*earlier.constants], [*earlier.diagnostics]
-    begins: list[tuple[Pragma, bool]] = []
-    reader = _PragmaReader(syntax)
-    for pragma in syntax.pragmas:
-        try:
-            said = read_annotation(pragma.text)
-            if isinstance(said, TuneAnnotation):
-                reader.check_names(pragma, said, [*found, *compiled])
-                names = {macro.name for macro in _macros_behind(syntax, pragma)}
-                if names & {*said.choices} or declared_constant(syntax, pragma.index) is not None:
-                    compiled += [_constant(syntax, files, pragma, said, n) for n in said.choices]
-                    continue
-                group = len({tunable.group for tunable in found}) + 1
-                found += reader.tunables(pragma, said, group, found, compiled)
-            elif isinstance(said, RegionAnnotation):
-                reader.check_statement_place(pragma)
-                if said.is_begin:
-                    begins.append((pragma, said.is_repeated))
-                    continue
-                begin, is_repeated = reader.begin_of(begins, pragma)
-                # It is timed in any case, also where it cannot repeat.
-                spans = begin.token.span, pragma.token.span
-                region = Region(len(regions) + 1, syntax.source, *spans)
-                regions.append(region)
-                if is_repeated:
-                    regions[-1] = reader.repeated(region, begin, pragma, found)
-        except AnnotationError:
-            continue  # reported where annotations of kernels are read
-        except CutuneError as error:
-            complaints.append(error.diagnostic)
-    complaints += (
-        Diagnostic.at(Code.UNPAIRED_REGION, syntax.source, begin.token.span, other="end")
-        for begin, _ in begins
-    )
-    return Tunables(tuple(found), tuple(compiled), tuple(regions), tuple(complaints))
+        begins: list[tuple[_PragmaReader, bool]] = []
+        for reader in (_PragmaReader(syntax, pragma) for pragma in syntax.pragmas):
+            try:
+                said = read_annotation(reader.pragma.text)
+                if isinstance(said, TuneAnnotation):
+                    reader.check_names(said, [*tunables, *constants])
+                    if reader.is_for_constants(said):
+                        constants += [reader.constant(files, said, name) for name in said.choices]
+                    else:
+                        tunables += reader.tunables(said, tunables, constants)
+                elif isinstance(said, RegionAnnotation):
+                    reader.check_statement_place()
+                    if said.is_begin:
+                        begins.append((reader, said.is_repeated))
+                        continue
+                    begin, is_repeated = reader.begin_of(begins)
+                    # It is timed in any case, also where it cannot repeat.
+                    spans = begin.pragma.token.span, reader.pragma.token.span
+                    regions.append(Region(len(regions) + 1, syntax.source, *spans))
+                    if is_repeated:
+                        regions[-1] = reader.repeated(regions[-1], begin, tunables)
+            except AnnotationError:
+                continue  # reported where annotations of kernels are read
+            except CutuneError as error:
+                diagnostics.append(error.diagnostic)
+        unpaired = (begin.error(Code.UNPAIRED_REGION, other="end") for begin, _ in begins)
+        diagnostics += (error.diagnostic for error in unpaired)
+    return Tunables(tuple(tunables), tuple(constants), tuple(regions), tuple(diagnostics))
 
 
 @dataclass(frozen=True)
 class _PragmaReader:
-    """One source; every method raises `CutuneError` where a pragma cannot be applied."""
+    """A pragma in its file; every method raises `CutuneError` where it cannot be applied."""
 
     syntax: Syntax
+    pragma: Pragma
+
+    def error(self, code: Code, **values: Any) -> CutuneError:
+        return CutuneError(
+            Diagnostic.at(code, self.syntax.source, self.pragma.token.span, **values)
+        )
+
+    def check_names(self, said: TuneAnnotation, earlier: Sequence[Tunable]) -> None:
+        known = {one.name for one in earlier}
+        for name in said.choices:
+            if name in known:
+                raise self.error(Code.TUNED_TWICE, name=name)
+
+    # ---- macros and constants
+
+    def is_for_constants(self, said: TuneAnnotation) -> bool:
+        is_macro = not {*said.choices}.isdisjoint(macro.name for macro in self._macros_behind)
+        return is_macro or declared_constant(self.syntax, self.pragma.index) is not None
+
+    def constant(self, files: Sequence[Syntax], said: TuneAnnotation, name: str) -> TunableConstant:
+        if sum(macro.name == name for file in files for macro in file.macros) > 1:
+            raise self.error(Code.CONSTANT_TWICE, name=name)
+        macro = next((one for one in self._macros_behind if one.name == name), None)
+        value = self._constant_value(name) if macro is None else _macro_value(macro)
+        if value is None:
+            raise self.error(Code.NO_CONSTANT_VALUE, name=name)
+        try:
+            parameter = parameter_of(name, said.choices[name])
+        except CutuneError:
+            limits = {"most": MOST_VALUES, "kind": "values"}
+            raise self.error(Code.BAD_CHOICES, name=name, **limits) from None
+        guards = (d.rest.split()[:1] for d in self._directives_behind if d.name == "ifndef")
+        return TunableConstant(
+            parameter,
+            said.data,
+            self.syntax.source,
+            value,
+            self.pragma.token.span,
+            said.where,
+            is_macro=macro is not None,
+            is_guarded=macro is not None and [name] in guards,
+        )
+
+    @cached_property
+    def _directives_behind(self) -> list[Directive]:
+        """The `#define`s that follow, and the `#if` lines around them."""
+        start, index = self.pragma.token.start, self.pragma.index
+        later = dropwhile(lambda one: one.token.start <= start, self.syntax.directives)
+        return [*takewhile(lambda d: d.index == index and d.name in _BESIDE_DEFINES, later)]
+
+    @cached_property
+    def _macros_behind(self) -> list[Macro]:
+        spans = [directive.token.span for directive in self._directives_behind]
+        return [
+            macro
+            for macro in self.syntax.macros
+            if any(span.start <= macro.body_start <= span.end for span in spans)
+        ]
+
+    def _constant_value(self, name: str) -> Span | None:
+        index, tokens = self.pragma.index, self.syntax.tokens
+        while (declared := declared_constant(self.syntax, index)) is not None:
+            declared_name, first = declared
+            end = next((i for i in range(first, len(tokens)) if tokens[i].text == ";"), None)
+            if end is None:
+                return None
+            if declared_name == name:
+                texts = {token.text for token in tokens[first:end]}
+                is_one = texts and texts.isdisjoint((",", "{"))
+                is_whole = not self.syntax.directives_within(first - 1, end)
+                return self.syntax.span((first, end - 1)) if is_one and is_whole else None
+            index = end + 1
+        return None
+
+    # ---- regions
+
+    def begin_of(self, begins: list[tuple[_PragmaReader, bool]]) -> tuple[_PragmaReader, bool]:
+        """Take the begin of the region that ends here off the list; may the region repeat?"""
+        if not begins:
+            raise self.error(Code.UNPAIRED_REGION, other="begin")
+        begin, is_repeated = begins.pop()
+        if begins or len({self.syntax.innermost(o.pragma.index) for o in (begin, self)}) > 1:
+            raise self.error(Code.REGION_ACROSS_BLOCKS)
+        return begin, is_repeated
+
+    def repeated(
+        self, region: Region, begin: _PragmaReader, earlier: Sequence[HostTunable]
+    ) -> Region:
+        """The region with the host integers that are given values before it runs again."""
+        function = begin.function
+        assert function is not None  # a statement may stand there
+        repeated = _RepeatedRegion(self.syntax, function, begin.pragma, self.pragma)
+        before = [tunable for tunable in earlier if repeated.is_before(tunable)]
+        for reason in filter(None, map(repeated.reason_against, before)):
+            raise begin.error(Code.NOT_REPEATED, reason=reason)
+        return replace(region, may_repeat=True, assigned=tuple(one.name for one in before))
+
+    def check_statement_place(self) -> None:
+        before = self.syntax.tokens[self.pragma.index - 1].text if self.pragma.index else ""
+        if self.function is None or before not in _STATEMENT_ENDS:
+            raise self.error(Code.REGION_IN_STATEMENT)
+
+    @property
+    def function(self) -> SourceFunction | None:
+        around = self.syntax.functions_around(self.pragma.index)
+        return around[-1] if around and not around[-1].is_kernel else None
+
+    # ---- integers of the host
 
     def tunables(
         self,
-        pragma: Pragma,
         said: TuneAnnotation,
-        group: int,
-        earlier: list[HostTunable],
-        compiled: list[TunableConstant],
+        earlier: Sequence[HostTunable],
+        compiled: Sequence[TunableConstant],
     ) -> list[HostTunable]:
         names = {tunable.name for tunable in earlier}
-        if self._function(pragma) is None:
-            raise self._error(Code.TUNABLE_OUTSIDE, pragma)
-        before = {token.text for token in self.syntax.tokens[: pragma.index]}
+        group = len({tunable.group for tunable in earlier}) + 1
+        if self.function is None:
+            raise self.error(Code.TUNABLE_OUTSIDE)
+        before = {token.text for token in self.syntax.tokens[: self.pragma.index]}
         for name in said.data:
             if name.replace("->", ".").split(".")[0] not in before:
-                raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
+                raise self.error(Code.UNKNOWN_DATA, name=name)
         if not said.data:
-            raise self._error(Code.TUNABLE_WITHOUT_DATA, pragma)
-        numbers = {one.name for one in compiled if one.is_integer}
-        self._check_condition(pragma, said, numbers)
-        data = [_as_written(pragma, name) for name in said.data]
+            raise self.error(Code.TUNABLE_WITHOUT_DATA)
+        # What the program knows where it chooses.
+        known = {*said.choices, *said.data, *(one.name for one in compiled if one.is_integer)}
+        for name in sorted(names_in(read_condition(said.where)) if said.where is not None else ()):
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise self.error(Code.UNKNOWN_IN_CONDITION, name=name, known=listed)
+        data = [self._as_written(name) for name in said.data]
         return [
             HostTunable(
-                self._parameter(pragma, name, values),
+                self._parameter(name, values),
                 tuple(d for d in data if d not in names),
                 self.syntax.source,
-                self._value(pragma, name),
-                pragma.token.span,
+                self._value(name),
+                self.pragma.token.span,
                 said.where,
                 group,
                 tuple(d for d in data if d in names),
@@ -438,62 +447,21 @@ class _PragmaReader:
             for name, values in said.choices.items()
         ]
 
-    def check_names(self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[Tunable]) -> None:
-        known = {one.name for one in earlier}
-        for name in said.choices:
-            if name in known:
-                raise self._error(Code.TUNED_TWICE, pragma, name=name)
-
-    def begin_of(self, begins: list[tuple[Pragma, bool]], end: Pragma) -> tuple[Pragma, bool]:
-        """Take the begin of the region that a pragma ends off the list; may the region repeat?"""
-        if not begins:
-            raise self._error(Code.UNPAIRED_REGION, end, other="begin")
-        begin, is_repeated = begins.pop()
-        if begins or len({self.syntax.innermost(p.index) for p in (begin, end)}) > 1:
-            raise self._error(Code.REGION_ACROSS_BLOCKS, end)
-        return begin, is_repeated
-
-    def repeated(
-        self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
-    ) -> Region:
-        function = self._function(begin)
-        assert function is not None  # a statement may stand there
-        names = assigned_names(self.syntax, function, begin, end, earlier)
-        return replace(region, may_repeat=True, assigned=names)
-
-    def check_statement_place(self, pragma: Pragma) -> None:
-        before = self.syntax.tokens[pragma.index - 1].text if pragma.index else ""
-        if self._function(pragma) is None or before not in STATEMENT_ENDS:
-            raise self._error(Code.REGION_IN_STATEMENT, pragma)
-
-    def _function(self, pragma: Pragma) -> SourceFunction | None:
-        around = self.syntax.functions_around(pragma.index)
-        return around[-1] if around and not around[-1].is_kernel else None
-
-    def _parameter(self, pragma: Pragma, name: str, values: Values) -> Parameter:
+    def _parameter(self, name: str, values: Values) -> Parameter:
         try:
-            found = parameter_of(name, values)
+            found = parameter_of(name, values).values
         except CutuneError:
-            found = None
-        is_whole = found is not None and all(isinstance(value, int) for value in found.values)
-        if found is None or not is_whole or len(found.values) > MOST_CHOICES:
-            limits: dict[str, str | int] = {"most": MOST_CHOICES, "kind": "integers"}
-            raise self._error(Code.BAD_CHOICES, pragma, name=name, **limits)
-        return Parameter(name, tuple(sorted(v for v in found.values if isinstance(v, int))))
+            found = ()
+        integers = sorted(value for value in found if isinstance(value, int))
+        if not found or len(integers) < len(found) or len(found) > MOST_CHOICES:
+            limits = {"most": MOST_CHOICES, "kind": "integers"}
+            raise self.error(Code.BAD_CHOICES, name=name, **limits)
+        return Parameter(name, tuple(integers))
 
-    def _check_condition(self, pragma: Pragma, said: TuneAnnotation, constants: set[str]) -> None:
-        if said.where is None:
-            return
-        known = {*said.choices, *said.data, *constants}
-        for name in sorted(names_in(read_condition(said.where))):
-            if name not in known:
-                listed = ", ".join(sorted(known))
-                raise self._error(Code.UNKNOWN_IN_CONDITION, pragma, name=name, known=listed)
-
-    def _value(self, pragma: Pragma, name: str) -> Span:
+    def _value(self, name: str) -> Span:
         tokens = self.syntax.tokens
-        path = re.split(r"(\.|->)", _as_written(pragma, name))
-        for index in self._same_block(pragma):
+        path = re.split(r"(\.|->)", self._as_written(name))
+        for index in self._same_block():
             if [t.text for t in tokens[index : index + len(path)]] != path:
                 continue
             behind = index + len(path)
@@ -501,20 +469,20 @@ class _PragmaReader:
                 break
             if tokens[index - 1].text in (".", "->"):
                 continue  # a member of that name
-            self._check_type(pragma, name, index)
+            self._check_type(name, index)
             last = self._value_end(behind + 1)
             if last <= behind or self.syntax.directives_within(behind, last + 1):
                 break
             # It is evaluated in one expression with the sizes, in no order.
-            if any(token.text in CHANGES for token in tokens[behind + 1 : last + 1]):
-                raise self._error(Code.TUNABLE_SIDE_EFFECT, pragma, name=name)
+            if any(token.text in _CHANGES for token in tokens[behind + 1 : last + 1]):
+                raise self.error(Code.TUNABLE_SIDE_EFFECT, name=name)
             return self.syntax.span((behind + 1, last))
-        raise self._error(Code.NO_TUNABLE_VALUE, pragma, name=name)
+        raise self.error(Code.NO_TUNABLE_VALUE, name=name)
 
-    def _same_block(self, pragma: Pragma) -> Iterator[int]:
+    def _same_block(self) -> Iterator[int]:
         """Indices behind the pragma, up to the end of its block, inner blocks skipped."""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        index = pragma.index
+        index = self.pragma.index
         while index < len(tokens) and tokens[index].text != "}":
             yield index
             index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
@@ -535,28 +503,26 @@ class _PragmaReader:
             index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
         return index - 1
 
-    def _check_type(self, pragma: Pragma, name: str, index: int) -> None:
+    def _check_type(self, name: str, index: int) -> None:
         """A declared integer, not a static one: that has one value for all sizes."""
         tokens = self.syntax.tokens
-        first = index
-        while tokens[first - 1].text not in STATEMENT_ENDS:
-            first -= 1
-        words = [token.text for token in tokens[first:index]]
+        words = [token.text for token in tokens[begin_of(tokens, index) : index]]
         if words == []:
             return  # an assignment
         head = words[: words.index("=") - 1] if "=" in words else words
         named = [word for word in head if word not in ("std", "::", "auto")]
         is_integer = "auto" in head or integer_type(named) is not None
         if set(head) & _FIXED or not is_integer:
-            raise self._error(Code.NOT_A_HOST_INTEGER, pragma, name=name, type=" ".join(head))
+            raise self.error(Code.NOT_A_HOST_INTEGER, name=name, type=" ".join(head))
 
-    def _error(self, code: Code, pragma: Pragma, **values: str | int) -> CutuneError:
-        source, span = self.syntax.source, pragma.token.span
-        return CutuneError(Diagnostic.at(code, source, span, notes=(), **values))
+    def _as_written(self, name: str) -> str:
+        """`p.n`, as annotations have it, may have been written `p->n`."""
+        pattern = r"\s*(\.|->)\s*".join(map(re.escape, name.split(".")))
+        found = re.search(rf"\b{pattern}\b", self.pragma.text)
+        return re.sub(r"\s+", "", found[0]) if found else name
 
 
-def _as_written(pragma: Pragma, name: str) -> str:
-    """`p.n`, as annotations have it, may have been written `p->n`."""
-    pattern = r"\s*(\.|->)\s*".join(map(re.escape, name.split(".")))
-    found = re.search(rf"\b{pattern}\b", pragma.text)
-    return re.sub(r"\s+", "", found[0]) if found else name
+def _macro_value(macro: Macro) -> Span | None:
+    if macro.parameters is not None or not macro.body or "\n" in macro.body_text.strip():
+        return None
+    return Span(macro.body[0].start, macro.body[-1].end)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
-from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.brackets import CLOSER, template_end
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import Token, word_set
@@ -207,15 +207,8 @@ class Nesting:
         return table
 
     def template_end(self, opener: int, stop: int) -> int:
-        depth = 0
-        for place in range(opener, stop):
-            text = self.syntax.tokens[place].text
-            depth += {"<": 1, ">": -1}.get(text, 0)
-            if depth == 0:
-                return place
-            if text in (";", "(", ")", "{", "}", "&&", "||"):
-                return -1
-        return -1
+        stops = (";", "(", ")", "{", "}", "&&", "||")
+        return template_end(self.syntax.tokens, range(opener, stop), stops)
 
 
 #: Operators that change what stands to their left.

@@ -20,7 +20,7 @@ from cutune.source.configuration.definitions import MATHEMATICAL
 from cutune.source.program import Deduced, DeducedFrom, Kernel
 from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
-from cutune.source.syntax.tokens import Token
+from cutune.source.syntax.tokens import Token, begin_of
 from cutune.source.unit.kernels import parameter_of
 from cutune.source.unit.unit import (
     FunctionText,
@@ -175,25 +175,20 @@ class Callees:
         if len({(s.types, s.is_template) for s in signatures}) != 1:
             return None
         # A parameter of type `auto` makes a template.
-        if any("&" in type_ or "auto" in type_.split() for type_ in next(iter(signatures)).types):
-            return None
-        if any(signature.is_variadic for signature in signatures):
+        is_auto = any("&" in t or "auto" in t.split() for t in next(iter(signatures)).types)
+        if is_auto or any(signature.is_variadic for signature in signatures):
             return None
         if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
             return None
         words = [token.text for token in syntax.part(launch.callee)]
         deduced = self._deduced(syntax, launch, kernel, words)
-        if deduced is None:
-            return None
-        scopes = {signature.scope for signature in signatures}
-        if len(scopes) != 1:
-            return None
-        (scope,) = scopes
-        if not scope and kernel.name in MATHEMATICAL:
-            # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
+        scope, *others = {signature.scope for signature in signatures}
+        # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
+        is_known = deduced is not None and (scope or kernel.name not in MATHEMATICAL)
+        if others or not is_known:
             return None
         callee = self._named(syntax, launch, words, scope)
-        return replace(callee, deduced=deduced) if callee is not None else None
+        return replace(callee, deduced=deduced or ()) if callee is not None else None
 
     def _deduced(
         self, syntax: Syntax, launch: Launch, kernel: Kernel, words: Sequence[str]
@@ -246,18 +241,17 @@ class Callees:
         for word in words:
             depth += {"<": 1, ">": -1}.get(word, 0)
             is_qualified = is_qualified or (depth == 0 and word == "::")
+        names, namespaces = self._usings
         if is_qualified:
             return KernelReference(False)
-        if scope is None or words[0] in self._used_names:
+        if scope is None or words[0] in names:
             return None
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
-            return KernelReference(bool(self._used_namespaces))
+            return KernelReference(bool(namespaces))
         around = self.scope_around(syntax, launch.callee[0], through_classes=True)
         is_within = around is not None and around[: len(scope)] == scope
-        if is_within or {scope[-1:]} == self._used_namespaces:
-            return KernelReference(False)
-        return None
+        return KernelReference(False) if is_within or {scope[-1]} == namespaces else None
 
     def signatures(self, name: str) -> frozenset[Signature]:
         """All that is declared by a name outside of functions; specialisations are left out."""
@@ -301,34 +295,25 @@ class Callees:
         place = syntax.innermost(index)
         while place >= 0 and found is not None:
             inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
-            is_body = inner is None and (through_classes or self._opens_body(syntax, place))
+            is_body = inner is None and (through_classes or _is_in_function(syntax, place))
             found = found if is_body else None if inner is None else (*inner, *found)
             place = syntax.innermost(place)
         return found
 
-    def _opens_body(self, syntax: Syntax, brace: int) -> bool:
-        return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
-
     @cached_property
-    def _used_namespaces(self) -> set[tuple[str, ...]]:
-        return {(name,) for kind, name in self._usings if kind == "namespace"}
+    def _usings(self) -> tuple[set[str], set[str]]:
+        """The names of `using a::name;`, and those of `using namespace name;`."""
+        names, namespaces = set[str](), set[str]()
+        for tokens in (part.syntax.tokens for part in self.unit.parts):
+            for index in (i for i, token in enumerate(tokens) if token.text == "using"):
+                words = [token.text for token in until_semicolon(tokens, index + 1)]
+                if words and "=" not in words:
+                    (namespaces if words[0] == "namespace" else names).add(words[-1])
+        return names, namespaces
 
-    @cached_property
-    def _used_names(self) -> set[str]:
-        return {name for kind, name in self._usings if kind == "name"}
 
-    @cached_property
-    def _usings(self) -> set[tuple[str, str]]:
-        found = set()
-        for part in self.unit.parts:
-            tokens = part.syntax.tokens
-            for index, token in enumerate(tokens):
-                if token.text == "using":
-                    words = [t.text for t in until_semicolon(tokens, index + 1)]
-                    if words and "=" not in words:
-                        kind = "namespace" if words[0] == "namespace" else "name"
-                        found.add((kind, words[-1]))
-        return found
+def _is_in_function(syntax: Syntax, brace: int) -> bool:
+    return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
 
 
 def _type(tokens: Sequence[Token]) -> str:
@@ -359,7 +344,4 @@ def _template_arguments(words: Sequence[str]) -> int | None:
 
 
 def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
-    first = index
-    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
-        first -= 1
-    return (token.text for token in tokens[first:index])
+    return (token.text for token in tokens[begin_of(tokens, index) : index])

@@ -7,16 +7,18 @@ types, and functions that are one such formula. Everything else is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 
 from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
 from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import Callees, begins_lambda
+from cutune.source.syntax.brackets import template_end
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
-from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.syntax.tokens import Token, begin_of, word_set
 from cutune.source.unit.integers import QUALIFIERS, integer_type
 from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.structures import Structures
@@ -30,16 +32,12 @@ _NO_TYPE = word_set("return static extern inline constexpr const using typedef t
 
 @dataclass(frozen=True)
 class Declared:
-    """A variable outside of functions, or a member of a class.
+    """A variable outside of functions, or a member of a class, perhaps a constant of the class.
 
-    Attributes:
-        words: what stands before its name.
-        is_plain: see `HostTypes.is_plain`.
-        is_class_constant: is it a `static` or `constexpr` member?
+    `words`: what stands before its name.
     """
 
     words: tuple[str, ...]
-    is_plain: bool
     is_class_constant: bool
 
 
@@ -98,10 +96,7 @@ class HostTypes:
         for index, token in enumerate(tokens[:-1]):
             if token.text != name or tokens[index + 1].text not in ("=", ";", ",", "[", "{"):
                 continue
-            first = index
-            while first > 0 and tokens[first - 1].text not in (";", "{", "}", ":"):
-                first -= 1
-            head = [t.text for t in tokens[first:index]]
+            head = [t.text for t in tokens[begin_of(tokens, index, _ENDS) : index]]
             if not head or "(" in head or head[0] in ("using", "typedef", "enum", "struct"):
                 continue
             if "," in head:
@@ -110,16 +105,7 @@ class HostTypes:
                 head = head[: first_end - 1]
             is_constant = bool({"static", "constexpr"} & {*head})
             in_class = is_constant and self.callees.scope_around(syntax, places[index]) is None
-            yield Declared(tuple(head), self.is_plain(head), in_class)
-
-    def is_declared(self, name: str) -> bool:
-        """Does the program declare anything of that name outside of functions?"""
-        return bool(self.callees.signatures(name)) or bool(self.declared(name))
-
-    def is_only_declared(self, name: str) -> bool:
-        """May there be a function of that name whose body is not seen?"""
-        bodies = len({f.parameters for _, f in self.unit.functions.get(name, ())})
-        return len(self.callees.signatures(name)) > bodies
+            yield Declared(tuple(head), in_class)
 
     def plain_parameters(self, syntax: Syntax, function: SourceFunction) -> frozenset[str] | None:
         """The names of a function's parameters, if it takes numbers by value."""
@@ -155,6 +141,7 @@ _NUMBER = re.compile(
     r"(?:[uUlLzZ]{1,3}|[fF])?"
 )
 _DEEPEST = 4
+_ENDS = frozenset({";", "{", "}", ":"})
 
 
 def unsteady(unit: Unit, syntax: Syntax, launch: Launch) -> str | None:
@@ -189,12 +176,9 @@ class _Place:
 
     def doubt(self, tokens: Sequence[Token], may_be_any: bool = False) -> str | None:
         """Name a part that may have an effect. `may_be_any`: may a bare name be of any type?"""
+        unit = self.types.unit
         try:
-            expanded = (
-                self.types.unit.macros.expand(tokens)
-                if not self.types.unit.is_expanded
-                else [*tokens]
-            )
+            expanded = tokens if unit.is_expanded else unit.macros.expand(tokens)
         except Unexpandable as error:
             return f"macro '{error.token.text}'"
         if may_be_any and self._is_path(expanded):
@@ -252,7 +236,9 @@ class _Place:
         if texts[0] in _WORDS:
             return True
         # A class used as a pointer has an operator of its own.
-        if "->" in steps and (texts[1:].count("->") > 1 or not self._is_pointer(texts[0])):
+        if "->" in steps and (
+            texts[1:].count("->") > 1 or not self._has_type(texts[0], _is_pointer)
+        ):
             return texts[0] == "this" and texts.count("->") == 1
         return self._is_variable(texts[0])
 
@@ -264,41 +250,33 @@ class _Place:
         return bool(declared) and not any(d.is_class_constant for d in declared)
 
     def _is_plain(self, name: str) -> bool:
-        if name in self.given:
-            return True
         variable = self._variable(name)
-        if variable is None:
-            declared = self.types.declared(name)
-            return bool(declared) and all(d.is_plain for d in declared)
-        if variable.type[-1:] == ("auto",):
-            return self._is_plain_auto(variable)
-        return self.types.is_plain(self._words(variable))
+        if name not in self.given and variable is not None and variable.type[-1:] == ("auto",):
+            if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
+                return False
+            tokens = self.names.nesting.syntax.part(variable.initialiser)
+            inner = replace(self, at=variable.initialiser[0], depth=self.depth + 1)
+            return inner.doubt(tokens) is None
+        return name in self.given or self._has_type(name, self.types.is_plain)
 
-    def _is_plain_auto(self, variable: HostVariable) -> bool:
-        if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
-            return False
-        tokens = self.names.nesting.syntax.part(variable.initialiser)
-        return replace(self, at=variable.initialiser[0], depth=self.depth + 1).doubt(tokens) is None
-
-    def _is_pointer(self, name: str) -> bool:
+    def _has_type(self, name: str, test: Callable[[Sequence[str]], bool]) -> bool:
+        """Does a test hold for the words of the type of a name, whichever variable is meant?"""
         variable = self._variable(name)
-        if variable is not None:
-            return "*" in self._words(variable)
-        declared = self.types.declared(name)
-        return bool(declared) and all("*" in d.words for d in declared)
+        known = [declared.words for declared in self.types.declared(name)]
+        words = known if variable is None else [self._words(variable)]
+        return bool(words) and all(map(test, words))
 
     def _variable(self, name: str) -> HostVariable | None:
         return self.names.variable(name, self.at)
 
     def _words(self, variable: HostVariable) -> tuple[str, ...]:
+        syntax, function = self.names.nesting.syntax, self.names.nesting.function
         if variable.opening != PARAMETER:
-            tokens = self.names.nesting.syntax.tokens
-            star = ("*",) if tokens[variable.declared - 1].text == "*" else ()
+            star = ("*",) if syntax.tokens[variable.declared - 1].text == "*" else ()
             return (*variable.type, *star)
-        first, last = self.names.nesting.function.parameters
-        for tokens in split_commas(self.names.nesting.syntax.tokens[first + 1 : last]):
-            texts = [token.text for token in tokens]
-            texts = texts[: texts.index("=")] if "=" in texts else texts
+        first, last = function.parameters
+        for tokens in split_commas(syntax.tokens[first + 1 : last]):
+            texts = [*takewhile(lambda text: text != "=", (token.text for token in tokens))]
             if variable.name in texts:
                 return tuple(text for text in texts if text != variable.name)
         return variable.type
@@ -308,20 +286,17 @@ class _Place:
         base = tokens[index - 2]
         if base.kind != "IDENTIFIER" or (index > 2 and tokens[index - 3].text in (".", "->")):
             return False
-        variable = self._variable(base.text)
-        words = (
-            [self._words(variable)]
-            if variable is not None
-            else [d.words for d in self.types.declared(base.text)]
-        )
-        return bool(words) and all(self.types.has_plain(w, tokens[index].text) for w in words)
+        member = tokens[index].text
+        return self._has_type(base.text, lambda words: self.types.has_plain(words, member))
 
     def _is_formula_call(self, name: str) -> bool:
         definitions = self.types.unit.functions.get(name, ())
+        signatures = self.types.callees.signatures(name)
         if not definitions:
-            return name in _LIBRARY and not self.types.is_declared(name)
-        if self.depth >= _DEEPEST or self.types.is_only_declared(name):
-            return False
+            return name in _LIBRARY and not signatures and not self.types.declared(name)
+        bodies = {function.parameters for _, function in definitions}
+        if self.depth >= _DEEPEST or len(signatures) > len(bodies):
+            return False  # One may have a body that is not seen.
         return all(self._is_formula(part.syntax, f) for part, f in definitions)
 
     def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
@@ -339,13 +314,11 @@ class _Place:
         return inner.doubt(body[1:-1]) is None
 
 
+def _is_pointer(words: Sequence[str]) -> bool:
+    return "*" in words
+
+
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:
     """NAME "<" … ">" "("."""
-    depth = 0
-    for index in range(opener, len(tokens)):
-        depth += {"<": 1, ">": -1}.get(tokens[index].text, 0)
-        if depth == 0:
-            return index + 1 < len(tokens) and tokens[index + 1].text == "("
-        if tokens[index].text in ("&&", "||", ";", ")"):
-            return False
-    return False
+    closer = template_end(tokens, range(opener, len(tokens)), ("&&", "||", ";", ")"))
+    return closer >= 0 and [token.text for token in tokens[closer + 1 : closer + 2]] == ["("]

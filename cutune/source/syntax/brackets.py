@@ -8,7 +8,7 @@ compiled (not `#if 0`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from cutune.source.syntax.directives import Directive
@@ -86,6 +86,19 @@ class _Matcher:
         self.partner[opener], self.partner[index] = index, opener
         self.stack = self.stack[1]
         return None
+
+
+def template_end(tokens: Sequence[Token], places: range, stops: Container[str]) -> int:
+    """The `>` that closes the `<` at the first of these places; -1 where a stop is before it."""
+    depth = 0
+    for place in places:
+        text = tokens[place].text
+        depth += {"<": 1, ">": -1}.get(text, 0)
+        if depth == 0:
+            return place
+        if text in stops:
+            break
+    return -1
 
 
 def match_brackets(tokens: Sequence[Token], directives: Sequence[Directive]) -> Brackets:

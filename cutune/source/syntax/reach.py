@@ -16,7 +16,7 @@ from itertools import groupby, pairwise
 
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
-from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.syntax.tokens import Token, begin_of, word_set
 
 _CLASSES = frozenset({"struct", "class", "union", "enum"})
 #: They tell nothing: words of the language, and of types that are no classes.
@@ -212,13 +212,7 @@ def _classes(syntax: Syntax) -> Iterator[_Class]:
         names = _words(tokens[first:head]) | _words(tokens[partner[brace] : last])
         if token.text == "enum" or not names:
             names = _words(tokens[first:last])
-        yield _Class(_begin(tokens, first), brace, last, names)
-
-
-def _begin(tokens: Sequence[Token], index: int) -> int:
-    while index > 0 and tokens[index - 1].text not in (";", "{", "}"):
-        index -= 1
-    return index
+        yield _Class(begin_of(tokens, first), brace, last, names)
 
 
 def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[Token]]:

@@ -8,7 +8,7 @@ and columns, is three times slower.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import accumulate, compress
 from typing import NamedTuple
@@ -123,6 +123,13 @@ def _terminals() -> Sequence[tuple[str, str]]:
     )
     terminals = sorted(grammar.terminals, key=lambda terminal: -terminal.priority)
     return [(terminal.name, terminal.pattern.to_regexp()) for terminal in terminals]
+
+
+def begin_of(tokens: Sequence[Token], index: int, ends: Container[str] = (";", "{", "}")) -> int:
+    """The first token of the statement or declaration that holds a token."""
+    while index > 0 and tokens[index - 1].text not in ends:
+        index -= 1
+    return index
 
 
 def word_set(text: str) -> frozenset[str]:
