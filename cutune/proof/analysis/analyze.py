@@ -25,16 +25,15 @@ from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
-from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.launches.verdicts import launch_sites
 from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.source.tunable_pragmas import tunables_of
-from cutune.source.unit.kernels import declared_kernels
+from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.source.unit.kernels import Structures, declared_kernels, layout_at
 from cutune.source.unit.macros import MacroTable, Seen, Unsteady
 from cutune.source.unit.preprocess import expanded_parts
-from cutune.source.unit.structures import Structures, layout_at
 from cutune.source.unit.unit import Unit, UnitPart
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)

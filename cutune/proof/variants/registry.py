@@ -14,8 +14,8 @@ from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.text import KernelText
-from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import Impurity, Kernel, KernelVariant, Program
+from cutune.source.unit.kernel_texts import KernelTexts
 
 Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
 

@@ -32,7 +32,6 @@ from itertools import pairwise
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.host_formula import Name, constant
-from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -44,6 +43,7 @@ from cutune.source.program import (
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token
+from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import Block

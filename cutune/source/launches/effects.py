@@ -20,8 +20,8 @@ from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
 from cutune.source.unit.integers import QUALIFIERS, integer_type
+from cutune.source.unit.kernels import Structures
 from cutune.source.unit.macros import Unexpandable
-from cutune.source.unit.structures import Structures
 from cutune.source.unit.unit import Unit, outside_bodies, split_commas
 
 #: Words of types that are neither integers nor structures of CUDA.

@@ -14,8 +14,8 @@ from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.proof.variants import registry
 from cutune.source.launches.block_reading_copies import callee_named
-from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelVariant
+from cutune.source.unit.kernel_texts import KernelTexts
 from tests.support.analyzed import analyzed
 
 BODY = "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) A[i] = B[i]; }"

@@ -8,7 +8,7 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.source.syntax.parse import parse
-from cutune.source.unit.pointer_numbers import PointerNumbers
+from cutune.source.unit.kernel_texts import PointerNumbers
 
 HEAD = """
 #define AT(p, i, j) p[(size_t)(i) * n + (j)]

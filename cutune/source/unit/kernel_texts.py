@@ -1,4 +1,4 @@
-"""Numbers made of pointers, in the text of device code. Takes files, says where there is one.
+"""Text of kernels: may it be repeated, and does it make numbers of pointers? Takes files.
 
 The compiler supposes that a pointer made of a number leads to nothing that a `__restrict__` pointer
 leads to, and that `a + (b - a)` is something behind `a`. Compiled code no longer shows either. So
@@ -8,15 +8,19 @@ on. The text is read without types: what may be a pointer counts as one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from cutune.core.source import Source
+from cutune.source.syntax.brackets import CLOSER, OPENER
+from cutune.source.syntax.directives import renumbers
 from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.reach import Reach
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.macros import MacroTable
+from cutune.source.unit.macros import MacroTable, Unsteady
 from cutune.source.unit.unit import split_commas, template_parameters
 
 #: Ways from pointers to numbers that need no more than these words.
@@ -43,7 +47,6 @@ _BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 _ASSEMBLY = frozenset({"asm", "__asm", "__asm__"})
 _TYPE_OF = ("decltype", "typeof", "__typeof__")
 _MEMBERS = (".", "->", "::")
-_CLOSER = {"(": ")", "[": "]", "{": "}"}
 #: Behind these words an operand begins.
 _BEFORE_OPERANDS = frozenset({"return", "case", "else", "do", "throw", "co_return"})
 _STATEMENT = frozenset({";", "{", "}"})
@@ -349,8 +352,7 @@ class _Reader:
     def _end(self, opener: int) -> int:
         depth = 0
         for index in range(opener, len(self.texts)):
-            depth += self.texts[index] in _CLOSER
-            depth -= self.texts[index] in _CLOSER.values()
+            depth += (self.texts[index] in CLOSER) - (self.texts[index] in OPENER)
             if depth == 0:
                 return index
         return len(self.texts)
@@ -370,3 +372,64 @@ class _Reader:
             return False
         token = self.tokens[index]
         return token.kind in ("IDENTIFIER", "NUMBER") or token.text in ("(", "&", "*", "~", "+")
+
+
+#: Macros that are put away, directives that change nothing.
+_STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
+_UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
+_CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
+
+
+@dataclass(frozen=True)
+class KernelTexts:
+    """The user's files, each read once whatever is looked for. `parsed`: by path, if it was.
+
+    `expanded`: the same as the compiler sees them, where it was asked.
+    """
+
+    files: tuple[Source, ...]
+    parsed: dict[str, Syntax] = field(default_factory=dict)
+    expanded: tuple[Syntax, ...] = ()
+    unsteady: Unsteady | None = None
+
+    def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
+        """Where kernels of a name are defined."""
+        for file in self.files:
+            if "__global__" not in file.text or name not in file.text:
+                continue
+            syntax = self._syntax(file)
+            yield from ((syntax, one) for one in syntax.kernels if one.name == name)
+
+    def _syntax(self, file: Source) -> Syntax:
+        if file.path not in self.parsed:
+            self.parsed[file.path] = parse(file)
+        return self.parsed[file.path]
+
+    @cached_property
+    def pointer_numbers(self) -> PointerNumbers:
+        """Finds device code of the files that makes numbers of pointers."""
+        return PointerNumbers([self._syntax(file) for file in self.files], self.expanded)
+
+    def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
+        """May its text be repeated, without changing the meaning of what follows?"""
+        assert function.body is not None, "kernels of a syntax are defined"
+        first, last = function.first, function.body[1]
+        if self._is_stateful or renumbers(syntax.source.text):
+            return False
+        directives = syntax.directives_within(first, last)
+        if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
+            return False
+        named = {token.text for token in syntax.tokens[function.body[0] : last]}
+        if function.name in named or _is_argument(syntax, first):
+            return False
+        return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None
+
+    @cached_property
+    def _is_stateful(self) -> bool:
+        return any(_STATEFUL.search(file.text) for file in self.files)
+
+
+def _is_argument(syntax: Syntax, index: int) -> bool:
+    """Does a token stand in parentheses, as text does that a macro is given?"""
+    place = syntax.innermost(index)
+    return place >= 0 and syntax.tokens[place].text == "("
