@@ -57,11 +57,7 @@ class BlockRange:
         return Condition.read(self.where) if self.where is not None else None
 
     def check(self) -> None:
-        """Can the condition be read, and asked about a block?
-
-        Raises:
-            ValueError: it cannot.
-        """
+        """Raise ValueError where the condition cannot be read, or asked about a block."""
         try:
             names = self._condition.names if self._condition is not None else frozenset[str]()
         except (LarkError, RecursionError) as error:

@@ -37,12 +37,7 @@ class Name:
 
 @dataclass(frozen=True)
 class MemberAccess:
-    """`base.field` of something that is no name.
-
-    Attributes:
-        base: a call, for instance.
-        field: the member's name.
-    """
+    """`base.field` of something that is no name, a call for instance."""
 
     base: Formula
     field: str
@@ -66,11 +61,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Cast:
-    """A conversion between numbers.
-
-    Attributes:
-        type: the words of the type that it gives, as they are written.
-    """
+    """A conversion between numbers; `type`: the words of the type, as they are written."""
 
     type: str
     operand: Formula
@@ -204,10 +195,7 @@ _PRECEDENCE = {"*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8}
 
 
 def text_of(formula: Formula) -> str:
-    """The formula as C text, variables replaced by what they are defined by.
-
-    A name that stands for a plain number stays.
-    """
+    """C text, names replaced by what they are defined by, unless that is a plain number."""
     return _text(formula)[0]
 
 

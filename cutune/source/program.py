@@ -61,8 +61,8 @@ class KernelParameter:
 class MemberParameter(KernelParameter):
     """An integer member of a structure that a kernel gets by value: `grid.nx`.
 
-    `argument`: the position of the structure among the kernel's parameters; `structure`: its type
-    as one may name it anywhere; `steps`: the pointers to members that lead to this one.
+    `argument`: the position of the structure; `structure`: its type as one may name it
+    anywhere; `steps`: the pointers to members that lead to this one.
     """
 
     argument: int
@@ -195,10 +195,7 @@ class KernelVariant:
 
 @dataclass(frozen=True)
 class CompiledCode:
-    """The device code of one translation unit, under a unique name.
-
-    `versions`: PTX versions for which its kernels were proven.
-    """
+    """Device code under a unique name; PTX versions for which its kernels were proven."""
 
     name: str
     versions: tuple[int, ...]
@@ -478,12 +475,7 @@ class Program:
 
 @dataclass(frozen=True, order=True)
 class SiteKey:
-    """A launch site, under a name that holds in all sources.
-
-    Attributes:
-        source: the absolute path of the source that was analyzed.
-        id: of the site there.
-    """
+    """A launch site, under a name that holds in all sources; `source`: its absolute path."""
 
     source: Text
     id: SiteNumber

@@ -205,10 +205,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Digests of what a result depends on, by what that is.
-
-    `files`: those that the compiler read. `others`: cutune's own, and those that options name.
-    """
+    """Digests of what a result depends on; the compiler's files; cutune's and named ones."""
 
     digests: dict[str, str]
     files: list[str]

@@ -138,10 +138,7 @@ class ProjectBuild:
 def tune_project(
     project: ProjectBuild, analyzer: Analyzer, device_name: str, workspace: Workspace
 ) -> list[FittedModel]:
-    """Build, measure, and build again; the project is left in its tuned build.
-
-    Raises CT706 when a build fails, CT707 when it compiled nothing through cutune.
-    """
+    """Build, measure, build again, tuned. Raises CT706 if it fails, CT707 if cutune saw nothing."""
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
     forget(workspace, with_lending=True)

@@ -93,10 +93,7 @@ def fit(
     method: str = EXACT,
     device: DeviceProfile | None = None,
 ) -> list[FittedModel]:
-    """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
-
-    `device`: its timings in the workspace, if any, check the models.
-    """
+    """Fit and save all models by a method of `fit_model`; timings on `device` check them."""
     models = _fitted(reporter, *measurements(workspace, reporter.warn), method)
     with workspace.replacing_models():
         return _saved(reporter, workspace, models, device)

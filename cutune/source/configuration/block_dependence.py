@@ -180,10 +180,7 @@ def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
 def _rounds_up(
     terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
 ) -> bool:
-    """numerator = n + block - 1, the constant perhaps folded.
-
-    Where all terms are known numbers, any of them may be n.
-    """
+    """numerator = n + block - 1, perhaps folded; where all terms are known, any may be n."""
     known = [(t, sign) for t, sign in terms if constant(t) is not None or is_block(t)]
     if len(known) < len(terms):
         return _is_rounding(known, block, is_block)
@@ -260,11 +257,9 @@ _OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
 
 
 def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
-    """The formula that follows from the launch's own definitions, or None where several could.
+    """What follows from the launch's own definitions, or None where several could.
 
-    Args:
-        configuration: the launch's.
-        arguments: the names in its arguments. A name in both may be a size of the data.
+    `arguments`: the names in its arguments. A name in both may be a size of the data.
     """
     if configuration.shared is None:
         return None

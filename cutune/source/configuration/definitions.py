@@ -318,10 +318,7 @@ class Reaching:
 
 @dataclass(frozen=True)
 class _Touch:
-    """A change of a variable, or of one component, to some tokens (None: it is not known).
-
-    `escapes`: from here on it may change without its name being seen.
-    """
+    """A change to some tokens (None: not known); `escapes`: later ones may be unseen."""
 
     value: Range | None = None
     component: str | None = None

@@ -88,10 +88,7 @@ class Nesting:
         return closer if closer > 0 else end
 
     def _end(self, index: int) -> int:
-        """The last token of the statement, a `while` behind `do … ` left out.
-
-        Statements that end together are walked through once.
-        """
+        """As `statement_end`, without the `while` of `do`; each is walked through once."""
         tokens, partner, last = self.syntax.tokens, self.syntax.brackets.partner, self.extent[1]
         place, passed, end = index, [], last
         while place < last:
@@ -388,10 +385,7 @@ class Declarations:
         return None, opening
 
     def _inner_scope(self, index: int) -> Range | None:
-        """The scope of a name that a parameter list, or `auto [a, b]`, declares.
-
-        Parameters of lambdas and of members of local classes: "(" … ")" … "{".
-        """
+        """Of parameters of lambdas and local classes, "(" … ")" … "{", and of `auto [a, b]`."""
         tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
         around = self.nesting.syntax.innermost(index)
         if around < 0 or partner[around] < 0:

@@ -57,11 +57,8 @@ class Configurations:
     ) -> Configuration | None:
         """Resolve the configuration of a launch; None outside of functions.
 
-        Args:
-            syntax: the text that the user wrote.
-            launch: a launch in it.
-            compiled: the same launch after preprocessing, which shows values of macros
-                that the text alone does not.
+        `compiled`: the same launch after preprocessing, which shows values of macros that
+        the text that the user wrote does not.
         """
         if launch.function is None or launch.function.body is None or len(launch.configuration) < 2:
             return None

@@ -137,10 +137,7 @@ def may_stand_in(
     written: Sequence[str],
     arguments: Sequence[str],
 ) -> bool:
-    """May a copy be used at a launch? Not where the source gives the launch another block.
-
-    `written`: its execution configuration. `arguments`: of the launch.
-    """
+    """May a copy be used at a launch that is written so? The source may give it another block."""
     sizes = _known_block(resolved)
     are_widths = all(_is_width(i, written, arguments, resolved) for i in copy.widths)
     return are_widths and all(
@@ -191,11 +188,7 @@ def _copy(
     in_rows: bool,
     widths: Sequence[int],
 ) -> CopyCandidate | None:
-    """A copy of a kernel.
-
-    `in_rows`: only where threads step through rows. `widths`: positions of arguments that are the
-    width of the block.
-    """
+    """`in_rows`: only where threads step through rows; `widths`: positions of arguments."""
     reason = kernel.reason
     places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
@@ -305,8 +298,8 @@ class _Wrapping:
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
 
-        Those that an index is multiplied by, and names that are somewhere; where no index is
-        multiplied by anything (`i += THREADS`), all names of constants.
+        Those that an index is multiplied by, and names among them elsewhere; where no index
+        is multiplied by anything (`i += THREADS`), all names of constants.
         """
         operands = [index for index in range(self._first, self._last) if self._is_operand(index)]
         factors = {index: axis for index in operands if (axis := self._multiplied(index))}

@@ -76,12 +76,7 @@ _MARKER = re.compile(r"^#[^\n]*", re.MULTILINE)
 def certain_kernels(
     unit: Unit, expanded: str, written: Iterable[Syntax], sources: Iterable[Source]
 ) -> frozenset[str]:
-    """Names that can only mean one kernel.
-
-    Args:
-        written: the files with launches, as the user wrote them.
-        sources: all of the user's files.
-    """
+    """Names that can only mean one kernel; `written`: files with launches, before expansion."""
     defined = Counter(k.name for part in unit.parts for k in part.syntax.kernels)
     launched = Counter(_launched(part.syntax for part in unit.parts))
     named = Counter(_launched(written))

@@ -32,10 +32,7 @@ _NO_TYPE = word_set("return static extern inline constexpr const using typedef t
 
 @dataclass(frozen=True)
 class Declared:
-    """A variable outside of functions, or a member of a class, perhaps a constant of the class.
-
-    `words`: what stands before its name.
-    """
+    """A variable outside of functions, or a member; `words`: what stands before its name."""
 
     words: tuple[str, ...]
     is_class_constant: bool

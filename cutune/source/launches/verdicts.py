@@ -102,10 +102,7 @@ class ShownLaunches:
 
 
 def _calls_around(syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
-    """The brackets around a launch, up to the last `(`; those with the word before them.
-
-    Braces further out may come from macros.
-    """
+    """The brackets around a launch up to the last `(`: braces further out may be of macros."""
     found, place = [], launch.callee[0]
     while (place := syntax.innermost(place)) >= 0:
         text = syntax.tokens[place].text
@@ -116,10 +113,7 @@ def _calls_around(syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
 
 
 def _begins_alike(written: Shown, shown: Shown) -> bool:
-    """Is what a macro at the beginning of the callee stands for a part of the callee alone?
-
-    In `ELSE ::k<<<…>>>` it is the end of what stands before.
-    """
+    """Is a macro at its beginning a part of the callee? In `ELSE ::k<<<…>>>` it is none."""
     (before, first), (seen_before, seen) = _beginning(*written), _beginning(*shown)
     rest = first[1:]
     ends_alike = len(seen) > len(rest) and seen[len(seen) - len(rest) :] == rest
@@ -165,12 +159,9 @@ def launch_sites(
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 
-    Args:
-        syntax: the file.
-        unit: the translation unit that it belongs to.
-        kernels: those of the unit by name; overloads and `#if` branches share one.
-        first: the id of the first launch.
-        is_early: is the file read before the first line of the source (`-include`)?
+    `kernels`: those of the unit; overloads and `#if` branches share a name. `first`: the id of
+    the first launch. `is_early`: is the file read before the first line of the source
+    (`-include`)?
     """
     shown, resolved = ShownLaunches(syntax, unit), Configurations(unit)
     ignored = frozenset(_ignored(syntax))

@@ -163,10 +163,7 @@ def _member(member: MemberParameter) -> str:
 def with_launch_edits(
     unit: TranslationUnit, owner: str, sites: Sequence[LaunchSite], prelude: str
 ) -> TranslationUnit:
-    """Put launches under the control of `cutune_launch`, which the prelude defines.
-
-    The prelude stands before line 1 of the source, so that the headers too can see it.
-    """
+    """Put launches under the control of `cutune_launch`, which the prelude defines."""
     program = unit.program
     repeats = any(site.called is None for site in sites)
     names = (hiding_macro(file, repeats) for file in (program.source, *program.headers))
@@ -226,10 +223,7 @@ def with_variant_copies(
 
 
 def hiding_macro(source: Source, repeats: bool = True) -> str | None:
-    """A macro of this file that would expand inside a rewritten launch, or None.
-
-    `repeats`: is a launch repeated?
-    """
+    """A macro of this file that would expand in a launch, perhaps a repeated one; or None."""
     if "define" not in source.text or not _PERHAPS_HIDING.search(source.text):
         return None
     for macro in macros(tuple(directives_of(source.text))):

@@ -35,8 +35,7 @@ class Target:
     def of(program: Program, output: str | None, word: str) -> Target:
         """The target that `-o` names, or one beside the source: `NAME.WORD.cu`, `NAME.WORD/`.
 
-        Raises:
-            CutuneError: CT010 when it is the source, CT013 when one file is not enough.
+        Raises CT010 when it is the source, CT013 when one file is not enough.
         """
         source, headers = Path(program.source.path), program.rewritten_headers
         if output is None:

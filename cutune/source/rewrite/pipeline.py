@@ -114,11 +114,7 @@ def rewrite(
     reporter: Reporter,
     after: Callable[[Pass, TranslationUnit], None] | None = None,
 ) -> TranslationUnit:
-    """Run passes over a program, and show their messages.
-
-    Raises:
-        CutuneError: the first error of a pass.
-    """
+    """Run passes over a program, and show their messages. Raises the first error of a pass."""
     unit = run_passes(passes, TranslationUnit(program), after)
     reporter.report(unit.diagnostics)
     return unit

@@ -69,10 +69,7 @@ def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
 
 
 def lent_code(program: Program) -> str:
-    """C++ text by which others know that they were linked with the code that was proven.
-
-    Their own definition of the same name is weak, and says that nothing is proven.
-    """
+    """What tells others, whose definition is weak, that they got the code that was proven."""
     if program.code is None or not program.is_lent:
         return ""
     return _lent(program.code.name, program.code.versions)

@@ -23,12 +23,7 @@ _INCLUDE = re.compile(r'\s*"([^"\n]+)"')
 
 @dataclass(frozen=True)
 class Directive:
-    """One preprocessor line.
-
-    Attributes:
-        index: the number of significant tokens before it.
-        token: all of it, from the `#` on, with continued lines.
-    """
+    """One preprocessor line, with continued ones; `index`: of the significant token behind it."""
 
     index: int
     token: Token

@@ -58,11 +58,7 @@ def redirected(flags: Iterable[str], copy_of: Callable[[str], str | None]) -> li
 
 
 def expand_response_files(flags: Iterable[str]) -> Iterator[str]:
-    """`--options-file FILE` and `@FILE` replaced by the options in the file.
-
-    Raises:
-        CutuneError: CT001 when the file cannot be read.
-    """
+    """Put the options in the file for `--options-file FILE` and `@FILE`. Raises CT001."""
     pending = iter(flags)
     for flag in pending:
         name, equals, value = flag.partition("=")

@@ -63,10 +63,7 @@ class PointerNumbers:
     def reason(
         self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
     ) -> str | None:
-        """Say why a kernel, or a function, may make a number of a pointer; None where it cannot.
-
-        `entries`: mangled names of the kernel's instances.
-        """
+        """Why a kernel, with these mangled names, may make a number of a pointer; or None."""
         called = self._reach.called(syntax, kernel, entries)
         found = (self._made_in(syntax, one) for syntax, one in [(syntax, kernel), *called])
         return next(filter(None, found), None)
@@ -382,10 +379,7 @@ _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 
 @dataclass(frozen=True)
 class KernelTexts:
-    """The user's files, each read once whatever is looked for. `parsed`: by path, if it was.
-
-    `expanded`: the same as the compiler sees them, where it was asked.
-    """
+    """The user's files, each parsed once; `expanded`: as the compiler sees them."""
 
     files: tuple[Source, ...]
     parsed: dict[str, Syntax] = field(default_factory=dict)

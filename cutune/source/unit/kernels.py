@@ -50,13 +50,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class IntegerMember:
-    """An integer within a structure.
-
-    Attributes:
-        name: within the structure: names of members, joined by dots.
-        type: its type in words.
-        steps: the pointers to members that lead to it.
-    """
+    """An integer within a structure: `name.name`, and the pointers to members that lead to it."""
 
     name: str
     type: str
@@ -292,10 +286,7 @@ def _is_vector(structure: Structure) -> bool:
 
 @dataclass(frozen=True)
 class DeclaredParameter(KernelParameter):
-    """A parameter as it is declared.
-
-    `value`: the words of the type where an object of it is passed, `a::b` as one word.
-    """
+    """As declared; `value`: the words of its type if it is passed by value, `a::b` as one."""
 
     value: tuple[str, ...]
 

@@ -59,11 +59,7 @@ class MacroTable:
         return bool(found) and all(map(_is_formula, found))
 
     def expand(self, tokens: Sequence[Token]) -> list[Token]:
-        """Replace all macros. Tokens of a replacement stand at the place of the macro's use.
-
-        Raises:
-            Unexpandable: the replacement is not certain.
-        """
+        """Replace all macros; their tokens stand at the macro's use. Raises Unexpandable."""
         budget = [_MAXIMAL_TOKENS]
         return self._expand(list(tokens), frozenset(), budget)
 

@@ -112,10 +112,7 @@ def _user_files(expanded: str) -> Iterator[_File]:
 
 
 def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
-    """region = marker line*; those of the user's files.
-
-    Each comes with the number of its first line, and whether an included file ends before it.
-    """
+    """The user's files in pieces, with the first line; does an included file end before it?"""
     users: set[str] = set()
     for marker in _markers(expanded):
         if marker.is_users:

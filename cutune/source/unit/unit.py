@@ -82,10 +82,7 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
 
 @dataclass(frozen=True)
 class TypeDefinition:
-    """A type with a body. `scope`: the namespaces around it, or None where it is in none.
-
-    `is_plain`: a `struct` that is no template and has no bases.
-    """
+    """A type with a body; `is_plain`: a `struct` that is no template and has no bases."""
 
     names: tuple[str, ...]
     scope: tuple[str, ...] | None
@@ -173,11 +170,7 @@ class FunctionText:
 
 @dataclass(frozen=True)
 class UnitPart:
-    """One text that belongs to the unit.
-
-    `place` gives the offset of a token in `source`, which may be another text (the file before
-    preprocessing).
-    """
+    """A text of the unit; `place`: the offset of a token in `source`, as the user wrote it."""
 
     syntax: Syntax
     source: Source

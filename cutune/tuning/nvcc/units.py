@@ -169,10 +169,7 @@ def _notes(workspace: Workspace, name: str) -> list[Path]:
 
 
 def models_in(workspace: Workspace) -> list[FittedModel]:
-    """The models of a workspace, and of the units that a build put there.
-
-    If a source is compiled in several ways, the newest models count. Raises as `read_models`.
-    """
+    """The models of a workspace and its units, the newest of a source. Raises as `read_models`."""
     # What is not compiled any more has no unit.json.
     units = workspace.folder.glob(f"{UNITS}/*/unit.json")
     found = filter(Path.exists, (unit.with_name("models.json") for unit in units))
@@ -192,10 +189,7 @@ def instances_of(models: Sequence[FittedModel]) -> list[str]:
 
 
 def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
-    """The one model of a kernel, by its name in the source, with template arguments, or in PTX.
-
-    Raises CT510 where there is none, CT514 where there are several.
-    """
+    """The model of a kernel by its name in source or PTX. Raises CT510 for none, CT514 for two."""
     if file is not None:
         path = str(Path(file).resolve())
         models = [model for model in models if model.kernel.origin.path == path]
@@ -223,10 +217,7 @@ class _Lenders:
 
 
 def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Note the kernels that a source has and lacks, and how its launches were judged.
-
-    Raises CT002.
-    """
+    """Note which kernels a source has and lacks, and judged launches. Raises CT002."""
     from cutune.proof.analysis.recorded_launches import seen_launches
 
     has = sorted({kernel.name for kernel in program.definitions})
