@@ -99,9 +99,8 @@ class Reaching:
             return None
         if variable.is_constant:
             return None if self._is_redeclared(variable, at) else self._first_definition(variable)
-        if self._has_jumps or variable.name in self._hidden_names:
-            return None
-        if self._is_captured(variable, at):
+        is_hidden = self._has_jumps or variable.name in self._hidden_names
+        if is_hidden or self._is_captured(variable, at):
             return None
         changes = self._changes(variable, component)
         number = bisect_left(changes.places, at)
@@ -166,12 +165,10 @@ class Reaching:
             return _Touch(self._right_side(last + 2) if after == "=" else None, component)
         if before in ("++", "--") or after in ("++", "--"):
             return _Touch(None, component)
-        if component is not None and after == "(":
-            # A method, or a call through a member.
-            return _ESCAPE
-        if after in ("[", "->"):
-            return _ESCAPE
-        if before == "&" and not self.nesting.is_operand(index - 2):
+        # A method, or a call through a member.
+        is_call = component is not None and after == "("
+        is_address = before == "&" and not self.nesting.is_operand(index - 2)
+        if is_call or is_address or after in ("[", "->"):
             return _ESCAPE
         if before == ">" and tokens[index - 2].text == ">":
             # `stream >> name`, or a shift.
@@ -249,10 +246,8 @@ class Reaching:
         for part, function in namesakes:
             first, last = function.parameters
             parameters = list(split_commas(part.syntax.tokens[first + 1 : last]))
-            words = [
-                token.text for tokens in parameters[position : position + 1] for token in tokens
-            ]
-            if not words or "&" in words or "&&" in words:
+            words = {token.text for one in parameters[position : position + 1] for token in one}
+            if not words or not words.isdisjoint(("&", "&&")):
                 return False
         return bool(namesakes)
 

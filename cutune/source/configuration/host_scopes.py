@@ -42,22 +42,18 @@ class Nesting:
 
     def statement_start(self, index: int) -> int:
         """The first token of the statement, declaration or head part that holds a token."""
-        return self._starts[index - self._first]
+        return self._starts[index - self.extent[0]]
 
     @cached_property
     def extent(self) -> Range:
         assert self.function.body is not None
         return self.function.body
 
-    @property
-    def _first(self) -> int:
-        return self.extent[0]
-
     @cached_property
     def _starts(self) -> Sequence[int]:
         """For each token of the body: where the token before it belongs to, or the token itself."""
         tokens = self.syntax.tokens
-        found, asked = [self._first], Counter[int]()
+        found, asked = [self.extent[0]], Counter[int]()
         for index, token in self.body:
             place, origin, before = index + 1, index, token.text
             opener = self.syntax.brackets.partner[index]
@@ -72,9 +68,9 @@ class Nesting:
             if before in ("}", ")", "]"):
                 is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
                 is_head = before == ")" and tokens[opener - 1].text in CONTROL
-                is_start = opener < self._first or not is_list or is_head
+                is_start = opener < self.extent[0] or not is_list or is_head
                 origin = opener
-            found.append(place if is_start else found[origin - self._first])
+            found.append(place if is_start else found[origin - self.extent[0]])
         return found
 
     def statement_end(self, index: int) -> int:

@@ -59,11 +59,8 @@ def annotated(
         try:
             said = _kernel_annotation(pragma, by_name)
         except AnnotationError as error:
-            diagnostics.append(
-                Diagnostic.at(
-                    Code.BAD_ANNOTATION, syntax.source, pragma.token.span, reason=str(error)
-                )
-            )
+            place, reason = (syntax.source, pragma.token.span), str(error)
+            diagnostics.append(Diagnostic.at(Code.BAD_ANNOTATION, *place, reason=reason))
             continue
         if said is not None:
             # Of each clause the last one counts.
@@ -112,8 +109,7 @@ class _Application:
             self._refuse(Code.BAD_ANNOTATION, reason="nested too deeply")
 
     def _refuse(self, code: Code, **values: str) -> NoReturn:
-        message = code.template.format(**values)
-        place = self.pragma.token.span
+        message, place = code.template.format(**values), self.pragma.token.span
         raise CutuneError(Diagnostic(code, message, self.syntax.source, place))
 
     def _applied(self, kernel: Kernel) -> Kernel:
@@ -243,12 +239,8 @@ class _Application:
         if "." in name and name not in known:
             self._refuse(Code.MEMBER_PARAMETER, name=name)
         if name not in known:
-            self._refuse(
-                Code.UNKNOWN_PARAMETER,
-                name=name,
-                kernel=kernel.name,
-                known=known_names(name, known),
-            )
+            named = known_names(name, known)
+            self._refuse(Code.UNKNOWN_PARAMETER, name=name, kernel=kernel.name, known=named)
 
     # block(…) and where(…)
 

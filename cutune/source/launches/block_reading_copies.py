@@ -99,8 +99,10 @@ def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
             continue
         block = _usual_block(sites)
         in_rows = codes.isdisjoint(_HELPED)
-        widths = [i for i in range(len(kernels[0].parameters)) if _are_widths(i, sites)]
-        copy = _copy(texts, constants, kernels[0], block or (0, 0, 0), in_rows, widths)
+        launched = [(site.configuration, site.arguments, site.resolved) for site in sites]
+        places = range(len(kernels[0].parameters))
+        widths = [i for i in places if all(_is_width(i, *one) for one in launched)]
+        copy = _copy(texts, constants, kernels[0], block, in_rows, widths)
         if copy is not None:
             found[name] = copy
     return found
@@ -145,12 +147,6 @@ def may_stand_in(
     )
 
 
-def _are_widths(position: int, sites: Sequence[LaunchSite]) -> bool:
-    return all(
-        _is_width(position, site.configuration, site.arguments, site.resolved) for site in sites
-    )
-
-
 def _is_width(
     position: int,
     written: Sequence[str],
@@ -172,12 +168,12 @@ def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
     return (None,) * 3 if resolved is None else tuple(map(constant, resolved.block))
 
 
-def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
-    """The block of most launches, where known; a constant can only stand for sizes above 1."""
+def _usual_block(sites: Sequence[LaunchSite]) -> Block:
+    """That of most launches; 0 where it is not known, or 1: no constant stands for that."""
     blocks = Counter(_known_block(site.resolved) for site in sites)
     sizes, _ = blocks.most_common(1)[0]
     x, y, z = (int(size) if size is not None and size > 1 else 0 for size in sizes)
-    return (x, y, z) if x or y or z else None
+    return (x, y, z)
 
 
 def _copy(
@@ -211,15 +207,15 @@ def _copy(
     span = Span(first.start, last.end)
     begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
 
-    def edit(helper: Callable[[str, Block], str], loops: Iterable[int]) -> Edit:
+    def edit(sizes: Block | None, loops: Iterable[int]) -> Edit:
         text = _wrapped(syntax.source[span], span.start, edits, loops)
-        helpers = " ".join(helper(axes, block) for axes in sorted({axes for _, axes in edits}))
+        helpers = " ".join(_helper(axes, sizes) for axes in sorted({axes for _, axes in edits}))
         body = f"namespace {namespace} {{ {helpers} {text} }}"
         return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
 
     known = tuple(widths) if read else ()
-    copy = KernelCopy(block, namespace, syntax.source, edit(_helper, loops), reason, known)
-    return CopyCandidate(copy, edit(_unchanged, ()), bool(loops))
+    copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), reason, known)
+    return CopyCandidate(copy, edit(None, ()), bool(loops))
 
 
 def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
@@ -249,19 +245,18 @@ def _wrapped(
     return apply_edits(Source("", text), calls).text
 
 
-def _helper(axes: str, block: Block) -> str:
-    if axes == _WIDTH:
-        return _function(axes, "static_cast<T>(blockDim.x)")
-    tests = (f"own == {block[DIMENSIONS.index(axis)]} ? (T)blockDim.{axis} : " for axis in axes)
-    return _function(axes, f"{''.join(tests)}own")
+def _helper(axes: str, block: Block | None) -> str:
+    """The wrapping function, for numbers only: hidden code of a class would run once more.
 
-
-def _unchanged(axes: str, block: Block) -> str:
-    return _function(axes, "own")
-
-
-def _function(axes: str, value: str) -> str:
-    """The wrapping function, for numbers only: hidden code of a class would run once more."""
+    Without a block it gives back what it gets.
+    """
+    value = "own"
+    if block is not None and axes == _WIDTH:
+        value = "static_cast<T>(blockDim.x)"
+    elif block is not None:
+        sizes = ((axis, block[DIMENSIONS.index(axis)]) for axis in axes)
+        tests = (f"own == {size} ? (T)blockDim.{axis} : " for axis, size in sizes)
+        value = f"{''.join(tests)}own"
     return (
         f"template <class T> static __device__ __forceinline__ T cutune_block_{axes}(T own) "
         f'{{ static_assert(!__is_class(T) && !__is_union(T), ""); return {value}; }}'
@@ -281,7 +276,7 @@ class _Wrapping:
     def read_widths(self) -> Iterator[Token]:
         """Where the kernel reads an argument that is the width of its block, and stays that."""
         uses: defaultdict[str, list[int]] = defaultdict(list)
-        for index in range(self._first, self._last):
+        for index in self._places:
             if self.tokens[index].text in self.widths:
                 uses[self.tokens[index].text].append(index)
         for places in uses.values():
@@ -301,7 +296,7 @@ class _Wrapping:
         Those that an index is multiplied by, and names among them elsewhere; where no index
         is multiplied by anything (`i += THREADS`), all names of constants.
         """
-        operands = [index for index in range(self._first, self._last) if self._is_operand(index)]
+        operands = [index for index in self._places if self._is_operand(index)]
         factors = {index: axis for index in operands if (axis := self._multiplied(index))}
         names = {self.tokens[index].text for index in factors}
         for index in operands:
@@ -316,14 +311,10 @@ class _Wrapping:
         return self.syntax.tokens
 
     @property
-    def _first(self) -> int:
+    def _places(self) -> range:
+        """The tokens between the braces of the body."""
         assert self.function.body is not None, "kernels of a syntax are defined"
-        return self.function.body[0] + 1
-
-    @property
-    def _last(self) -> int:
-        assert self.function.body is not None, "kernels of a syntax are defined"
-        return self.function.body[1]
+        return range(self.function.body[0] + 1, self.function.body[1])
 
     def _is_operand(self, index: int) -> bool:
         """Is it a literal, or a name from outside of the kernel, beside an operator?"""
@@ -344,7 +335,7 @@ class _Wrapping:
         head = template_parameters(self.tokens[first:opener])
         values = {name for name, is_type in head if not is_type}
         own = {t.text for t in self.tokens[opener:closer]}
-        for before, token in pairwise(self.tokens[self._first - 1 : self._last]):
+        for before, token in pairwise(self.tokens[self._places.start - 1 : self._places.stop]):
             # Behind a type stands what it is the type of; what is assigned to is no constant.
             if before.kind == "IDENTIFIER" and before.text != "return":
                 own.add(token.text)
@@ -355,7 +346,7 @@ class _Wrapping:
     def loops_over_rows(self) -> list[int]:
         """Where loops begin in which a variable that begins as an index steps by an `int`."""
         begins = set()
-        for index in range(self._first, self._last):
+        for index in self._places:
             is_constant = self._is_operand(index) and self._sized(index)
             is_step = self.tokens[index].text in self._steps or is_constant
             if is_step and self._stepping(index) and (begin := self._loop_with(index)) is not None:
@@ -363,7 +354,7 @@ class _Wrapping:
         return sorted(begins)
 
     def _loop_with(self, index: int) -> int | None:
-        for opener in range(index, self._first, -1):
+        for opener in range(index, self._places.start, -1):
             if self.tokens[opener].text in ("{", "}"):
                 return None
             is_around = self.syntax.brackets.partner[opener] > index
@@ -375,7 +366,7 @@ class _Wrapping:
     def _steps(self) -> frozenset[str]:
         """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
         found = {*self.widths}
-        for index in range(self._first, self._last - 5):
+        for index in self._places[:-5]:
             texts = [token.text for token in self.tokens[index : index + 6]]
             if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):
                 found.add(texts[0])
@@ -411,7 +402,7 @@ class _Wrapping:
         found = set(self._dimensions_at(index))
         for step in (-1, 1):
             at = index + step
-            while self._first <= at < self._last and self.tokens[at].text not in _ENDS:
+            while at in self._places and self.tokens[at].text not in _ENDS:
                 partner = self.syntax.brackets.partner[at]
                 is_opened = partner >= 0 and (partner - at) * step > 0
                 if partner >= 0 and not is_opened:
@@ -436,7 +427,7 @@ class _Wrapping:
         """Names of variables that begin as an index: `int bx = blockIdx.x;`, `i = bx`."""
         found: dict[str, frozenset[str]] = {}
         tokens = self.tokens
-        for index in range(self._first, self._last - 5):
+        for index in self._places[:-5]:
             if tokens[index].kind != "IDENTIFIER" or tokens[index + 1].text != "=":
                 continue
             meant, end = self._index_at(index + 2), index + 5

@@ -232,11 +232,10 @@ class _Scan:
 
     def _is_scope(self, first: int, brace: int) -> bool:
         start = self._after_template(first, brace)
-        other_words, scope_words = self._places
-        if _has(other_words, start, brace):
-            return False
         is_linkage = self.tokens[brace - 1].kind == "STRING" and brace > 1
-        return is_linkage or _has(scope_words, start, brace)
+        # How many words before the brace open no scope, and how many open one.
+        no_scope, scope = (bisect_left(w, brace) - bisect_left(w, start) for w in self._places)
+        return no_scope <= 0 and (is_linkage or scope > 0)
 
     @cached_property
     def _places(self) -> list[list[int]]:
@@ -250,8 +249,3 @@ def attribute_opener(tokens: Sequence[Token], brackets: Brackets, index: int) ->
     """The `[` of the attribute `[[…]]` that ends with a token, or -1."""
     opener = brackets.partner[index] if tokens[index].text == "]" else -1
     return opener if 0 < opener < index and tokens[opener + 1].text == "[" else -1
-
-
-def _has(places: Sequence[int], first: int, end: int) -> bool:
-    number = bisect_left(places, first)
-    return number < len(places) and places[number] < end

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -102,8 +103,7 @@ class Syntax:
         return self.directives[begin:end]
 
 
-def _index(directive: Directive) -> int:
-    return directive.index
+_index = attrgetter("index")
 
 
 def parse(source: Source) -> Syntax:

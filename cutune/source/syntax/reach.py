@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
@@ -104,7 +104,7 @@ class Reach:
     def _functions(self) -> list[Function]:
         """All that a kernel might call; those that macros define are in the expanded text alone."""
         every = (*self.files, *self.expanded)
-        return [(syntax, one) for syntax in every for one in _device_functions(syntax)]
+        return [(syntax, one) for syntax in every for one in syntax.functions if _is_callable(one)]
 
     @cached_property
     def _is_open(self) -> bool:
@@ -177,11 +177,9 @@ def _types(parameters: Sequence[Token]) -> frozenset[str]:
     return _words(types)
 
 
-def _device_functions(syntax: Syntax) -> Iterator[SourceFunction]:
-    for one in syntax.functions:
-        is_callable = one.is_device_code or "constexpr" in one.qualifiers
-        if one.body is not None and not one.is_kernel and is_callable:
-            yield one
+def _is_callable(one: SourceFunction) -> bool:
+    is_device_code = one.is_device_code or "constexpr" in one.qualifiers
+    return one.body is not None and not one.is_kernel and is_device_code
 
 
 def _is_in_pieces(syntax: Syntax) -> bool:
@@ -238,15 +236,8 @@ def _declared(statement: Sequence[Token]) -> frozenset[str]:
         return _words(statement[: texts.index("=")])
     if "typedef" in texts and "(" not in texts and "[" not in texts:
         return _words(statement[-1:])
-    return _words(_outside_brackets(statement))
-
-
-def _outside_brackets(tokens: Iterable[Token]) -> Iterator[Token]:
-    depth = 0
-    for token in tokens:
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if depth == 0:
-            yield token
+    depths = accumulate((text in ("(", "[")) - (text in (")", "]")) for text in texts)
+    return _words(token for token, depth in zip(statement, depths, strict=True) if depth == 0)
 
 
 def _in_mangled(name: str) -> Iterator[str]:

@@ -414,16 +414,12 @@ class KernelTexts:
         if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
             return False
         named = {token.text for token in syntax.tokens[function.body[0] : last]}
-        if function.name in named or _is_argument(syntax, first):
+        # What stands in parentheses is text that a macro is given.
+        around = syntax.innermost(first)
+        if function.name in named or (around >= 0 and syntax.tokens[around].text == "("):
             return False
         return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None
 
     @cached_property
     def _is_stateful(self) -> bool:
         return any(_STATEFUL.search(file.text) for file in self.files)
-
-
-def _is_argument(syntax: Syntax, index: int) -> bool:
-    """Does a token stand in parentheses, as text does that a macro is given?"""
-    place = syntax.innermost(index)
-    return place >= 0 and syntax.tokens[place].text == "("

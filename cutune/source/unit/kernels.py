@@ -102,18 +102,13 @@ class Structures:
         """By the last part of their names; None where that is not plain, or means several."""
         found: dict[str, Structure | None] = {}
         vectors = {structure.path.removeprefix("::"): structure for structure in _VECTORS}
-        if self._hides_namespaces:
-            return vectors
+        macros = (m for same in self.unit.macros.definitions.values() for m in same)
+        if not self.unit.is_expanded and any("namespace" in m.body_text for m in macros):
+            return vectors  # A macro may open a namespace that is not seen.
         for part in self.unit.parts:
             for name, structure in _defined(part.syntax):
                 found[name] = None if name in found else self._checked(structure)
         return {**found, **vectors}
-
-    @property
-    def _hides_namespaces(self) -> bool:
-        """May a macro open a namespace that is not seen?"""
-        macros = (m for found in self.unit.macros.definitions.values() for m in found)
-        return not self.unit.is_expanded and any("namespace" in m.body_text for m in macros)
 
     def _checked(self, structure: Structure | None) -> Structure | None:
         macros = self.unit.macros.definitions
@@ -213,8 +208,7 @@ def _declared(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]
 
 
 def _without_initialiser(item: Sequence[Token]) -> list[Token]:
-    end = next((i for i, token in enumerate(item) if token.text in ("=", "{")), len(item))
-    return list(item[:end])
+    return [*takewhile(lambda token: token.text not in ("=", "{"), item)]
 
 
 def _type_words(tokens: Sequence[Token]) -> tuple[str, ...]:
@@ -271,17 +265,10 @@ def _structure(structures: Structures, structure: Structure) -> Layout | None:
             members[f"{name}.{path}"] = offset + place, size
         offset += inner.bytes
         alignment = max(alignment, inner.alignment)
-    if _is_vector(structure):
+    is_global = structure.path.count("::") == 1 and structure.path[-1] in "24"
+    if is_global and [*structure.members] == [*"xyzw"[: len(structure.members)]]:
         alignment = max(alignment, min(offset, _MOST_ALIGNMENT))
     return Layout(offset + -offset % alignment, alignment, members)
-
-
-def _is_vector(structure: Structure) -> bool:
-    return (
-        structure.path.count("::") == 1
-        and structure.path[-1] in "24"
-        and [*structure.members] == [*"xyzw"[: len(structure.members)]]
-    )
 
 
 @dataclass(frozen=True)

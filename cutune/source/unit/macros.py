@@ -102,11 +102,10 @@ class MacroTable:
 
     def _is_symbol(self, definitions: Sequence[Macro]) -> bool:
         is_varied = _is_varied(definitions)
-        if not (is_varied or definitions[0].conditional):
-            return False
-        return (
-            is_varied if all(map(_is_type, definitions)) else all(map(self._is_number, definitions))
-        )
+        if all(map(_is_type, definitions)):
+            return is_varied
+        is_uncertain = is_varied or definitions[0].conditional
+        return is_uncertain and all(map(self._is_number, definitions))
 
     def _is_number(self, macro: Macro, depth: int = 0) -> bool:
         if macro.parameters is not None or not macro.body or depth > 10:
@@ -131,12 +130,11 @@ class MacroTable:
         budget: list[int],
     ) -> list[Token]:
         """The body with parameters replaced; `#` and `##` are beyond this expansion."""
-        if any(token.text in ("#", "##", "__VA_ARGS__", "__VA_OPT__") for token in macro.body):
-            raise Unexpandable(use)
         parameters = macro.parameters or ()
-        if parameters and parameters[-1].endswith("..."):
-            raise Unexpandable(use)
-        if len(arguments) != len(parameters) and not (not parameters and arguments == [[]]):
+        is_other = any(t.text in ("#", "##", "__VA_ARGS__", "__VA_OPT__") for t in macro.body)
+        is_variadic = parameters[-1:] and parameters[-1].endswith("...")
+        is_called = len(arguments) == len(parameters) or (not parameters and arguments == [[]])
+        if is_other or is_variadic or not is_called:
             raise Unexpandable(use)
         values = {
             name: self._expand(argument, hidden, budget)

@@ -61,23 +61,18 @@ def constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, int]]:
             yield index + len(words) - 3, texts[-3], value
 
 
-def _outside_parentheses(tokens: Sequence[Token]) -> Iterator[int]:
+def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
+    """Variables, enumerators, template parameters: names that may hide others."""
     depth = 0
     for index, token in enumerate(tokens):
         depth = max(0, depth + {"(": 1, ")": -1}.get(token.text, 0))
-        if depth == 0:
-            yield index
-
-
-def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """Variables, enumerators, template parameters: names that may hide others."""
-    for index in _outside_parentheses(tokens):
-        if index == 0 or index + 1 >= len(tokens) or tokens[index].kind != "IDENTIFIER":
+        is_name = token.kind == "IDENTIFIER" and 0 < index < len(tokens) - 1
+        if depth > 0 or not is_name:
             continue
         before, after = tokens[index - 1], tokens[index + 1].text
         is_declared = before.kind == "IDENTIFIER" or before.text in ("*", "&", ">", "{", ",")
         if is_declared and after in ("=", ";", ",", "[", ">", "}", "{"):
-            yield index, tokens[index]
+            yield index, token
 
 
 @dataclass(frozen=True)
@@ -105,8 +100,10 @@ def defined_types(tokens: Sequence[Token], partner: Sequence[int]) -> Iterator[T
             if opener is None or partner[opener] < 0:
                 continue
             before = tokens[index - 1].text if index else ""
-            if before == "typedef":
-                names += _alias(tokens, partner[opener] + 1)
+            alias = tokens[partner[opener] + 1 : partner[opener] + 3]
+            is_alias = len(alias) > 1 and alias[1].text in (";", ",")
+            if before == "typedef" and is_alias and alias[0].kind == "IDENTIFIER":
+                names.append(alias[0].text)
             scope: tuple[str, ...] | None = ()
             for _, inner in around:
                 scope = None if scope is None or inner is None else (*scope, *inner)
@@ -147,12 +144,6 @@ def _head(
         index += 1
     is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
     return names, index if is_definition else None, is_derived
-
-
-def _alias(tokens: Sequence[Token], index: int) -> list[str]:
-    texts = [token.text for token in tokens[index : index + 2]]
-    is_plain = len(texts) > 1 and tokens[index].kind == "IDENTIFIER" and texts[1] in (";", ",")
-    return texts[:1] if is_plain else []
 
 
 @dataclass(frozen=True)
@@ -255,20 +246,14 @@ class Unit:
             for index, token in enumerate(tokens):
                 if token.text == "typedef":
                     yield from typedef(tokens, index + 1)
-                elif token.text == "using" and any(
-                    t.text == "=" for t in tokens[index + 2 : index + 3]
-                ):
-                    words = [t.text for t in until_semicolon(tokens, index + 3)]
-                    yield tokens[index + 1].text, words
-                elif token.text in ("typename", "class") and _is_type_parameter(tokens, index):
-                    # It stands for many types.
-                    yield tokens[index + 1].text, ("template parameter",)
-
-
-def _is_type_parameter(tokens: Sequence[Token], index: int) -> bool:
-    """("<" | ",") ("typename" | "class") NAME."""
-    is_listed = index > 0 and tokens[index - 1].text in ("<", ",")
-    return is_listed and any(t.kind == "IDENTIFIER" for t in tokens[index + 1 : index + 2])
+                elif token.text == "using" and tokens[index + 2 : index + 3]:
+                    if tokens[index + 2].text == "=":
+                        words = [t.text for t in until_semicolon(tokens, index + 3)]
+                        yield tokens[index + 1].text, words
+                elif token.text in ("typename", "class") and 0 < index < len(tokens) - 1:
+                    before, named = tokens[index - 1], tokens[index + 1]
+                    if before.text in ("<", ",") and named.kind == "IDENTIFIER":
+                        yield named.text, ("template parameter",)  # It stands for many types.
 
 
 def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
