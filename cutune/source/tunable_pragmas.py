@@ -461,7 +461,8 @@ class _PragmaReader:
     def _value(self, name: str) -> Span:
         tokens = self.syntax.tokens
         path = re.split(r"(\.|->)", self._as_written(name))
-        for index in self._same_block():
+        outer = self.syntax.outer(self.pragma.index)
+        for index in takewhile(lambda i: tokens[i].text != "}", outer):
             if [t.text for t in tokens[index : index + len(path)]] != path:
                 continue
             behind = index + len(path)
@@ -479,20 +480,9 @@ class _PragmaReader:
             return self.syntax.span((behind + 1, last))
         raise self.error(Code.NO_TUNABLE_VALUE, name=name)
 
-    def _same_block(self) -> Iterator[int]:
-        """Indices behind the pragma, up to the end of its block, inner blocks skipped."""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        index = self.pragma.index
-        while index < len(tokens) and tokens[index].text != "}":
-            yield index
-            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
-
     def _value_end(self, first: int) -> int:
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        statement = first
-        while tokens[statement].text not in (";", "}"):
-            is_open = tokens[statement].text in CLOSER
-            statement = partner[statement] + 1 if is_open else statement + 1
+        statement = next(i for i in self.syntax.outer(first) if tokens[i].text in (";", "}"))
         closers = template_closers(tokens, partner, first, statement)
         index = first
         while index < statement and tokens[index].text != ",":

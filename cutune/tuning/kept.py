@@ -19,7 +19,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -52,13 +52,6 @@ if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
 
 SCHEMA = "cutune-kept-1"
-T = TypeVar("T")
-
-
-def found_in(kind: str, name: str, form: type[T]) -> T | None:
-    """Read a kept document; None without one. Raises CutuneError for one of another version."""
-    path = _place(kind, name)
-    return read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
 
 
 def save_in(kind: str, name: str, document: Json, most: int) -> None:
@@ -76,6 +69,23 @@ def save_in(kind: str, name: str, document: Json, most: int) -> None:
 
 def _place(kind: str, name: str) -> Path:
     return cache_folder() / kind / f"{name}.json"
+
+
+class _Holding(Protocol):
+    def holds(self, request: Request) -> bool: ...
+
+
+T = TypeVar("T", bound=_Holding)
+
+
+def _still(kind: str, request: Request, form: type[T]) -> T | None:
+    """What is kept for a request and still holds."""
+    try:
+        path = _place(kind, request.name)
+        found = read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
+        return found if found is not None and found.holds(request) else None
+    except UNKNOWN:
+        return None
 
 
 #: The kind of result, and how many are kept.
@@ -149,13 +159,7 @@ def write_texts(texts: Mapping[str, str]) -> None:
 
 def kept_for(request: Request) -> Kept | None:
     """The kept result of a request; None where there is none, or an input has changed."""
-    if request.unknown:
-        return None
-    try:
-        found = found_in(TUNED, request.name, Kept)
-        return found if found is not None and found.holds(request) else None
-    except UNKNOWN:
-        return None
+    return None if request.unknown else _still(TUNED, request, Kept)
 
 
 def digests_of(paths: Iterable[str]) -> dict[str, str]:
@@ -200,6 +204,9 @@ class KeptRewriting:
     shadow: Json | None
     texts: dict[str, str]
 
+    def holds(self, request: Request) -> bool:
+        return self.inputs == inputs_of(request).digests
+
     @staticmethod
     def keep(keeper: Keeper, shadow: Json | None, files: Iterable[str]) -> None:
         """Keep a rewriting that was just made, unless an input has changed since."""
@@ -215,12 +222,7 @@ class KeptRewriting:
 
 def rewriting_for(request: Request) -> KeptRewriting | None:
     """The kept rewriting of a request; None where there is none, or an input has changed."""
-    try:
-        found = found_in(REWRITTEN, request.name, KeptRewriting)
-        still = found is not None and found.inputs == inputs_of(request).digests
-        return found if still else None
-    except UNKNOWN:
-        return None
+    return _still(REWRITTEN, request, KeptRewriting)
 
 
 #: Libraries whose names are looked at below; code of any other library could read anything.
@@ -281,13 +283,10 @@ def unknown_input(program: Path) -> str:
     for library in linkage.needed:
         if not _LIBRARIES.fullmatch(library):
             return library
-    return next((name for name in sorted(names) if not _is_known(name)), "")
-
-
-def _is_known(name: str) -> bool:
-    if _OF_CPP.fullmatch(name):
-        return _READING.search(name) is None
-    return _KNOWN.fullmatch(name) is not None
+    of_cpp = {name for name in names if _OF_CPP.fullmatch(name)}
+    unknown = {name for name in of_cpp if _READING.search(name)}
+    unknown |= {name for name in names - of_cpp if not _KNOWN.fullmatch(name)}
+    return min(unknown, default="")
 
 
 #: Messages of results that another run, at another time, might not have.
@@ -318,10 +317,8 @@ def keep(keeper: Keeper, answer: Answer) -> None:
         return
     try:
         inputs = keeper.settled()
-        if inputs is None:
-            return
-        further = further_files(keeper.request, answer.instrumented, inputs)
-        if not is_untouched_since(further, keeper.started):
+        further = further_files(keeper.request, answer.instrumented, inputs) if inputs else []
+        if inputs is None or not is_untouched_since(further, keeper.started):
             return
         workspace, program = keeper.request.workspace, str(answer.instrumented.binary)
         measured = workspace.measurements.read_bytes()

@@ -26,7 +26,6 @@ from cutune.source.configuration.host_scopes import (
     Nesting,
 )
 from cutune.source.host_formula import basic_size
-from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import word_set
@@ -179,19 +178,12 @@ class Reaching:
 
     def _right_side(self, first: int) -> Range | None:
         """expression ";" of an assignment that is a statement of its own."""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        index = first
-        while index < len(tokens):
-            text = tokens[index].text
-            if text in CLOSER:
-                if partner[index] < 0:
-                    return None
-                index = partner[index]
-            elif text == ";":
+        for index in self.syntax.outer(first):
+            text = self.syntax.tokens[index].text
+            if text == ";":
                 return (first, index - 1)
-            elif text in (")", "]", "}", ",") or text in ASSIGNMENTS:
+            if text in (")", "]", "}", ",") or text in ASSIGNMENTS:
                 return None
-            index += 1
         return None
 
     def _binds_reference(self, index: int) -> bool:

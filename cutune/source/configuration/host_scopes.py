@@ -319,7 +319,7 @@ class Declarations:
 
         type = (NAME | "::" | "<" … ">" | "*" | "&")+.
         """
-        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        tokens = self.nesting.syntax.tokens
         if tokens[start].kind != "IDENTIFIER" or tokens[start].text in NO_TYPE:
             return None
         place, last, count = start, -1, 0
@@ -341,14 +341,8 @@ class Declarations:
         if last == index:
             return last
         # A further declarator: behind a comma of this statement.
-        place = last + 1
-        while place < index:
-            text = tokens[place].text
-            if text in CLOSER:
-                if partner[place] < 0 or partner[place] > index:
-                    return None
-                place = partner[place]
-            place += 1
+        if self.nesting.syntax.innermost(index) != self.nesting.syntax.innermost(last + 1):
+            return None
         before = index - 1
         while tokens[before].text in ("*", "&"):
             before -= 1

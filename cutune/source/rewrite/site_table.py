@@ -7,9 +7,11 @@ arguments: guard bounds, shared memory, and whether threads may come into other 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from operator import attrgetter
 
 from cutune.source.host_formula import names_in, renamed
 from cutune.source.program import (
@@ -87,26 +89,16 @@ def site_table(
     routines: Mapping[int, str] | None = None,
 ) -> str:
     """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
-    sites = tuple(sites)
-    kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
+    known = ((site, program.kernel(site.kernel)) for site in sorted(sites, key=attrgetter("id")))
+    rows = [_Row(program, site, kernel) for site, kernel in known if kernel is not None]
     # The code of other translation units whose kernels these launches call.
-    borrowed = {kernel.elsewhere.name for kernel in kernels if kernel.elsewhere is not None}
+    borrowed = {row.kernel.elsewhere.name for row in rows if row.kernel.elsewhere is not None}
     functions = [_lent(name, (), " __attribute__((weak))").rstrip() for name in sorted(borrowed)]
-    rows: list[str] = []
-    for site in sorted(sites, key=lambda site: site.id):
-        kernel = program.kernel(site.kernel)
-        if kernel is not None:
-            functions += [
-                _guard_function(site, kernel, *guard) for guard in _guards(kernel).items()
-            ]
-            functions += _shared_function(site)
-            functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
-            functions += _variant_table(program, site)
-            routine = (routines or {}).get(site.id, "nullptr")
-            rows.append(_site_row(site, kernel, routine, program))
-    if any(_WITNESS in row for row in rows):
+    functions += (function for row in rows for function in row.functions())
+    texts = [row.text((routines or {}).get(row.site.id, "nullptr")) for row in rows]
+    if any(_WITNESS in text for text in texts):
         functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
-    table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
+    table = ["static const cutune_site cutune_sites[] = {", *texts, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
 
 
@@ -128,18 +120,6 @@ def _guards(kernel: Kernel) -> dict[str, str]:
         for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
         if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
     }
-
-
-def _shared_function(site: LaunchSite) -> list[str]:
-    """Bytes of dynamic shared memory of a block; the formula cannot overflow."""
-    if site.shared is None:
-        return []
-    names = set(re.findall(r"\b[xyz]\b", site.shared))
-    parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
-    # All in 64 bits, products of literals, too.
-    value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
-    name = f"cutune_shared_{site.id}"
-    return [f"static inline long long {name}({parameters}) {{ return {value}; }}"]
 
 
 @dataclass(frozen=True)
@@ -168,32 +148,129 @@ class _Arguments:
         return (*self.kernel.parameters, *self.kernel.members)[position]
 
 
-def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
-    if not kernel.may_meet and not kernel.distinct_places:
-        return []
-    positions = _free_positions(site, kernel)
-    if positions is None:
-        body = "return false;"
-    else:
-        integers, _ = positions
-        arguments = _Arguments(kernel, integers)
+@dataclass(frozen=True)
+class _Row:
+    """A launch of a kernel in the table, and the functions of its arguments."""
+
+    program: Program
+    site: LaunchSite
+    kernel: Kernel
+
+    def functions(self) -> Iterator[str]:
+        site, kernel = self.site, self.kernel
+        for dimension, guard in _guards(kernel).items():
+            # Exact integers (`DimensionProof.guard`); where one is too large, 0 is "not known".
+            arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
+            unused = "" if arguments.positions else "(void)argument_; "
+            value = renamed(one_line(guard), arguments.names)
+            yield (
+                f"static inline long long cutune_guard_{site.id}_{dimension}"
+                f"(const long long *argument_) {{ {arguments.declared}{unused}"
+                f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
+            )
+        if site.shared is not None:
+            # Bytes of dynamic shared memory of a block; all in 64 bits, products of literals, too.
+            names = set(re.findall(r"\b[xyz]\b", site.shared))
+            parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
+            value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
+            head = f"static inline long long cutune_shared_{site.id}({parameters})"
+            yield f"{head} {{ return {value}; }}"
+        if self._is_bound:
+            body = self._free
+            named = ("argument_", "integers_", "extent_", "allocation_")
+            others = (name for name in named if not re.search(rf"\b{name}\b", body))
+            unused = "".join(f"(void){name}; " for name in others)
+            yield (
+                f"static inline bool cutune_free_{site.id}(const long long *argument_, "
+                f"unsigned long long integers_, const long long *extent_, "
+                f"cutune_memory *allocation_) {{ {unused}{body} }}"
+            )
+        if kernel.proven_for and kernel.elsewhere is None:
+            versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
+            yield f"static const int cutune_proven_{site.id}[] = {{{versions}}};"
+        if variants := variants_at(self.program, site):
+            rows = (
+                f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
+                f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
+                "cutune_supposes_rightly}"
+                for one in variants
+            )
+            head = f"static const cutune_variant cutune_variants_{site.id}[]"
+            yield f"{head} = {{{', '.join(rows)}}};"
+
+    @property
+    def _is_bound(self) -> bool:
+        """Does it depend on the arguments whether a thread may come into any warp?"""
+        return bool(self.kernel.may_meet or self.kernel.distinct_places)
+
+    @property
+    def _free(self) -> str:
+        """The body of the function that says whether each thread may come into any warp."""
+        if self._positions is None:
+            return "return false;"
+        integers, _ = self._positions
+        arguments = _Arguments(self.kernel, integers)
         meeting = (
-            f"allocation_->are_apart(argument_[{a}], argument_[{b}])" for a, b in kernel.may_meet
+            f"allocation_->are_apart(argument_[{a}], argument_[{b}])"
+            for a, b in self.kernel.may_meet
         )
-        reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
-        conditions = " && ".join([arguments.fit, *reaching, *meeting])
+        distinct = self.kernel.distinct_places
+        reaching = (_reaches(condition, arguments.names) for condition in distinct)
         known = (
             f"if ((~integers_ & {argument_bits(integers)}) != 0) return false; " if integers else ""
         )
-        body = f"{known}{arguments.declared}return {conditions};"
-    named = ("argument_", "integers_", "extent_", "allocation_")
-    unused = "".join(f"(void){name}; " for name in named if not re.search(rf"\b{name}\b", body))
-    return [
-        f"static inline bool cutune_free_{site.id}(const long long *argument_, "
-        f"unsigned long long integers_, const long long *extent_, "
-        f"cutune_memory *allocation_) "
-        f"{{ {unused}{body} }}"
-    ]
+        conditions = " && ".join([arguments.fit, *reaching, *meeting])
+        return f"{known}{arguments.declared}return {conditions};"
+
+    @cached_property
+    def _positions(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Those of the integers and the pointers that it depends on; None: it cannot be told."""
+        kernel = self.kernel
+        # A launch that is repeated has the values, but not as the kernel's parameters.
+        is_told = self.site.has_all_arguments(kernel) and not kernel.inner_pointers
+        if self.site.called is None and not is_told:
+            return None
+        integers: set[int] = set()
+        for text in (t for one in kernel.distinct_places for t in (one.larger, one.smaller)):
+            positions = guard_parameters(kernel, text)
+            if positions is None or re.search(r"[^\w\s.+\-*/%()]", text):
+                return None
+            integers |= {*positions}
+        pointers = {position for pair in kernel.may_meet for position in pair}
+        return tuple(sorted(integers)), tuple(sorted(pointers))
+
+    def text(self, routine: str) -> str:
+        """Initialise a `cutune_site`."""
+        site, kernel, guards = self.site, self.kernel, _guards(self.kernel)
+        rules = [dimension_rule(kernel, index).value for index in range(3)]
+        named = [f"cutune_guard_{site.id}_{d}" if d in guards else "nullptr" for d in DIMENSIONS]
+        guarding = {i for guard in guards.values() for i in guard_parameters(kernel, guard) or ()}
+        namesakes = sum(other.name == kernel.name for other in self.program.kernels)
+        # May the program look at kernels in a graph, or give them another configuration?
+        files = (self.program.source, *self.program.headers)
+        edits = any(_GRAPH_EDIT.search(file.text) for file in files)
+        integers, pointers = (self._positions if self._is_bound else None) or ((), ())
+        code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
+        variants = variants_at(self.program, site)
+        fields = (
+            *(f"{site.id}", c_string(kernel.name), c_path(site.source.path)),
+            *(f"{{{', '.join(rules)}}}", f"{{{', '.join(named)}}}", argument_bits(guarding)),
+            *(f"{kernel.max_threads}u", routine),
+            "0ull" if routine == "nullptr" else f"{routine}_arguments",
+            f"cutune_shared_{site.id}" if site.shared is not None else "nullptr",
+            _boolean(kernel.needs_warps),
+            axis_bits(d in kernel.single_thread for d in DIMENSIONS),
+            _boolean(namesakes == 1 and not kernel.template_parameters),
+            axis_bits(dimension.indexed for dimension in kernel.dimensions),
+            f"cutune_free_{site.id}" if self._is_bound else "nullptr",
+            *(argument_bits({*integers, *pointers}), _boolean(bool(kernel.may_meet))),
+            f"cutune_proven_{code}" if kernel.proven_for else "nullptr",
+            _WITNESS if kernel.proven_for and site.called is None else "nullptr",
+            _boolean(edits),
+            f"cutune_variants_{site.id}" if variants else "nullptr",
+            *(f"{len(variants)}", _boolean(kernel.must_hold), _widths(kernel)),
+        )
+        return f"    {{{', '.join(fields)}}},"
 
 
 def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
@@ -202,96 +279,12 @@ def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
     return f"cutune_reaches({larger}, {smaller}, {extent})"
 
 
-def _free_positions(
-    site: LaunchSite, kernel: Kernel
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Positions of the integers and the pointers that it depends on; None: it cannot be told."""
-    # A launch that is repeated has the values, but not as the kernel's parameters.
-    is_told = site.has_all_arguments(kernel) and not kernel.inner_pointers
-    if site.called is None and not is_told:
-        return None
-    integers: set[int] = set()
-    for condition in kernel.distinct_places:
-        for text in (condition.larger, condition.smaller):
-            positions = guard_parameters(kernel, text)
-            if positions is None or re.search(r"[^\w\s.+\-*/%()]", text):
-                return None
-            integers |= {*positions}
-    pointers = {position for pair in kernel.may_meet for position in pair}
-    return tuple(sorted(integers)), tuple(sorted(pointers))
-
-
-def _proven_versions(site: LaunchSite, kernel: Kernel) -> list[str]:
-    if not kernel.proven_for or kernel.elsewhere is not None:
-        return []
-    versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
-    return [f"static const int cutune_proven_{site.id}[] = {{{versions}}};"]
-
-
-def _variant_table(program: Program, site: LaunchSite) -> list[str]:
-    variants = variants_at(program, site)
-    if not variants:
-        return []
-    rows = (
-        f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
-        f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, cutune_supposes_rightly}}"
-        for one in variants
-    )
-    return [f"static const cutune_variant cutune_variants_{site.id}[] = {{{', '.join(rows)}}};"]
-
-
-def _guard_function(site: LaunchSite, kernel: Kernel, dimension: str, guard: str) -> str:
-    # Exact integers: see `DimensionProof.guard`. Where one is too large, 0 stands for "not known".
-    arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
-    unused = "" if arguments.positions else "(void)argument_; "
-    value = renamed(one_line(guard), arguments.names)
-    return (
-        f"static inline long long cutune_guard_{site.id}_{dimension}(const long long *argument_) "
-        f"{{ {arguments.declared}{unused}"
-        f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
-    )
-
-
 def _fits(type_text: str, name: str) -> str:
     """A condition: the kernel sees the argument's value, which is below zero only if signed."""
     type_ = integer_type(type_text.split())
     is_signed = type_ is not None and type_.signed
     fits = f"cutune_fits_int({name})"
     return fits if is_signed else f"{name} >= 0 && {fits}"
-
-
-def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) -> str:
-    rules = [dimension_rule(kernel, index).value for index in range(3)]
-    bounds = _guards(kernel)
-    guards = [f"cutune_guard_{site.id}_{d}" if d in bounds else "nullptr" for d in DIMENSIONS]
-    guarding = {i for guard in bounds.values() for i in guard_parameters(kernel, guard) or ()}
-    shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
-    needs_warps = _boolean(kernel.needs_warps)
-    single = axis_bits(d in kernel.single_thread for d in DIMENSIONS)
-    namesakes = sum(other.name == kernel.name for other in program.kernels)
-    is_one = _boolean(namesakes == 1 and not kernel.template_parameters)
-    # May the program look at kernels in a graph, or give them another configuration?
-    files = (program.source, *program.headers)
-    edits = _boolean(any(_GRAPH_EDIT.search(file.text) for file in files))
-    read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = axis_bits(dimension.indexed for dimension in kernel.dimensions)
-    is_bound = bool(kernel.may_meet or kernel.distinct_places)
-    free = f"cutune_free_{site.id}" if is_bound else "nullptr"
-    integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
-    bound = argument_bits({*integers, *pointers})
-    code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
-    proven = f"cutune_proven_{code}" if kernel.proven_for else "nullptr"
-    variants = variants_at(program, site)
-    table = f"cutune_variants_{site.id}" if variants else "nullptr"
-    witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
-    return (
-        f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
-        f"{{{', '.join(rules)}}}, {{{', '.join(guards)}}}, "
-        f"{argument_bits(guarding)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
-        f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
-        f"{bound}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
-        f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}, {_widths(kernel)}}},"
-    )
 
 
 def _widths(kernel: Kernel) -> str:

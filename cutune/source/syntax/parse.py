@@ -97,6 +97,14 @@ class Syntax:
         """The tokens from the first to the last."""
         return self.tokens[tokens[0] : tokens[1] + 1]
 
+    def outer(self, first: int) -> Iterator[int]:
+        """Indices from a token on, what brackets hold left out; up to one that nothing closes."""
+        index = first
+        while first <= index < len(self.tokens):
+            yield index
+            is_opener = self.tokens[index].text in CLOSER
+            index = (self.brackets.partner[index] if is_opener else index) + 1
+
     def directives_within(self, first: int, last: int) -> tuple[Directive, ...]:
         """The directives behind token `first` and before token `last`."""
         begin, end = (bisect_right(self.directives, i, key=_index) for i in (first, last))
