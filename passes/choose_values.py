@@ -29,8 +29,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cutune.source.rewrite.edits import Copies, copy_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.tunable_edit import Copies, copy_edits
 
 
 @dataclass(frozen=True)

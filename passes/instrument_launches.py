@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.source.rewrite.launch_edit import with_launch_edits
+from cutune.source.rewrite.edits import with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
 from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
 

@@ -38,8 +38,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutune.source.rewrite.c_text import c_string
-from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.tunable_edit import (
+from cutune.source.rewrite.edits import (
     VALUE_PREFIX,
     data_arguments,
     region_edits,
@@ -48,6 +47,7 @@ from cutune.source.rewrite.tunable_edit import (
     with_tunable_edits,
     with_value,
 )
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit
 from cutune.source.tunable import HostTunable, TunableConstant
 
 

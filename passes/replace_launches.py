@@ -30,7 +30,7 @@ from cutune.source.rewrite.compact_cpp import (
     with_short_casts,
     without_unused,
 )
-from cutune.source.rewrite.launch_edit import launch_edits, variants_at, with_launch_edits
+from cutune.source.rewrite.edits import launch_edits, variants_at, with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
 from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY

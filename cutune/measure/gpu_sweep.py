@@ -45,7 +45,7 @@ from cutune.model.measurement.sweep import (
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.candidates import candidate_blocks
 from cutune.source.program import LaunchSite, Program
-from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import LARGEST, Block, as_block, threads_of
 from cutune.toolchain.ptxas import StaticCounters, by_kernel

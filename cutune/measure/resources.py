@@ -15,7 +15,7 @@ from cutune.core.temporary import temporary_folder
 from cutune.emulator.program_builds import write_instrumented
 from cutune.proof.known_code import KnownCode
 from cutune.source.program import Program
-from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.ptxas import StaticCounters

@@ -9,5 +9,5 @@ launches: `syntax.parse`. For macros, types and constants of the translation uni
 the definitions of grid and block that reach a launch: `configuration.resolve`. For why a launch
 stays as it is: `launches.verdicts`. For pragmas: `launches.annotations` (kernels) and
 `tunable_pragmas` (parameters and regions). For edits and where they are written:
-`rewrite.pipeline`, `rewrite.launch_edit` and `rewrite.output`.
+`rewrite.pipeline`, `rewrite.edits` and `rewrite.output`.
 """

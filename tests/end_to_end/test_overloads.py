@@ -12,7 +12,7 @@ from cutune.core.progress import Reporter
 from cutune.emulator.launch_log import read_launches
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.registry import with_only
-from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.kernel_names import base_name, canonical, renamed_entry
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain

@@ -25,7 +25,7 @@ from cutune.search.clones.prove_copies import (
     without_unproven,
 )
 from cutune.source.program import Program
-from cutune.source.rewrite.tunable_edit import Copies
+from cutune.source.rewrite.edits import Copies
 from cutune.source.syntax.parse import parse
 from cutune.toolchain.toolchain import Toolchain
 from tests.support import hostile_values as hostile

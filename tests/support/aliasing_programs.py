@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cutune.passes import ReplaceLaunches
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.rewrite.edits import variants_at
 from cutune.source.rewrite.output import Target
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.toolchain import Toolchain

@@ -38,7 +38,7 @@ from cutune.source.program import (
     SiteNumbers,
     may_launch,
 )
-from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.kernel_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters

@@ -21,7 +21,7 @@ from cutune.proof.compiled import Compilation
 from cutune.proof.known_code import KnownCode
 from cutune.proof.unit_compiler import UnitCompiler
 from cutune.source.program import Program
-from cutune.source.rewrite.launch_edit import is_rewritten
+from cutune.source.rewrite.edits import is_rewritten
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.syntax.headers import (
     find_headers,

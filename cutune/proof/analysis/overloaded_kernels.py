@@ -20,7 +20,7 @@ from cutune.proof.analysis.launched_entries import launches_by_place, sites_by_p
 from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.rewrite.c_text import one_line, prelude_edit
-from cutune.source.rewrite.launch_edit import function_at, with_variant_copies
+from cutune.source.rewrite.edits import function_at, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, canonical, renamed_entry
 

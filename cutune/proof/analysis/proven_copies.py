@@ -19,7 +19,7 @@ from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.block_reading_copies import callee_of_copy, copies
 from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
-from cutune.source.rewrite.launch_edit import with_callees, with_copies
+from cutune.source.rewrite.edits import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.macros import Unsteady
 from cutune.toolchain.kernel_names import base_name, demangled, namespaces

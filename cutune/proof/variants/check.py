@@ -23,7 +23,7 @@ from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant, LaunchSite, Program
-from cutune.source.rewrite.launch_edit import function_at, with_callees, with_variant_copies
+from cutune.source.rewrite.edits import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, renamed_entry
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY

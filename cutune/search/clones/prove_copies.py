@@ -37,8 +37,8 @@ from cutune.search.clones.dependence import (
     versions,
 )
 from cutune.source.program import Program
+from cutune.source.rewrite.edits import Copies, Outer, dispatcher
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.rewrite.tunable_edit import Copies, Outer, dispatcher
 from cutune.source.syntax.tokens import lex_significant
 from cutune.source.tunable import TunableConstant
 from cutune.toolchain.dry_run import first_error

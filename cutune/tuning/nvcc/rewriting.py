@@ -261,7 +261,7 @@ class _Rewriter:
         if request is None:
             return self._made()
         from cutune.tuning.inputs import Keeper
-        from cutune.tuning.kept import KeptRewriting, rewriting_for, write_texts
+        from cutune.tuning.tune import KeptRewriting, rewriting_for, write_texts
 
         if (kept := rewriting_for(request)) is not None:
             write_texts(kept.texts)

@@ -10,7 +10,7 @@ from cutune.proof.confirm import confirmed
 from cutune.proof.entry import prove
 from cutune.ptx.parse import parse as parse_ptx
 from cutune.source.program import Kernel, Program
-from cutune.source.rewrite.launch_edit import launch_edits
+from cutune.source.rewrite.edits import launch_edits
 from cutune.source.rewrite.site_table import needed_headers, site_table
 from tests.support.analyzed import analyzed
 

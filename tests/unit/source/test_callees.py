@@ -9,7 +9,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.source import Source, apply_edits
 from cutune.source.program import LaunchSite
-from cutune.source.rewrite.launch_edit import launch_edits
+from cutune.source.rewrite.edits import launch_edits
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 from tests.support.analyzed import analyzed
 

@@ -6,7 +6,7 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.source.program import Kernel, Program
-from cutune.source.rewrite.launch_edit import launch_edits
+from cutune.source.rewrite.edits import launch_edits
 from cutune.source.rewrite.site_table import guard_parameters, site_table
 from tests.support.analyzed import analyzed
 

@@ -15,7 +15,7 @@ from cutune.source.rewrite.c_text import (
     one_line,
     prelude_edit,
 )
-from cutune.source.rewrite.launch_edit import hiding_macro
+from cutune.source.rewrite.edits import hiding_macro
 from cutune.source.rewrite.site_table import Rule, dimension_rule, guard_parameters
 
 
