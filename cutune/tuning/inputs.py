@@ -281,11 +281,9 @@ def further_files(request: Request, instrumented: InstrumentedProgram, known: In
 
 def _device_pass(toolchain: Toolchain, source: str, architecture: str) -> str:
     begun, flags = toolchain.begun, toolchain.compile_flags(source)
-    if begun is not None and begun.is_of(source, flags):
-        text = begun.device_pass(architecture)
-        if text is not None:
-            return text
-    return device_pass(toolchain.nvcc, source, flags, architecture)
+    is_begun = begun is not None and begun.is_of(source, flags)
+    text = begun.device_pass(architecture) if begun is not None and is_begun else None
+    return device_pass(toolchain.nvcc, source, flags, architecture) if text is None else text
 
 
 def _processor() -> str:

@@ -203,9 +203,12 @@ def _models(
 
 
 def _compiled(workspace: Workspace) -> list[str]:
-    noted = compiled_sources(workspace.folder / "outputs")
-    lines = noted.read_text(errors="surrogateescape").splitlines() if noted.exists() else []
-    return [Path(line).name for line in dict.fromkeys(lines)]
+    noted = _listed(compiled_sources(workspace.folder / "outputs"))
+    return [Path(line).name for line in dict.fromkeys(noted)]
+
+
+def _listed(file: Path) -> list[str]:
+    return file.read_text(errors="surrogateescape").splitlines() if file.exists() else []
 
 
 def _way_to_cutune(project: ProjectBuild) -> str:
@@ -248,10 +251,8 @@ def _resources(
 
 
 def _remove(outputs: Path) -> None:
-    if outputs.exists():
-        for line in outputs.read_text(errors="surrogateescape").splitlines():
-            if os.path.isfile(line):
-                os.unlink(line)
+    for line in filter(os.path.isfile, _listed(outputs)):
+        os.unlink(line)
 
 
 @dataclass(frozen=True)

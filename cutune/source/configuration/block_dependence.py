@@ -9,7 +9,8 @@ they differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.source.host_formula import (
@@ -36,21 +37,16 @@ from cutune.source.syntax.tokens import lex_significant
 
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf", "lceil"})
 _CLAMPS = frozenset({"min", "max", "std::min", "std::max", "fmin", "fmax"})
-IsBlock = Callable[[Formula], bool]
 
 
 def grid_form(grid: Formula, block: Sequence[Formula]) -> GridForm:
     """Classify one component of a grid."""
-
-    def is_block(formula: Formula) -> bool:
-        return _is_block(formula, block)
-
-    value = constant(grid)
+    value, reader = constant(grid), _GridReader(block)
     if value == 1:
         return GridForm.SINGLE
-    if is_known_block(grid, block):
+    if reader.is_named(grid):
         return GridForm.OTHER
-    found = _form(plain(grid), is_block)
+    found = reader.form(plain(grid))
     if found is not None:
         return found
     if value is not None:
@@ -58,103 +54,145 @@ def grid_form(grid: Formula, block: Sequence[Formula]) -> GridForm:
     return GridForm.INDEPENDENT if _is_understood(grid) else GridForm.UNKNOWN
 
 
-def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
-    """Is it a component of the block by its name?"""
-    return any(_is_named(formula, size) for size in block)
+@dataclass(frozen=True)
+class _GridReader:
+    """Looks for the components of a block in formulas."""
 
+    block: Sequence[Formula]
 
-def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
-    match formula:
-        case Call(name, (argument,)) if name in _CEILINGS:
-            inner = _quotient(plain(argument), is_block)
-            return GridForm.FLOAT_CEILING if inner is not None else _held(formula, is_block)
-        case Call(name, arguments) if name in _CLAMPS:
-            return _held(formula, is_block)
-        case Call(_, arguments):
-            holds = any(_holds(argument, is_block) for argument in arguments)
-            return GridForm.HELPER if holds else None
-        case HostOperation("/" | ">>", (_, divisor)):
-            numerator = _quotient(formula, is_block)
-            if numerator is None:
-                return _held(formula, is_block)
-            places = constant(divisor) if formula.operator == ">>" else None
-            divisor = _power(places) if places is not None else divisor
-            terms = list(_terms(numerator, 1))
-            is_ceiling = _rounds_up(terms, constant(divisor), is_block)
-            return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
-        case HostOperation("+", _):
-            return _sum_form(formula, is_block)
-        case HostOperation("?:", (_, if_true, if_false)):
-            forms = {_form(plain(if_true), is_block), _form(plain(if_false), is_block)}
-            is_ceiling = forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}
-            return GridForm.CEILING if is_ceiling else _held(formula, is_block)
-    return _held(formula, is_block)
+    def form(self, formula: Formula) -> GridForm | None:
+        match formula:
+            case Call(name, (argument,)) if name in _CEILINGS:
+                inner = self._quotient(plain(argument))
+                return GridForm.FLOAT_CEILING if inner is not None else self._held(formula)
+            case Call(name, arguments) if name in _CLAMPS:
+                return self._held(formula)
+            case Call(_, arguments):
+                holds = any(self._holds(argument) for argument in arguments)
+                return GridForm.HELPER if holds else None
+            case HostOperation("/" | ">>", (_, divisor)):
+                numerator = self._quotient(formula)
+                if numerator is None:
+                    return self._held(formula)
+                places = constant(divisor) if formula.operator == ">>" else None
+                divisor = _power(places) if places is not None else divisor
+                terms = list(_terms(numerator, 1))
+                is_ceiling = self._rounds_up(terms, constant(divisor))
+                return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
+            case HostOperation("+", _):
+                return self._sum_form(formula)
+            case HostOperation("?:", (_, if_true, if_false)):
+                forms = {self.form(plain(if_true)), self.form(plain(if_false))}
+                is_ceiling = forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}
+                return GridForm.CEILING if is_ceiling else self._held(formula)
+        return self._held(formula)
 
+    def _held(self, formula: Formula) -> GridForm | None:
+        return GridForm.OTHER if self._holds(formula) else None
 
-def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
-    return GridForm.OTHER if _holds(formula, is_block) else None
+    def _holds(self, formula: Formula) -> bool:
+        for part in parts(formula):
+            match part:
+                case HostOperation("/" | "%" | ">>", operands) if self.is_block(operands[-1]):
+                    return True
+                case Call(_, arguments) if any(map(self.is_block, arguments)):
+                    return True
+                case Name() if self.is_block(part) and not isinstance(plain(part), Opaque):
+                    return True
+        return False
 
-
-def _holds(formula: Formula, is_block: IsBlock) -> bool:
-    for part in parts(formula):
-        match part:
-            case HostOperation("/" | "%" | ">>", operands) if is_block(operands[-1]):
-                return True
-            case Call(_, arguments) if any(map(is_block, arguments)):
-                return True
-            case Name() if is_block(part) and not isinstance(plain(part), Opaque):
-                return True
-    return False
-
-
-def _quotient(formula: Formula, is_block: IsBlock) -> Formula | None:
-    """numerator "/" block; the numerator. A product with 1/block is no division of integers."""
-    match formula:
-        case HostOperation("/", (numerator, denominator)) if is_block(denominator):
-            return numerator
-        case HostOperation(">>", (numerator, shift)):
-            places = constant(shift)
-            if places is not None and is_block(_power(places)):
+    def _quotient(self, formula: Formula) -> Formula | None:
+        """numerator "/" block; the numerator. A product with 1/block is no division of integers."""
+        match formula:
+            case HostOperation("/", (numerator, denominator)) if self.is_block(denominator):
                 return numerator
-    return None
+            case HostOperation(">>", (numerator, shift)):
+                places = constant(shift)
+                if places is not None and self.is_block(_power(places)):
+                    return numerator
+        return None
+
+    def _sum_form(self, formula: HostOperation) -> GridForm | None:
+        """quotient "+" 1, quotient "+" (remainder test)."""
+        terms = list(_terms(formula, 1))
+        quotients = [
+            (term, numerator)
+            for term, sign in terms
+            if sign > 0 and (numerator := self._quotient(plain(term))) is not None
+        ]
+        if len(quotients) == 1:
+            quotient, numerator = quotients[0]
+            others = [(term, sign) for term, sign in terms if term is not quotient]
+            if len(others) == 1 and others[0][1] > 0:
+                other = others[0][0]
+                if constant(other) == 1:
+                    summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
+                    is_less_one = any(
+                        value is not None and sign * value == -1 for value, sign in summands
+                    )
+                    return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
+                if self._tests_remainder(other):
+                    return GridForm.CEILING
+        return self._held(formula)
+
+    def _tests_remainder(self, formula: Formula) -> bool:
+        """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
+        test = plain(formula)
+        is_test = isinstance(test, HostOperation) and test.operator in ("!=", ">", "?:", "!", "&&")
+        return is_test and any(
+            isinstance(part, HostOperation)
+            and part.operator == "%"
+            and self.is_block(part.operands[1])
+            for part in parts(test)
+        )
+
+    def _rounds_up(self, terms: Sequence[tuple[Formula, int]], block: Fraction | None) -> bool:
+        """numerator = n + block - 1, perhaps folded; where all terms are known, any may be n."""
+        known = [(t, sign) for t, sign in terms if constant(t) is not None or self.is_block(t)]
+        if len(known) < len(terms):
+            return self._is_rounding(known, block)
+        return any(
+            sign > 0 and self._is_rounding([*terms[:number], *terms[number + 1 :]], block)
+            for number, (_, sign) in enumerate(terms)
+        )
+
+    def _is_rounding(self, terms: Sequence[tuple[Formula, int]], block: Fraction | None) -> bool:
+        """block - 1; what is added besides belongs to what is divided."""
+        constants: list[Fraction] = []
+        blocks = 0
+        for term, sign in terms:
+            value = constant(term)
+            if value is not None and not (isinstance(term, Name) and self.is_block(term)):
+                constants.append(sign * value)
+            else:
+                blocks += sign
+        if blocks == 1:
+            return -1 in constants or sum(constants) == -1
+        return blocks == 0 and block is not None and sum(constants) == block - 1 and block > 1
+
+    def is_block(self, formula: Formula) -> bool:
+        if self.is_named(formula):
+            return True
+        value = constant(formula)
+        if value is not None and value > 1 and value in map(constant, self.block):
+            return True
+        while isinstance(formula, Cast):
+            formula = formula.operand
+        match formula:
+            case HostOperation("*", (left, right)):
+                return all(self.is_block(factor) for factor in (left, right))
+            case Name(_, _, definition) if definition is not None and value is None:
+                return self.is_block(definition)
+        return False
+
+    def is_named(self, formula: Formula) -> bool:
+        """Is it a component of the block by its name?"""
+        labels = {*_labels(formula)}
+        return any(not labels.isdisjoint(_labels(size)) for size in self.block)
 
 
 def _power(places: Fraction) -> Formula:
     return number(Fraction(2) ** min(31, int(places)))
-
-
-def _sum_form(formula: HostOperation, is_block: IsBlock) -> GridForm | None:
-    """quotient "+" 1, quotient "+" (remainder test)."""
-    terms = list(_terms(formula, 1))
-    quotients = [
-        (term, numerator)
-        for term, sign in terms
-        if sign > 0 and (numerator := _quotient(plain(term), is_block)) is not None
-    ]
-    if len(quotients) == 1:
-        quotient, numerator = quotients[0]
-        others = [(term, sign) for term, sign in terms if term is not quotient]
-        if len(others) == 1 and others[0][1] > 0:
-            other = others[0][0]
-            if constant(other) == 1:
-                summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
-                is_less_one = any(
-                    value is not None and sign * value == -1 for value, sign in summands
-                )
-                return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
-            if _tests_remainder(other, is_block):
-                return GridForm.CEILING
-    return _held(formula, is_block)
-
-
-def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
-    """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
-    test = plain(formula)
-    is_test = isinstance(test, HostOperation) and test.operator in ("!=", ">", "?:", "!", "&&")
-    return is_test and any(
-        isinstance(part, HostOperation) and part.operator == "%" and is_block(part.operands[1])
-        for part in parts(test)
-    )
 
 
 def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
@@ -175,56 +213,6 @@ def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
             yield from _terms(right, -sign)
         case _:
             yield seen, sign
-
-
-def _rounds_up(
-    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
-) -> bool:
-    """numerator = n + block - 1, perhaps folded; where all terms are known, any may be n."""
-    known = [(t, sign) for t, sign in terms if constant(t) is not None or is_block(t)]
-    if len(known) < len(terms):
-        return _is_rounding(known, block, is_block)
-    return any(
-        sign > 0 and _is_rounding([*terms[:number], *terms[number + 1 :]], block, is_block)
-        for number, (_, sign) in enumerate(terms)
-    )
-
-
-def _is_rounding(
-    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
-) -> bool:
-    """block - 1; what is added besides belongs to what is divided."""
-    constants: list[Fraction] = []
-    blocks = 0
-    for term, sign in terms:
-        value = constant(term)
-        if value is not None and not (isinstance(term, Name) and is_block(term)):
-            constants.append(sign * value)
-        else:
-            blocks += sign
-    if blocks == 1:
-        return -1 in constants or sum(constants) == -1
-    return blocks == 0 and block is not None and sum(constants) == block - 1 and block > 1
-
-
-def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
-    if is_known_block(formula, block):
-        return True
-    value = constant(formula)
-    if value is not None and value > 1 and value in map(constant, block):
-        return True
-    while isinstance(formula, Cast):
-        formula = formula.operand
-    match formula:
-        case HostOperation("*", (left, right)):
-            return all(_is_block(factor, block) for factor in (left, right))
-        case Name(_, _, definition) if definition is not None and value is None:
-            return _is_block(definition, block)
-    return False
-
-
-def _is_named(formula: Formula, size: Formula) -> bool:
-    return not {*_labels(formula)}.isdisjoint(_labels(size))
 
 
 def _labels(formula: Formula | None) -> Iterator[str]:

@@ -255,10 +255,9 @@ class _Reader:
         if text == "(" and not is_binary:
             return self._cast(index + 1, self._end(index))
         if text == "reinterpret_cast" and self._text(index + 1) == "<":
-            end = next((i for i in range(index, len(self.texts)) if self.texts[i] == "("), index)
-            return self._cast(index + 2, end - 1)
+            return self._cast(index + 2, self._opener(index) - 1)
         if text in _ASSEMBLY:
-            opener = self.texts.index("(", index) if "(" in self.texts[index:] else index
+            opener = self._opener(index)
             is_told = self.has_pointer(opener, self._end(opener))
             return "a pointer is handed to inline assembly" if is_told else None
         return self._call(index) if self._text(index + 1) == "(" else None
@@ -268,9 +267,7 @@ class _Reader:
         is_type = text in _WIDE | self.names.types | self.names.aliases
         if not (is_type or text == "distance") or not self._is_pointer(index + 1):
             return None
-        if text == "distance":
-            return "a pointer is subtracted"
-        return "a pointer is cast to a number"
+        return f"a pointer is {'subtracted' if text == 'distance' else 'cast to a number'}"
 
     def _is_moved_back(self, index: int) -> bool:
         """Does `p - n`, `p[-n]`, `--p` begin here, of a parameter of the kernel?"""
@@ -312,8 +309,7 @@ class _Reader:
         if self._text(index) == "&":
             return True
         if self._text(index).endswith("_cast"):
-            end = next((i for i in range(index, len(self.texts)) if self.texts[i] == "("), index)
-            return "*" in self.texts[index:end]
+            return "*" in self.texts[index : self._opener(index)]
         while self._text(index + 1) in _MEMBERS:
             index += 2
         return self._is_bare(index)
@@ -345,6 +341,9 @@ class _Reader:
         if self._text(index + 1) != "(":
             return ()
         return self.tokens[index + 2 : self._end(index + 1)]
+
+    def _opener(self, index: int) -> int:
+        return self.texts.index("(", index) if "(" in self.texts[index:] else index
 
     def _end(self, opener: int) -> int:
         depth = 0
