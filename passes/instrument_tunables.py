@@ -37,6 +37,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cutune.source.program import HostTunable, TunableConstant
 from cutune.source.rewrite.c_text import c_string
 from cutune.source.rewrite.edits import (
     VALUE_PREFIX,
@@ -48,7 +49,6 @@ from cutune.source.rewrite.edits import (
     with_value,
 )
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.tunable import HostTunable, TunableConstant
 
 
 @dataclass(frozen=True)

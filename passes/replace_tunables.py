@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from cutune.source.program import HostTunable
 from cutune.source.rewrite.edits import data_arguments, with_tunable_edits, with_value
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.tunable import HostTunable
 
 
 @dataclass(frozen=True)

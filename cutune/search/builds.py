@@ -39,11 +39,10 @@ from cutune.measure.program_runs import Run
 from cutune.passes import InstrumentTunables
 from cutune.search.program_space import COMPILED, ProgramSpace, Setting
 from cutune.search.regions import Settings
-from cutune.source.program import Program
+from cutune.source.program import HostTunable, Program, Region
 from cutune.source.rewrite.c_text import c_path
 from cutune.source.rewrite.output import Target, write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.tunable import HostTunable, Region
 from cutune.space.condition import Value
 from cutune.space.parameter import ParameterOptions, holes, shown
 from cutune.space.space import Configuration

@@ -23,9 +23,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names, meant
 from cutune.source.host_formula import Call, Cast, Formula, HostOperation, Name, Number
 from cutune.source.host_formula import constant as constant_value
-from cutune.source.program import LaunchSite, Program
+from cutune.source.program import HostTunable, LaunchSite, Program, TunableConstant
 from cutune.source.rewrite.edits import VALUE_PREFIX
-from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, ParameterOptions, holes, narrowed, shown
 from cutune.space.space import Configuration, Space

@@ -27,7 +27,7 @@ from cutune.measure.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLeng
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
 from cutune.search.workers.task import Task, TaskOutcome, perform
-from cutune.source.tunable import HostTunable
+from cutune.source.program import HostTunable
 from cutune.space.condition import Value, holds
 from cutune.space.parameter import shown
 

@@ -26,7 +26,7 @@ from cutune.core.workspace import append_lines, read_lines
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
-from cutune.source.tunable import HostTunable
+from cutune.source.program import HostTunable
 from cutune.space.condition import Value
 
 SCHEMA = "cutune-trial-1"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.source.syntax.brackets import template_end
+from cutune.source.syntax.directives import template_end
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import integer_type, literal_value
 from cutune.source.unit.unit import split_commas

@@ -69,16 +69,14 @@ def files_digest(paths: Iterable[str | Path]) -> str:
     return digest(*(part for path in paths for part in (os.fspath(path), file_digest(path))))
 
 
-def tree_files(folder: Path, suffixes: tuple[str, ...] = ()) -> list[str]:
-    """All files below a folder, or those with such endings, sorted."""
-    found = [
+def tree_files(folder: Path) -> list[str]:
+    """All files below a folder, sorted."""
+    return sorted(
         os.path.join(place, name)
-        for place, folders, names in os.walk(folder, followlinks=True)
+        for place, _, names in os.walk(folder, followlinks=True)
         for name in names
-        if not suffixes or name.endswith(suffixes)
         if os.path.basename(place) != "__pycache__"
-    ]
-    return sorted(found)
+    )
 
 
 def state(path: str | Path) -> str:

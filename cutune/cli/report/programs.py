@@ -32,13 +32,14 @@ from cutune.source.program import (
     Configuration,
     DimensionProof,
     GridForm,
+    HostTunable,
     Kernel,
     KernelVariant,
     LaunchSite,
+    Placed,
     Program,
     Verdict,
 )
-from cutune.source.tunable import HostTunable, Placed
 from cutune.space.parameter import listed, shown
 from cutune.toolchain.kernel_names import brief
 

@@ -26,9 +26,17 @@ from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
 from cutune.source.launches.verdicts import launch_sites
-from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
+from cutune.source.program import (
+    CompiledCode,
+    HostTunable,
+    Impurity,
+    Kernel,
+    LaunchSite,
+    Layout,
+    Program,
+    TunableConstant,
+)
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.source.tunable_pragmas import tunables_of
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.kernels import Structures, declared_kernels, layout_at

@@ -20,10 +20,9 @@ from cutune.core.diagnostics import CutuneError
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.clones.declarations import Declaration, Expanded, Kind, NotSplit, split
-from cutune.source.program import Program
+from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.source.syntax.directives import directives_of, macros
-from cutune.source.tunable import TunableConstant
 from cutune.space.parameter import shown
 
 

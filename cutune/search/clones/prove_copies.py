@@ -36,11 +36,10 @@ from cutune.search.clones.dependence import (
     plain_unit,
     versions,
 )
-from cutune.source.program import Program
+from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.edits import Copies, Outer, dispatcher
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.source.syntax.tokens import lex_significant
-from cutune.source.tunable import TunableConstant
 from cutune.toolchain.dry_run import first_error
 from cutune.toolchain.kernel_names import demangled
 

@@ -40,9 +40,8 @@ from cutune.search.neighbours.emit_classifier import (
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.regions import HostMeasurement, Settings
 from cutune.search.tunables.compiled_values import best_times, own_values_of, set_table
-from cutune.source.program import Program
+from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
-from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.space.condition import Condition
 from cutune.space.parameter import ParameterOptions
 

@@ -35,9 +35,8 @@ from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowe
 from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
 from cutune.search.tunables.measured_blocks import BlockClassifier
-from cutune.source.program import Program
+from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
-from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.space.condition import Condition
 from cutune.space.parameter import NONE, ParameterOptions
 from cutune.toolchain.device.profile import DeviceProfile

@@ -15,7 +15,7 @@ from itertools import takewhile
 from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
 from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import Callees, begins_lambda
-from cutune.source.syntax.brackets import template_end
+from cutune.source.syntax.directives import template_end
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set

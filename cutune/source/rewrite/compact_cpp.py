@@ -21,7 +21,7 @@ from itertools import product
 from string import ascii_letters, ascii_lowercase
 
 from cutune.source.rewrite.c_text import one_line
-from cutune.source.syntax.brackets import CLOSER, OPENER
+from cutune.source.syntax.directives import CLOSER, OPENER
 from cutune.source.syntax.tokens import TRIVIA, lex, word_set
 
 WIDTH = 160

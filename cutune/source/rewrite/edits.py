@@ -28,17 +28,19 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.launches.block_reading_copies import callee_named, callee_of_copy, selector_name
 from cutune.source.program import (
+    HostTunable,
     Kernel,
     KernelCopy,
     KernelVariant,
     LaunchSite,
     MemberParameter,
     Program,
+    Region,
+    TunableConstant,
 )
 from cutune.source.rewrite.c_text import c_string, line_structure, one_line, prelude_edit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.syntax.directives import COMMENT, directives_of, macros
-from cutune.source.tunable import HostTunable, Region, TunableConstant
 
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.source.syntax.brackets import CLOSER, Brackets
+from cutune.source.syntax.directives import CLOSER, Brackets
 from cutune.source.syntax.tokens import Token, word_set
 
 _CLASSES = frozenset({"class", "struct", "union"})

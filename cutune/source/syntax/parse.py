@@ -16,8 +16,16 @@ from operator import attrgetter
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source, Span
-from cutune.source.syntax.brackets import CLOSER, Brackets, match_brackets
-from cutune.source.syntax.directives import Directive, Macro, Pragma, macros, pragmas
+from cutune.source.syntax.directives import (
+    CLOSER,
+    Brackets,
+    Directive,
+    Macro,
+    Pragma,
+    macros,
+    match_brackets,
+    pragmas,
+)
 from cutune.source.syntax.functions import SourceFunction, attribute_opener, find_functions
 from cutune.source.syntax.tokens import TRIVIA, Token, lex
 

@@ -56,7 +56,11 @@ def lex(text: str, dropped: frozenset[str] = frozenset()) -> Iterator[Token]:
     The text is cut into pieces without asking of which kind they are, and the kind of each
     different piece is looked up once: most occur again and again.
     """
-    pieces = _pieces_of(text, dropped >= {"SPACE", "NEWLINE"})
+    has_raw = 'R"' in text
+    pattern = _pieces(dropped >= {"SPACE", "NEWLINE"}, has_raw)
+    # Without a group, which raw strings need, no match becomes an object of its own.
+    groups = map(re.Match.group, pattern.finditer(text)) if has_raw else pattern.findall(text)
+    pieces = list(groups)
     kinds, unclear = _kinds_of({*pieces})
     starts: Iterable[int] = accumulate(map(len, pieces), initial=0)
     found: Iterable[str] = map(kinds.__getitem__, pieces)
@@ -77,14 +81,6 @@ def lex(text: str, dropped: frozenset[str] = frozenset()) -> Iterator[Token]:
 def lex_significant(text: str) -> list[Token]:
     """The tokens that the compiler sees, without directives."""
     return list(lex(text, TRIVIA | {"DIRECTIVE"}))
-
-
-def _pieces_of(text: str, is_blank_dropped: bool) -> list[str]:
-    """The texts of all tokens; where blanks are dropped, one may be a line break and an indent."""
-    has_raw = 'R"' in text
-    pattern = _pieces(is_blank_dropped, has_raw)
-    # Without a group, which raw strings need, no match becomes an object of its own.
-    return list(map(re.Match.group, pattern.finditer(text))) if has_raw else pattern.findall(text)
 
 
 def _kinds_of(pieces: Iterable[str]) -> tuple[dict[str, str], set[str]]:

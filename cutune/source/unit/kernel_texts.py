@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Source
-from cutune.source.syntax.brackets import CLOSER, OPENER
-from cutune.source.syntax.directives import renumbers
+from cutune.source.syntax.directives import CLOSER, OPENER, renumbers
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.reach import Reach

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
-from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.directives import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set

@@ -99,27 +99,21 @@ def _plain(text: str) -> str:
 
 def _user_files(expanded: str) -> Iterator[_File]:
     open_files: dict[str, _File] = {}
-    for path, line, text, returns in _regions(expanded):
-        if not text.strip() and not returns:
+    users: set[str] = set()
+    for marker in _markers(expanded):
+        path, text = marker.path, expanded[marker.begin : marker.end]
+        users |= {path} if marker.is_users else set()
+        # Perhaps an included file ends before it.
+        returns = _RETURNS in marker.flags
+        if path not in users or not (text.strip() or returns):
             continue
         file = open_files.setdefault(path, _File(path))
-        if not file.add(line, text, returns):
+        if not file.add(marker.line, text, returns):
             # Included once more, perhaps with other macros: a part of its own.
             yield file
             open_files[path] = _File(path)
-            open_files[path].add(line, text, returns)
+            open_files[path].add(marker.line, text, returns)
     yield from open_files.values()
-
-
-def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
-    """The user's files in pieces, with the first line; does an included file end before it?"""
-    users: set[str] = set()
-    for marker in _markers(expanded):
-        if marker.is_users:
-            users.add(marker.path)
-        if marker.path in users:
-            text = expanded[marker.begin : marker.end]
-            yield marker.path, marker.line, text, _RETURNS in marker.flags
 
 
 class _Marker(NamedTuple):

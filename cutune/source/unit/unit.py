@@ -13,7 +13,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from cutune.core.source import Source, Span
-from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.directives import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token

@@ -30,7 +30,7 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
-from cutune.tuning.nvcc.command import (
+from cutune.tuning.nvcc.driver import (
     EMULATED,
     INSTRUMENT,
     STOPS_AT_OBJECT,

@@ -21,7 +21,7 @@ from cutune.source.rewrite.c_text import c_string, prelude_edit
 from cutune.source.rewrite.output import ShadowTree
 from cutune.toolchain.compiler_commands import PLAIN, quote_folder
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
-from cutune.tuning.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
+from cutune.tuning.nvcc.driver import IN_ENVIRONMENT, IN_FILE, Command, split_list
 
 if TYPE_CHECKING:
     from cutune.source.rewrite.pipeline import TranslationUnit

@@ -12,7 +12,7 @@ from cutune.core.typed import typed
 from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement, merged
 from cutune.search.tunables.choices import group_table
-from cutune.source.tunable import HostTunable
+from cutune.source.program import HostTunable
 from cutune.space.parameter import Parameter
 
 ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")

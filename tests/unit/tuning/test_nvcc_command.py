@@ -16,7 +16,7 @@ import pytest
 from cutune.toolchain import locate
 from cutune.tuning.nvcc import command as settings
 from cutune.tuning.nvcc import driver
-from cutune.tuning.nvcc.command import Command, split_list
+from cutune.tuning.nvcc.driver import Command, split_list
 from cutune.tuning.nvcc.shadow_source import ShadowSource, restored_dependencies, with_copies
 from tests.support.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
@@ -270,8 +270,8 @@ def test_that_is_said_on_a_terminal(tmp_path: Path, is_terminal: bool) -> None:
 def test_nothing_heavy_is_imported() -> None:
     script = (
         "import sys; from cutune.tuning.nvcc.driver import something_to_do\n"
-        "from cutune.tuning.nvcc.command import read_settings\n"
-        "from cutune.tuning.nvcc.command import Command\n"
+        "from cutune.tuning.nvcc.driver import read_settings\n"
+        "from cutune.tuning.nvcc.driver import Command\n"
         "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
         "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
         " 'subprocess', 'tempfile', 'json', 'hashlib', 'cutune.core.diagnostics'}\n"
