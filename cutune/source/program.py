@@ -41,7 +41,6 @@ class Tunable:
     data: tuple[str, ...]
     #: The file it stands in: the program's own, or a header of the user.
     source: Source
-    #: The program's own value.
     value: Span
     pragma: Span
     #: A condition on tunables of the pragma and data: text of the annotation language, or None.
@@ -59,7 +58,6 @@ class HostTunable(Tunable):
 
     #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
     group: int
-    #: Earlier tunables on which the choice depends.
     given: tuple[str, ...]
 
     @property
@@ -92,11 +90,9 @@ class Region:
     """A piece of code timed for host tunables: from one pragma to the other."""
 
     id: int
-    #: The file it stands in.
     source: Source
     begin: Span
     end: Span
-    #: May it be run again with other values of the parameters?
     may_repeat: bool = False
     #: The host integers that get their next values between two runs of it.
     assigned: tuple[str, ...] = ()
@@ -105,11 +101,8 @@ class Region:
 class DeducedFrom(Enum):
     """How an argument gives a template parameter T; the words of `cutune_deduced.h`."""
 
-    #: The parameter is a T.
     VALUE = "cutune_by_value"
-    #: It is a T *.
     POINTEE = "cutune_pointee"
-    #: It is a const T *.
     CONSTANT = "cutune_constant_pointee"
 
 
@@ -161,9 +154,7 @@ class Role(Enum):
     STRIDE = "stride"
     #: The lower bound of an id or a loop, or a value compared with a bound: a launch counter.
     COUNTER = "counter"
-    #: Any other condition: a flag.
     BRANCH = "branch"
-    #: Only an offset of an address.
     OFFSET = "offset"
 
 
@@ -244,7 +235,6 @@ class KernelCopy:
     instead_of: Impurity
     #: Positions of arguments that are the width of the block, where it has one thread in y and z.
     widths: tuple[int, ...] = ()
-    #: Mangled names of its instances.
     entries: tuple[str, ...] = ()
 
 
@@ -316,7 +306,6 @@ class Kernel:
     warp_level: bool = False
     #: How it uses its block, where that decides which blocks to propose.
     block_use: BlockUse = field(default_factory=BlockUse)
-    #: Members that are data parameters.
     members: tuple[MemberParameter, ...] = ()
     #: Pairs of positions of pointers, of which one is written through: each warp must keep its
     #: threads, unless the two lie in different allocations.
@@ -407,7 +396,6 @@ class GridForm(Enum):
     ONE_MORE = "one more"
     #: f(n, block)
     HELPER = "helper"
-    #: Any other formula of the block.
     OTHER = "of block"
     SINGLE = "1"
     CONSTANT = "constant"
@@ -449,9 +437,7 @@ class LaunchSite:
     function: str | None
     verdict: Verdict
     reason: str
-    #: Code of the rule that refuses it, or None.
     code: Code | None = None
-    #: Its execution configuration with definitions, or None where it was not resolved.
     resolved: Configuration | None = None
     #: Dynamic shared memory as C text over the block's x, y and z; None: independent of them.
     shared: str | None = None
@@ -486,7 +472,6 @@ class Program:
     kernels: tuple[Kernel, ...]
     launches: tuple[LaunchSite, ...]
     diagnostics: tuple[Diagnostic, ...] = field(default=())
-    #: The user's headers.
     headers: tuple[Source, ...] = ()
     #: Integers of the host that may be chosen, then macros and constants.
     tunables: tuple[HostTunable, ...] = ()

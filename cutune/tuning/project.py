@@ -61,7 +61,6 @@ _ASSIGNED = re.compile(
 )
 _NVCC = re.compile(r"(?:.*/)?nvcc")
 _IN_RECIPE = re.compile(r"^\t.*\bnvcc\b", re.MULTILINE)
-#: What most Makefiles call it.
 USUAL = "NVCC"
 
 
@@ -119,7 +118,6 @@ def _text(words: Sequence[str], folder: Path) -> str:
     return "\n".join(assigned)
 
 
-#: Names that a message shows.
 MOST_SHOWN = 3
 _CMAKE = re.compile(r"\b(cmake|ninja)\b")
 #: What CMake has written where it was configured, and the build is run.

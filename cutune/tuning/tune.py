@@ -99,7 +99,6 @@ def _still(kind: str, request: Request, form: type[T]) -> T | None:
         return None
 
 
-#: The kind of result, and how many are kept.
 TUNED, MOST_TUNED = "tuned", 64
 _LOADED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)\s*$|^\s*(/\S+) \(0x[0-9a-f]+\)\s*$", re.MULTILINE)
 
@@ -199,7 +198,6 @@ def model_digests(workspace: Workspace, sources: Sequence[str]) -> list[str]:
         return []
 
 
-#: The kind of result, and how many are kept.
 REWRITTEN, MOST_REWRITTEN = "rewritten", 256
 
 

@@ -22,7 +22,6 @@ from cutune.source.unit.unit import split_commas
 _LOOPS = frozenset({"for", "while", "do"})
 #: Words before the parenthesis of a statement.
 CONTROL = frozenset({"if", "for", "while", "switch", "catch", "constexpr"})
-#: Words that begin no declaration.
 NO_TYPE = word_set(
     """
     return else do goto case new delete throw using typedef sizeof co_return co_await operator
@@ -223,13 +222,11 @@ class HostVariable:
     name: str
     declared: int
     scope: Range
-    #: The words of its type.
     type: tuple[str, ...]
     #: Tokens of the initialiser, and by which bracket or `=` it begins.
     initialiser: Range | None
     opening: str
     is_plain: bool
-    #: Declared with a value that never changes.
     is_constant: bool = False
 
 

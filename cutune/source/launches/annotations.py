@@ -7,7 +7,7 @@ dimensions named. An annotation that cannot be applied has no effect at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise, product
@@ -214,20 +214,17 @@ class _Application:
             sizes = set(self._integers(proven))
         else:
             sizes = {*proven.sizes}
-        guards = [
-            dimension.guard or ""
-            for d, dimension in zip(DIMENSIONS, changed.dimensions, strict=True)
-            if d in changed.pure_dimensions
-        ]
+        proofs = zip(changed.dimensions, changed.free, strict=True)
+        guards = [dimension.guard or "" for dimension, is_free in proofs if is_free]
         bounds = {*names_in_c(" ".join(guards))} & {*self._integers(proven)}
         # What bounds a loop decides about the work, be it named or not.
         roles |= {n: Role.BRANCH for n, r in roles.items() if r is Role.BOUND and n not in sizes}
         others = {name for name, role in roles.items() if not DataParameter(name, role).is_size}
-        return tuple(
-            DataParameter(name, _role(name, bounds, sizes, roles))
-            for name in proven.argument_names
-            if name in sizes | bounds | others
-        )
+        # What is named as a size is one.
+        new = sizes - {name for name, role in roles.items() if DataParameter(name, role).is_size}
+        roles |= dict.fromkeys(new, Role.BOUND) | dict.fromkeys(bounds, Role.GUARD)
+        named = (name for name in proven.argument_names if name in sizes | bounds | others)
+        return tuple(DataParameter(name, roles[name]) for name in named)
 
     def _integers(self, kernel: Kernel) -> list[str]:
         types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
@@ -269,16 +266,6 @@ def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:
     if said.grid_kept:
         return not proven.grid_kept
     return said.guard is not None and said.guard != proven.guard
-
-
-def _role(
-    name: str, bounds: Iterable[str], sizes: Iterable[str], roles: Mapping[str, Role]
-) -> Role:
-    if name in bounds:
-        return Role.GUARD
-    role = roles.get(name, Role.BOUND)
-    named_otherwise = name in sizes and not DataParameter(name, role).is_size
-    return Role.BOUND if named_otherwise else role
 
 
 def _numerator(tree: Expression | Token, d: str) -> Expression | None:

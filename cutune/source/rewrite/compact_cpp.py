@@ -245,7 +245,6 @@ class _Declaration:
 
     tokens: tuple[str, ...]
     name: str | None = None
-    #: Names in the parameters of a function.
     taken: frozenset[str] = frozenset()
 
     def names(self) -> set[str]:

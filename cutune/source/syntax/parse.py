@@ -60,7 +60,6 @@ class Syntax:
     macros: tuple[Macro, ...]
     functions: tuple[SourceFunction, ...]
     launches: tuple[Launch, ...]
-    #: Macros whose body holds a launch.
     launch_macros: tuple[Macro, ...]
     pragmas: tuple[Pragma, ...]
     diagnostics: tuple[Diagnostic, ...] = field(default=())

@@ -62,7 +62,6 @@ class Structures:
     """The plain structures that a unit knows."""
 
     unit: Unit
-    _members: dict[str, tuple[IntegerMember, ...]] = field(default_factory=dict)
 
     def of(self, words: Sequence[str], depth: int = 0) -> Structure | None:
         """The structure that a type names, or None for any other type."""
@@ -79,13 +78,8 @@ class Structures:
         alias = self.unit.typedefs.get(name)
         return self.of(alias, depth + 1) if alias is not None else None
 
-    def integers(self, structure: Structure) -> tuple[IntegerMember, ...]:
+    def integers(self, structure: Structure, depth: int = 0) -> Iterator[IntegerMember]:
         """Its integer members, those of structures in it too."""
-        if structure.path not in self._members:
-            self._members[structure.path] = tuple(self._integers(structure, 0))
-        return self._members[structure.path]
-
-    def _integers(self, structure: Structure, depth: int) -> Iterator[IntegerMember]:
         for name, words in structure.members.items():
             step = f"&{structure.path}::{name}"
             integer = integer_type(words, self.unit.typedefs)
@@ -93,7 +87,7 @@ class Structures:
             if integer is not None:
                 yield IntegerMember(name, " ".join(words), (step,))
             elif inner is not None:
-                for member in self._integers(inner, depth + 1):
+                for member in self.integers(inner, depth + 1):
                     steps = (step, *member.steps)
                     yield IntegerMember(f"{name}.{member.name}", member.type, steps)
 

@@ -81,7 +81,6 @@ class TypeDefinition:
 
     names: tuple[str, ...]
     scope: tuple[str, ...] | None
-    #: Index of its `{`.
     body: int
     is_plain: bool
 
@@ -150,12 +149,10 @@ def _head(
 class FunctionText:
     """The text before the body of a function definition, macros expanded."""
 
-    #: The whole definition in its file.
     span: Span
     head: tuple[Token, ...]
     parameters: tuple[tuple[Token, ...], ...]
     template_parameters: tuple[str, ...]
-    #: Those template parameters that are types.
     type_parameters: frozenset[str]
 
 

@@ -351,7 +351,6 @@ _PREFIX = "--cutune-"
 _SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants", "associative-math")
 #: May launches choose among variants of their kernels, too? As `cutune tune --variants`.
 ALL, NONE = "all", "none"
-#: Variable that says so.
 VARIANTS = "CUTUNE_VARIANTS"
 #: Variable that allows sums of floating-point numbers in any order, by 1.
 ASSOCIATIVE = "CUTUNE_ASSOCIATIVE_MATH"
