@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from cutune.core.source import Edit, Source, Span
-from cutune.source.syntax.tokens import TRIVIA, Token, lex, lex_significant
+from cutune.source.syntax.tokens import BYTE_ORDER_MARK, TRIVIA, Token, lex, lex_significant
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 _OWN_HEADER = re.compile(r'^#include "(?:[^"\n]*/)?(cutune_\w+\.h)"', re.MULTILINE)
-_BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 
 def c_string(text: str) -> str:
@@ -67,7 +66,7 @@ def _included(name: str) -> str:
 
 def prelude_edit(source: Source, text: str) -> Edit:
     """Put `text` before line 1 of the file, whose line numbers stay as they are for nvcc."""
-    start = len(_BYTE_ORDER_MARK) if source.text.startswith(_BYTE_ORDER_MARK) else 0
+    start = len(BYTE_ORDER_MARK) if source.text.startswith(BYTE_ORDER_MARK) else 0
     end = "\r\n" if "\r\n" in source.text else "\n"
     lines = [*text.splitlines(), f"#line 1 {c_path(source.path)}"]
     return Edit(Span(start, start), "".join(line + end for line in lines))

@@ -20,7 +20,7 @@ from cutune.core.source import Span
 #: Kinds of token that the compiler does not see.
 TRIVIA = frozenset({"SPACE", "NEWLINE", "LINE_COMMENT", "BLOCK_COMMENT", "BYTE_ORDER_MARK"})
 
-_BYTE_ORDER_MARK = "\xef\xbb\xbf"
+BYTE_ORDER_MARK = "\xef\xbb\xbf"
 #: Names that are no prefix of a literal and no byte order mark; brackets and such; blanks that no
 #: directive begins with.
 _QUICK = (
@@ -88,7 +88,7 @@ def _kinds_of(pieces: Iterable[str]) -> tuple[dict[str, str], set[str]]:
     kinds, unclear = {}, set()
     for piece in pieces:
         kinds[piece] = _kind_at(piece, 0)
-        if piece in ("#", "##") or piece.startswith(_BYTE_ORDER_MARK):
+        if piece in ("#", "##") or piece.startswith(BYTE_ORDER_MARK):
             unclear.add(piece)
     return kinds, unclear
 

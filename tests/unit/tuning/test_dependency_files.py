@@ -8,8 +8,12 @@ import pytest
 
 from cutune.core.temporary import run_folder
 from cutune.tuning.nvcc.driver import Command
-from cutune.tuning.nvcc.rewriting import _dependencies_elsewhere, _object_elsewhere
-from cutune.tuning.nvcc.shadow_source import restore_dependencies, with_copies
+from cutune.tuning.nvcc.rewriting import (
+    _dependencies_elsewhere,
+    _object_elsewhere,
+    restore_dependencies,
+    with_copies,
+)
 
 
 @pytest.mark.parametrize(
