@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import dropwhile, takewhile
+from operator import attrgetter
 from typing import Any
 
 from cutune.core.codes import Code
@@ -218,11 +219,7 @@ class _RepeatedRegion:
         return tokens[index].text if 0 <= index < len(tokens) else ";"
 
     def _index(self, offset: int) -> int:
-        return bisect_left(self._starts, offset)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [token.start for token in self.syntax.tokens]
+        return bisect_left(self.syntax.tokens, offset, key=attrgetter("start"))
 
 
 _QUALIFIERS = frozenset({"static", "inline", "constexpr", "const", "__device__"})

@@ -155,24 +155,16 @@ def _saved(
     models: list[FittedModel],
     device: DeviceProfile | None,
 ) -> list[FittedModel]:
-    if device is not None:
-        models = _timed(reporter, workspace, models, device)
+    swept = swept_on(workspace.measurements, device.name) if device is not None else []
+    for place, model in enumerate(models):
+        named = Path(model.kernel.origin.path).stem, model.kernel.name
+        own = [one for one in swept if (one.program, one.kernel) == named]
+        if device is not None:
+            models[place], warning = with_timings(model, own, device)
+            if warning is not None:
+                reporter.warn(warning)
     write_models(workspace.models, models)
     return models
-
-
-def _timed(
-    reporter: Reporter, workspace: Workspace, models: Sequence[FittedModel], device: DeviceProfile
-) -> list[FittedModel]:
-    swept, found = swept_on(workspace.measurements, device.name), []
-    for model in models:
-        stem, kernel = Path(model.kernel.origin.path).stem, model.kernel.name
-        own = [one for one in swept if (one.program, one.kernel) == (stem, kernel)]
-        timed, warning = with_timings(model, own, device)
-        if warning is not None:
-            reporter.warn(warning)
-        found.append(timed)
-    return found
 
 
 def emit(

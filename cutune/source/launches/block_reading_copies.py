@@ -110,8 +110,7 @@ def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
 
 def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
     """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
-    named = _named(callee, kernel)
-    return f"{named[0]}{copy.namespace}::{named[1]}{named[2]}" if named is not None else None
+    return callee_named(callee, kernel, f"{copy.namespace}::{kernel}")
 
 
 def selector_name(kernel: str) -> str:
@@ -121,16 +120,9 @@ def selector_name(kernel: str) -> str:
 
 def callee_named(callee: str, kernel: str, name: str) -> str | None:
     """`ns::k<4>` with another name in place of `k`; None where that is not written."""
-    named = _named(callee, kernel)
-    if named is None:
-        return None
-    return f"{named[0]}{name}{named[1].removeprefix(kernel)}{named[2]}"
-
-
-def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
     qualified, bracket, arguments = callee.partition("<")
-    found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
-    return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None
+    found = re.fullmatch(rf"((?:.*\W)?){re.escape(kernel)}(\s*)", qualified, re.DOTALL)
+    return f"{found[1]}{name}{found[2]}{bracket}{arguments}" if found is not None else None
 
 
 def may_stand_in(

@@ -254,18 +254,10 @@ class Callees:
             self._known[name] = frozenset(
                 signature
                 for part in self.unit.parts
-                for index in self._places(part.syntax).get(name, ())
+                for index in _places(part.syntax, name)
                 if (signature := self._signature(part.syntax, index)) is not None
             )
         return self._known[name]
-
-    def _places(self, syntax: Syntax) -> dict[str, list[int]]:
-        places: dict[str, list[int]] = {}
-        for index in outside_bodies(syntax):
-            token, *following = syntax.tokens[index : index + 2]
-            if token.kind == "IDENTIFIER" and any(t.text == "(" for t in following):
-                places.setdefault(token.text, []).append(index)
-        return places
 
     def _signature(self, syntax: Syntax, index: int) -> Signature | None:
         closer = syntax.brackets.partner[index + 1]
@@ -305,6 +297,14 @@ class Callees:
                 if words and "=" not in words:
                     (namespaces if words[0] == "namespace" else names).add(words[-1])
         return names, namespaces
+
+
+def _places(syntax: Syntax, name: str) -> Iterator[int]:
+    """Where a name stands before a parenthesis, outside of functions."""
+    tokens = syntax.tokens
+    for index in (i for i in outside_bodies(syntax) if tokens[i].text == name):
+        if any(token.text == "(" for token in tokens[index + 1 : index + 2]):
+            yield index
 
 
 def _is_in_function(syntax: Syntax, brace: int) -> bool:

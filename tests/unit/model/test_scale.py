@@ -277,4 +277,4 @@ class Work:
     ],
 )
 def test_how_work_grows(larger: Work, smaller: Work, expected: tuple[float, float]) -> None:
-    assert growth(cast("Scale", larger), cast("Scale", smaller), "steps") == pytest.approx(expected)
+    assert growth(cast(Scale, larger), cast(Scale, smaller), "steps") == pytest.approx(expected)

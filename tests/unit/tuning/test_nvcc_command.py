@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain import locate
-from cutune.tuning.nvcc import command as settings
 from cutune.tuning.nvcc import driver
 from cutune.tuning.nvcc.driver import Command, split_list
 from cutune.tuning.nvcc.rewriting import ShadowSource, restored_dependencies, with_copies
@@ -208,21 +207,21 @@ def test_a_wrong_option_of_cutunes_own(
 
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTUNE_MODE", "instrument,emulated")
-    assert settings.read_settings([])[0].modes == {"instrument", "emulated"}
-    assert settings.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
+    assert driver.read_settings([])[0].modes == {"instrument", "emulated"}
+    assert driver.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
     # The variable is also read by instrumented programs, which know other words.
     monkeypatch.setenv("CUTUNE_MODE", "sweep")
-    assert settings.read_settings([])[0].modes == {"tuned"}
+    assert driver.read_settings([])[0].modes == {"tuned"}
 
 
 def test_variants_are_left_out_by_an_option_or_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert settings.read_settings([])[0].variants
-    assert not settings.read_settings(["--cutune-variants=none"])[0].variants
+    assert driver.read_settings([])[0].variants
+    assert not driver.read_settings(["--cutune-variants=none"])[0].variants
     monkeypatch.setenv("CUTUNE_VARIANTS", "none")
-    assert not settings.read_settings([])[0].variants
-    assert settings.read_settings(["--cutune-variants=all"])[0].variants
+    assert not driver.read_settings([])[0].variants
+    assert driver.read_settings(["--cutune-variants=all"])[0].variants
 
 
 def test_a_program_that_was_never_tuned_is_known(
@@ -314,6 +313,6 @@ def test_workspaces_beside_the_source_come_before_those_of_the_current_folder(
         (tmp_path / folder / ".cutune").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project" / "build")
     source = str(tmp_path / "project" / "shared" / "a.cu")
-    found = [Path(place).parent.name for place in settings.workspaces_of(source, None)]
+    found = [Path(place).parent.name for place in driver.workspaces_of(source, None)]
     assert found == ["shared", "build"]
-    assert settings.workspaces_of(source, "asked") == ["asked"]
+    assert driver.workspaces_of(source, "asked") == ["asked"]
