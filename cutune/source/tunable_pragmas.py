@@ -27,8 +27,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
 from cutune.source.program import HostTunable, Region, Tunable, TunableConstant
 from cutune.source.syntax.directives import CLOSER, Directive, Macro, Pragma
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax, template_closers
+from cutune.source.syntax.parse import SourceFunction, Syntax, template_closers
 from cutune.source.syntax.tokens import begin_of, word_set
 from cutune.source.unit.integers import integer_type
 from cutune.space.annotation import (

@@ -34,7 +34,7 @@ from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
-from cutune.tuning.nvcc.driver import (
+from cutune.tuning.nvcc.command import (
     ALL,
     ASSOCIATIVE,
     EMULATED,

@@ -90,7 +90,7 @@ T = TypeVar("T", bound=_Holding)
 
 
 def _still(kind: str, request: Request, form: type[T]) -> T | None:
-    """What is kept for a request and still holds."""
+    """Read what was kept for a request, if it still holds."""
     try:
         path = _place(kind, request.name)
         found = read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
@@ -402,7 +402,7 @@ class TunedProgram:
     @property
     def sources(self) -> list[Path]:
         pairs = zip(self.targets, self.programs, strict=True)
-        return [target.source_of(program) for target, program in pairs]
+        return [target.files_of(program)[0] for target, program in pairs]
 
     def keep(self, shown: Json) -> None:
         """Keep it, with what was shown, for the next equal request."""

@@ -15,7 +15,7 @@ from cutune.cli.usage.compile_commands import nvcc_option, read_pasted
 from cutune.cli.usage.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names, meant
-from cutune.tuning.nvcc.driver import SPELLINGS
+from cutune.tuning.nvcc.command import SPELLINGS
 
 NVCC_FLAG, NVCC = "--nvcc-flag", "--nvcc"
 #: All words behind its first input belong to the program that it runs.

@@ -20,7 +20,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
-from cutune.tuning.nvcc.driver import (
+from cutune.tuning.nvcc.command import (
     DEPENDENCIES_TOO,
     DEVICE_ONLY,
     FLAG,

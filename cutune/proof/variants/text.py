@@ -18,8 +18,7 @@ from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.launches.block_reading_copies import selector_name
 from cutune.source.program import Impurity, Kernel
 from cutune.source.rewrite.c_text import one_line
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import macros_of

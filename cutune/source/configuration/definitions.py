@@ -26,8 +26,7 @@ from cutune.source.configuration.host_scopes import (
     Nesting,
 )
 from cutune.source.host_formula import basic_size
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Range, Syntax
+from cutune.source.syntax.parse import Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
 

@@ -14,8 +14,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from cutune.source.syntax.directives import CLOSER, template_end
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Range, Syntax
+from cutune.source.syntax.parse import Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.unit import split_commas
 

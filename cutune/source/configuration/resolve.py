@@ -30,8 +30,7 @@ from cutune.source.host_formula import (
     text_of,
 )
 from cutune.source.program import DIMENSIONS, Configuration, Shape
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Launch, Range, Syntax
+from cutune.source.syntax.parse import Launch, Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.unit import Unit, split_commas

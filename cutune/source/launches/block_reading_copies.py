@@ -40,8 +40,7 @@ from cutune.source.program import (
     LaunchSite,
     Program,
 )
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady

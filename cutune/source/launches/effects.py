@@ -16,8 +16,7 @@ from cutune.source.configuration.host_scopes import PARAMETER, Declarations, Hos
 from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import Callees, begins_lambda
 from cutune.source.syntax.directives import template_end
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
 from cutune.source.unit.integers import QUALIFIERS, integer_type
 from cutune.source.unit.kernels import Structures
@@ -139,13 +138,6 @@ _NUMBER = re.compile(
 )
 _DEEPEST = 4
 _ENDS = frozenset({";", "{", "}", ":"})
-
-
-def unsteady(unit: Unit, syntax: Syntax, launch: Launch) -> str | None:
-    """A macro in the launch as it is written that means something else where it is repeated."""
-    whole = launch.callee[0], launch.end
-    name = unit.unsteady.counted(syntax, whole) or unit.unsteady.moved(syntax, whole)
-    return f"'{name}'" if name is not None else None
 
 
 def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:

@@ -25,7 +25,7 @@ from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
 from cutune.source.launches.callees import KernelReference, last_name
-from cutune.source.launches.effects import HostTypes, doubt, unsteady
+from cutune.source.launches.effects import HostTypes, doubt
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -36,8 +36,7 @@ from cutune.source.program import (
     Verdict,
 )
 from cutune.source.syntax.directives import Macro
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.unit.unit import Unit
 
 Shown = tuple[Syntax, Launch]
@@ -339,14 +338,14 @@ class _Judged:
         unit, shown = file.types.unit, file.shown.of(launch) or [(file.syntax, launch)]
         if kernel is not None and kernel.copy is not None and not self._may_be_copy(kernel.copy):
             return because(kernel, kernel.copy.instead_of)
-        if callee is not None:
-            moved = unit.unsteady.moved(file.syntax, (launch.callee[0], self._closer))
-            what = f"'{moved}'" if moved is not None else None
-        elif kernel is not None and kernel.elsewhere:
+        if callee is None and kernel is not None and kernel.elsewhere:
             return Diagnostic.at(Code.UNCERTAIN_ADDRESS, name=self.name)
-        else:
-            found = (doubt(file.types, *one) for one in shown)
-            what = unsteady(unit, file.syntax, launch) or next(filter(None, found), None)
+        # Macros that mean something else where they are moved, or repeated.
+        written = launch.callee[0], launch.end if callee is None else self._closer
+        counted = unit.unsteady.counted(file.syntax, written) if callee is None else None
+        macro = counted or unit.unsteady.moved(file.syntax, written)
+        doubts = (doubt(file.types, *one) for one in (shown if callee is None else ()))
+        what = f"'{macro}'" if macro is not None else next(filter(None, doubts), None)
         return Diagnostic.at(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _may_be_copy(self, copy: KernelCopy) -> bool:

@@ -76,10 +76,6 @@ class Target:
         write_text(self.path, unit.rewritten().text)
         return self.path
 
-    def source_of(self, program: Program) -> Path:
-        """The path of a program's source once it is written."""
-        return self.files_of(program)[0]
-
     def files_of(self, program: Program) -> list[Path]:
         """All files that are written, the source first."""
         if not self.is_folder:

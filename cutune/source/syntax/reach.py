@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
 
 _CLASSES = frozenset({"struct", "class", "union", "enum"})

@@ -15,22 +15,17 @@ from functools import cached_property
 
 from cutune.core.source import Source
 from cutune.source.syntax.directives import CLOSER, OPENER, renumbers
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax, parse
+from cutune.source.syntax.parse import SourceFunction, Syntax, parse
 from cutune.source.syntax.reach import Reach
-from cutune.source.syntax.tokens import Token
+from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.macros import MacroTable, Unsteady
 from cutune.source.unit.unit import split_commas, template_parameters
 
 #: Ways from pointers to numbers that need no more than these words.
 _WORDS = frozenset({"union", "memcpy", "__builtin_memcpy", "memmove", "bit_cast", "uintptr_t"})
-_TELLING = _WORDS | {
-    "__builtin_bit_cast",
-    "intptr_t",
-    "bitwise_cast",
-    "addressof",
-    "__builtin_addressof",
-}
+_TELLING = _WORDS | word_set(
+    "__builtin_bit_cast intptr_t bitwise_cast addressof __builtin_addressof"
+)
 #: Types that are no pointers, and that none fits into.
 _SMALL = frozenset({"float", "double", "int", "unsigned", "char", "short", "bool", "const"})
 _OTHERS = frozenset({"half", "__half", "int32_t", "uint32_t", "uint", "void"})

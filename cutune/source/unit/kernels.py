@@ -18,8 +18,7 @@ from typing import NamedTuple
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
 from cutune.source.syntax.directives import CLOSER
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
 from cutune.source.unit.unit import FunctionText, Unit, UnitPart, defined_types, split_commas

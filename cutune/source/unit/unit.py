@@ -14,8 +14,7 @@ from operator import attrgetter
 
 from cutune.core.source import Source, Span
 from cutune.source.syntax.directives import CLOSER
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import integer_type, literal_value
 from cutune.source.unit.macros import MacroTable, Unexpandable, Unsteady

@@ -1,4 +1,4 @@
 """`cutune nvcc`: the compiler driver with cutune in it. Takes nvcc's arguments, gives its status.
 
-Only `driver` is imported by a call that has nothing to do.
+Only `driver` and `command` are imported by a call that has nothing to do.
 """

@@ -47,7 +47,7 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
-from cutune.tuning.nvcc.driver import (
+from cutune.tuning.nvcc.command import (
     EMULATED,
     IN_ENVIRONMENT,
     IN_FILE,

@@ -30,7 +30,7 @@ from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typ
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.toolchain.kernel_names import instance_names
-from cutune.tuning.nvcc.driver import (
+from cutune.tuning.nvcc.command import (
     IN_ENVIRONMENT,
     LENDS,
     NOT_ABOUT_SOURCE,

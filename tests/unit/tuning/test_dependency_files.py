@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutune.core.temporary import run_folder
-from cutune.tuning.nvcc.driver import Command
+from cutune.tuning.nvcc.command import Command
 from cutune.tuning.nvcc.rewriting import (
     _dependencies_elsewhere,
     _object_elsewhere,

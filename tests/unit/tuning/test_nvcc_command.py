@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain import locate
+from cutune.tuning.nvcc import command as settings
 from cutune.tuning.nvcc import driver
-from cutune.tuning.nvcc.driver import Command, split_list
+from cutune.tuning.nvcc.command import Command, split_list
 from cutune.tuning.nvcc.rewriting import ShadowSource, restored_dependencies, with_copies
 from tests.support.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
@@ -207,21 +208,21 @@ def test_a_wrong_option_of_cutunes_own(
 
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTUNE_MODE", "instrument,emulated")
-    assert driver.read_settings([])[0].modes == {"instrument", "emulated"}
-    assert driver.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
+    assert settings.read_settings([])[0].modes == {"instrument", "emulated"}
+    assert settings.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
     # The variable is also read by instrumented programs, which know other words.
     monkeypatch.setenv("CUTUNE_MODE", "sweep")
-    assert driver.read_settings([])[0].modes == {"tuned"}
+    assert settings.read_settings([])[0].modes == {"tuned"}
 
 
 def test_variants_are_left_out_by_an_option_or_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert driver.read_settings([])[0].variants
-    assert not driver.read_settings(["--cutune-variants=none"])[0].variants
+    assert settings.read_settings([])[0].variants
+    assert not settings.read_settings(["--cutune-variants=none"])[0].variants
     monkeypatch.setenv("CUTUNE_VARIANTS", "none")
-    assert not driver.read_settings([])[0].variants
-    assert driver.read_settings(["--cutune-variants=all"])[0].variants
+    assert not settings.read_settings([])[0].variants
+    assert settings.read_settings(["--cutune-variants=all"])[0].variants
 
 
 def test_a_program_that_was_never_tuned_is_known(
@@ -269,8 +270,8 @@ def test_that_is_said_on_a_terminal(tmp_path: Path, is_terminal: bool) -> None:
 def test_nothing_heavy_is_imported() -> None:
     script = (
         "import sys; from cutune.tuning.nvcc.driver import something_to_do\n"
-        "from cutune.tuning.nvcc.driver import read_settings\n"
-        "from cutune.tuning.nvcc.driver import Command\n"
+        "from cutune.tuning.nvcc.command import read_settings\n"
+        "from cutune.tuning.nvcc.command import Command\n"
         "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
         "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
         " 'subprocess', 'tempfile', 'json', 'hashlib', 'cutune.core.diagnostics'}\n"
@@ -313,6 +314,6 @@ def test_workspaces_beside_the_source_come_before_those_of_the_current_folder(
         (tmp_path / folder / ".cutune").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project" / "build")
     source = str(tmp_path / "project" / "shared" / "a.cu")
-    found = [Path(place).parent.name for place in driver.workspaces_of(source, None)]
+    found = [Path(place).parent.name for place in settings.workspaces_of(source, None)]
     assert found == ["shared", "build"]
-    assert driver.workspaces_of(source, "asked") == ["asked"]
+    assert settings.workspaces_of(source, "asked") == ["asked"]
