@@ -32,11 +32,19 @@ struct cutune_addresses {
 template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
 struct cutune_copy {
     void (*kernel)(Parameters...);
+    bool is_flat;  // it does so in blocks that have all these threads in x
 };
 
 template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
 inline cutune_copy<X, Y, Z, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
-    const cutune_copy<X, Y, Z, Parameters...> copy = {kernel};
+    const cutune_copy<X, Y, Z, Parameters...> copy = {kernel, false};
+    return copy;
+}
+
+template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
+inline cutune_copy<X, Y, Z, Parameters...> cutune_in_a_row(
+    cutune_copy<X, Y, Z, Parameters...> copy) {
+    copy.is_flat = true;
     return copy;
 }
 
@@ -103,6 +111,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
     void (*copy)(Parameters...);  // of the kernel, or nullptr
     unsigned copied[3];           // the block in which the copy does the same; 0 stands for any
+    bool is_flat;                 // or in blocks of as many threads in x
     const void *const *variants;  // their addresses, which live as long; nullptr: there are none
 
     void operator()(Parameters... values) const {
@@ -115,6 +124,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         cutune_addresses<Parameters...> addresses(values...);
         const void *const own = reinterpret_cast<const void *>(kernel);
         const void *other = own;
+        dim3 block = asked.block;
         if (copy != nullptr) {
             // The program may have set attributes of the kernel, which the copy does not have.
             if (!is_like_copied(asked.block) || asked.smem != 0) {
@@ -122,13 +132,18 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
                 return;
             }
             other = reinterpret_cast<const void *>(copy);
+            if (is_flat) block = dim3(static_cast<unsigned>(cutune_threads(block)));
         }
-        cutune_controlled now(asked.site, other, variants, asked.grid, asked.block, asked.smem,
+        cutune_controlled now(asked.site, other, variants, asked.grid, block, asked.smem,
                               asked.stream, values...,
                               Members::template of<Parameters...>(addresses.at)...);
         while (now.next()) {
-            const bool is_own = cutune_prefers_own && cutune_are_equal(now.block, asked.block);
-            make(now.variant != 0 ? variants[now.variant - 1] : is_own ? own : other, now, addresses);
+            if (now.variant != 0)
+                make(variants[now.variant - 1], now, addresses);
+            else if (cutune_prefers_own && cutune_are_equal(now.block, block))
+                make(own, asked, addresses);
+            else
+                make(other, now, addresses);
         }
     }
 
@@ -158,7 +173,7 @@ template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, nullptr};
+        kernel, nullptr, {0, 0, 0}, false, nullptr};
     return callee;
 }
 
@@ -172,7 +187,7 @@ inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), const cutune_kernels<Parameters...> &variants,
     cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, variants.addresses};
+        kernel, nullptr, {0, 0, 0}, false, variants.addresses};
     return callee;
 }
 
@@ -187,7 +202,7 @@ inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy,
     cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}, nullptr};
+        kernel, copy.kernel, {X, Y, Z}, copy.is_flat, nullptr};
     return callee;
 }
 

@@ -39,7 +39,8 @@ from cutune.source.unit.unit import Unit
 
 def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
     """Warnings: blocks or grids wider than 1 in a dimension that the kernel does not index."""
-    if site.resolved is None:
+    is_flat = kernel.copy is not None and kernel.copy.is_flat
+    if site.resolved is None or is_flat:
         return
     resolved = site.resolved
     for axis, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):

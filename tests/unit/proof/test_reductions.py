@@ -227,7 +227,9 @@ POWERS: Mapping[str, str] = {
 #: Wrong, or not proven.
 WRONG: Mapping[str, str] = {
     "asks_its_sum": "R int s = 0; J if (s < m) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;",
-    "asks_its_place": "R int s = 0; J if (t < 9) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;",
+    "asks_its_place": """
+        R int s = 0; J if (t < 9) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;
+    """,
     "first_for_each": """
         R int s = 0; J s += c[r * n + j]; s += 1;
         for (int j = t; j < m; j += D) s += I[j]; s = of_warps(s); FIRST c[r] = s;
