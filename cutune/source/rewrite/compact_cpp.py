@@ -363,17 +363,25 @@ def _declarations(tokens: Sequence[CppToken]) -> Iterator[_Declaration]:
 def _named(tokens: tuple[CppToken, ...]) -> _Declaration:
     every = [token.text for token in tokens]
     words = every[_behind_template(every) :]
-    taken: list[str] = []
+    taken: Sequence[str] = ()
     name = ""
     if words and words[0] in ("struct", "class", "using") and words[-1] == ";":
         name = words[1]
     elif "(" in words and words[-1] == "}":
         head = words[: words.index("(")]
         if not _INLINE.isdisjoint(head) and "=" not in head:
-            name, taken = head[-1], words[len(head) : words.index("{")]
+            name, taken = head[-1], _always_taken(words[len(head) : words.index("{")])
     if not _CUTUNE_NAME.fullmatch(name) or tokens[0].is_directive:
         return _Declaration(tokens)
     return _Declaration(tokens, name, frozenset(taken))
+
+
+def _always_taken(parameters: Sequence[str]) -> Sequence[str]:
+    """The words of parameters without one that has a default, which calls need not give."""
+    if "=" not in parameters:
+        return parameters
+    before = parameters[: parameters.index("=")]
+    return before[: max((i for i, word in enumerate(before) if word == ","), default=0)]
 
 
 def _behind_template(words: Sequence[str]) -> int:

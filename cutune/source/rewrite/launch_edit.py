@@ -92,8 +92,7 @@ def _copy(site: LaunchSite, copy: KernelCopy) -> str:
     callee = callee_of_copy(site.callee, site.kernel, copy)
     assert callee is not None, "the name of the kernel is written"
     block = ", ".join(map(str, copy.block))
-    copied = f"cutune_copied<{block}>({function_at(site, callee)})"
-    return f"cutune_in_a_row({copied})" if copy.is_flat else copied
+    return f"cutune_copied<{block}{', true' * copy.is_flat}>({function_at(site, callee)})"
 
 
 def function_at(site: LaunchSite, callee: str) -> str:
