@@ -451,6 +451,12 @@ OF_ALL: Mapping[str, str] = {
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
+    "long_of_all": """
+        __shared__ unsigned long long w[32]; int t = T; unsigned long long s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += I[i];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((unsigned long long *)c, s); }
+    """,
     "greatest_of_all": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : -1;
         for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
@@ -462,6 +468,15 @@ OF_ALL: Mapping[str, str] = {
         if (i < n) { s = b[i] * 3; a[i] = s; }
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+}
+#: Sums of all blocks that are rounded.
+ROUNDED_OF_ALL: Mapping[str, str] = {
+    "doubles_of_all": """
+        __shared__ double w[32]; int t = T; double s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((double *)a, s); }
     """,
 }
 #: The same, where another block would add something else.
@@ -523,7 +538,7 @@ NOT_OF_ALL: Mapping[str, str] = {
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
 }
-GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, WRONG, OF_ALL, NOT_OF_ALL)
+GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, WRONG, OF_ALL, ROUNDED_OF_ALL, NOT_OF_ALL)
 ALL = {name: body for group in GROUPS for name, body in group.items()}
 
 
@@ -561,11 +576,12 @@ def test_wrong(module: Module, name: str) -> None:
     assert proof.refused is not None
 
 
-@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.parametrize("name", {**OF_ALL, **ROUNDED_OF_ALL})
 def test_sums_of_all_blocks(module: Module, name: str) -> None:
     proof = prove(module, name)
     assert proof.refused is None, proof.refused
-    assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
+    assert proof.widths == tuple(range(32, 1025, 32))
+    assert proof.reassociates == (name in ROUNDED_OF_ALL)
     x = proof.dimensions[0]
     assert x.raw is None and x.bounds == () and x.grid_stride
 
