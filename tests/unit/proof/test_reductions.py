@@ -576,7 +576,7 @@ def test_wrong(module: Module, name: str) -> None:
     assert proof.refused is not None
 
 
-@pytest.mark.parametrize("name", {**OF_ALL, **ROUNDED_OF_ALL})
+@pytest.mark.parametrize("name", [*OF_ALL, *ROUNDED_OF_ALL])
 def test_sums_of_all_blocks(module: Module, name: str) -> None:
     proof = prove(module, name)
     assert proof.refused is None, proof.refused
