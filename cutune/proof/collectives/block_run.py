@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from cutune.core.codes import Code
 from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held
 from cutune.proof.collectives.lanes import (
     NUMBER,
@@ -47,12 +48,16 @@ _MOST_STEPS = 3000
 
 
 class Unsettled(Exception):
-    """It is not known what threads do there. `instruction`: None where control flow ends it."""
+    """It is not known what threads do there, or, with a `code`, what is wrong about it.
 
-    def __init__(self, what: str, instruction: Instruction | None = None) -> None:
+    `instruction`: None where control flow ends it.
+    """
+
+    def __init__(
+        self, what: str, instruction: Instruction | None = None, code: Code | None = None
+    ) -> None:
         super().__init__(what)
-        self.what, self.instruction = what, instruction
-        self.is_race = False
+        self.what, self.instruction, self.code = what, instruction, code
 
 
 @dataclass(frozen=True)
@@ -530,9 +535,7 @@ class BlockRun:
         try:
             used(array, elements, np.flatnonzero(where), self.clock, writes)
         except Race as race:
-            error = Unsettled(str(race), instruction)
-            error.is_race = True
-            raise error from race
+            raise Unsettled(str(race), instruction, Code.RACE) from race
 
     def _atomic(self, instruction: Instruction, where: Flags) -> None:
         operands = instruction.operands

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from cutune.core.codes import Code
 from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
@@ -274,7 +275,10 @@ class Reductions:
             for index, value in enumerate(effect.values):
                 term = int(as_terms(value, terms)[0])
                 if self.of_ids and not _is_part_of_sum(effect.instruction, term, terms):
-                    raise Unsettled("an effect of each block", effect.instruction)
+                    is_sum = is_alone and term >= 0 and terms.is_sum(term)
+                    is_stored = effect.instruction.opcode == "st"
+                    code = Code.BLOCK_RESULT if is_sum and is_stored else None
+                    raise Unsettled("an effect of each block", effect.instruction, code)
                 left["effect", (line, index)] = term
         return Ending(
             stop,

@@ -591,6 +591,12 @@ def test_parts_that_another_block_does_not_have(module: Module, name: str) -> No
     assert prove(module, name).refused is not None
 
 
+def test_results_of_blocks_are_named(module: Module) -> None:
+    found = {name: prove(module, name).refused for name in NOT_OF_ALL}
+    named = {name for name, one in found.items() if one and one.code is Code.BLOCK_RESULT}
+    assert named == {"stores_its_part"}
+
+
 @pytest.mark.parametrize("name", ["no_barrier", "a_slot_too_early", "told_too_late"])
 def test_races_are_named(module: Module, name: str) -> None:
     proof = prove(module, name)
