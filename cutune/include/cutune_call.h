@@ -28,15 +28,16 @@ struct cutune_addresses {
         : at{cutune_address(arguments)..., nullptr} {}
 };
 
-// A copy of a kernel that does the same in blocks of this size; 0 stands for any.
-template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
+// A copy of a kernel that does the same in blocks of this size; 0 stands for any. With `IsFlat` it
+// does so in blocks that have all these threads in x.
+template <unsigned X, unsigned Y, unsigned Z, bool IsFlat, class... Parameters>
 struct cutune_copy {
     void (*kernel)(Parameters...);
 };
 
-template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
-inline cutune_copy<X, Y, Z, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
-    const cutune_copy<X, Y, Z, Parameters...> copy = {kernel};
+template <unsigned X, unsigned Y, unsigned Z, bool IsFlat = false, class... Parameters>
+inline cutune_copy<X, Y, Z, IsFlat, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
+    const cutune_copy<X, Y, Z, IsFlat, Parameters...> copy = {kernel};
     return copy;
 }
 
@@ -102,7 +103,8 @@ template <class... Members, class... Parameters>
 struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
     void (*copy)(Parameters...);  // of the kernel, or nullptr
-    unsigned copied[3];           // the block in which the copy does the same; 0 stands for any
+    dim3 copied;   // the block in which the copy does the same; 0 stands for any
+    bool is_flat;  // it does so in blocks of as many threads in x
     const void *const *variants;  // their addresses, which live as long; nullptr: there are none
 
     void operator()(Parameters... values) const {
@@ -115,6 +117,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         cutune_addresses<Parameters...> addresses(values...);
         const void *const own = reinterpret_cast<const void *>(kernel);
         const void *other = own;
+        dim3 block = asked.block;
         if (copy != nullptr) {
             // The program may have set attributes of the kernel, which the copy does not have.
             if (!is_like_copied(asked.block) || asked.smem != 0) {
@@ -122,13 +125,18 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
                 return;
             }
             other = reinterpret_cast<const void *>(copy);
+            if (is_flat && block.y <= 1024) block = dim3(block.x * block.y);
         }
-        cutune_controlled now(asked.site, other, variants, asked.grid, asked.block, asked.smem,
+        cutune_controlled now(asked.site, other, variants, asked.grid, block, asked.smem,
                               asked.stream, values...,
                               Members::template of<Parameters...>(addresses.at)...);
         while (now.next()) {
-            const bool is_own = cutune_prefers_own && cutune_are_equal(now.block, asked.block);
-            make(now.variant != 0 ? variants[now.variant - 1] : is_own ? own : other, now, addresses);
+            if (now.variant != 0)
+                make(variants[now.variant - 1], now, addresses);
+            else if (cutune_prefers_own && cutune_are_equal(now.block, block))
+                make(own, asked, addresses);
+            else
+                make(other, now, addresses);
         }
     }
 
@@ -141,8 +149,8 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     }
 
     bool is_like_copied(dim3 block) const {
-        return (copied[0] == 0 || copied[0] == block.x) &&
-               (copied[1] == 0 || copied[1] == block.y) && (copied[2] == 0 || copied[2] == block.z);
+        return (!copied.x || copied.x == block.x) && (!copied.y || copied.y == block.y) &&
+               (!copied.z || copied.z == block.z);
     }
 
 #ifdef __CUDACC__
@@ -154,47 +162,31 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
 #endif
 };
 
+// Without members none are deduced.
 template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_members<Members...>) {
+    void (*kernel)(Parameters...), cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, nullptr};
+        kernel, nullptr, {0, 0, 0}, false, nullptr};
     return callee;
-}
-
-template <class... Parameters>
-inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)(Parameters...)) {
-    return cutune_call(kernel, cutune_members<>());
 }
 
 template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), const cutune_kernels<Parameters...> &variants,
-    cutune_members<Members...>) {
+    cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, variants.addresses};
+        kernel, nullptr, {0, 0, 0}, false, variants.addresses};
     return callee;
 }
 
-template <class... Parameters>
-inline cutune_callee<cutune_members<>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), const cutune_kernels<Parameters...> &variants) {
-    return cutune_call(kernel, variants, cutune_members<>());
-}
-
-template <class... Parameters, unsigned X, unsigned Y, unsigned Z, class... Members>
+template <class... Parameters, unsigned X, unsigned Y, unsigned Z, bool IsFlat, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy,
-    cutune_members<Members...>) {
+    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, IsFlat, Parameters...> copy,
+    cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}, nullptr};
+        kernel, copy.kernel, {X, Y, Z}, IsFlat, nullptr};
     return callee;
-}
-
-template <class... Parameters, unsigned X, unsigned Y, unsigned Z>
-inline cutune_callee<cutune_members<>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy) {
-    return cutune_call(kernel, copy, cutune_members<>());
 }
 
 class cutune_repeated : public cutune_controlled {

@@ -97,6 +97,8 @@ _MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'"
 _CALLED = re.compile(r"'(_Z\w+|%\w+)'")
 #: What threads of a block may do together where blocks keep their indices.
 _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
+#: Reasons that are known once it is known what threads combine.
+_OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -123,7 +125,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
-    race: EntryProof | None = None
+    reason: EntryProof | None = None
     named = function.operands
     meets = any(map(is_meeting, function.instructions))
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
@@ -136,7 +138,7 @@ def _either(module: Module, function: Function) -> EntryProof:
                 reduced = judge(module, function, dimension, reducing=True)
                 if reduced.refused is None:
                     return reduced
-                race = reduced if reduced.refused.code is Code.RACE else None
+                reason = reduced if reduced.refused.code in _OF_REDUCTIONS else None
     if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
             by_warps = judge(module, function, built_ins=built_ins)
@@ -147,9 +149,9 @@ def _either(module: Module, function: Function) -> EntryProof:
             beside_ids = judge(module, function, "x", beside_ids=True, reducing=reducing)
             if beside_ids.refused is None:
                 return beside_ids
-            race = beside_ids if beside_ids.refused.code is Code.RACE else race
-    if race is not None and not _is_tunable(proof):
-        return race
+            reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
+    if reason is not None and not _is_tunable(proof):
+        return reason
     return _with_single_threads(module, function, proof)
 
 
@@ -297,8 +299,9 @@ class _EntryProver:
         first = graph.flow.blocks[0].instructions[0]
         begun = {one.begin for one in reductions}
         for begin, problem in finder.failures.items():
-            if problem.is_race and begin not in begun and problem.instruction is not None:
-                raise NotUnderstood(Code.RACE, "", problem.instruction)
+            known_code, instruction = problem.code, problem.instruction
+            if known_code is not None and begin not in begun and instruction is not None:
+                raise NotUnderstood(known_code, "", instruction)
         if not reductions or found != reductions:
             failure = next(iter(finder.failures.values()), None)
             what = failure.what if failure is not None else "sums that are not found"

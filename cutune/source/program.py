@@ -235,6 +235,8 @@ class KernelCopy:
     instead_of: Impurity
     #: Positions of arguments that are the width of the block, where it has one thread in y and z.
     widths: tuple[int, ...] = ()
+    #: Is it launched in blocks of as many threads in one row, instead of blocks of warps in y?
+    is_flat: bool = False
     entries: tuple[str, ...] = ()
 
 

@@ -34,6 +34,7 @@ from cutune.source.program import (
     GridForm,
     HostTunable,
     Kernel,
+    KernelCopy,
     KernelVariant,
     LaunchSite,
     Placed,
@@ -316,6 +317,16 @@ def _threads_and_sizes(kernel: Kernel | None) -> tuple[str, str]:
     return ", ".join(threads), ", ".join(kernel.sizes)
 
 
+def _change(copy: KernelCopy) -> str:
+    """What a copy of a kernel does otherwise."""
+    if copy.is_flat:
+        return "has its rows in x, a warp each"
+    if copy.block == (1, 1, 1):
+        return "has the blocks' places as ids of threads"
+    sizes = " x ".join(str(size) for size in copy.block if size > 0)
+    return f"reads its block in place of {sizes}" if sizes else "has loops that are not unrolled"
+
+
 def _kept(kernel: Kernel) -> str:
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
@@ -325,10 +336,7 @@ def _kept(kernel: Kernel) -> str:
     if kernel.needs_warps:
         remarks.append("each warp keeps its threads")
     if kernel.copy is not None:
-        sizes = " x ".join(str(size) for size in kernel.copy.block if size > 0)
-        reads = f"reads its block in place of {sizes}"
-        change = reads if sizes else "has loops that are not unrolled"
-        remarks.append(f"launched as a copy that {change}")
+        remarks.append(f"launched as a copy that {_change(kernel.copy)}")
     return "; ".join(remarks)
 
 

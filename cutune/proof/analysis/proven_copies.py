@@ -13,11 +13,13 @@ from functools import partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.entry_proof import EntryProof
 from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
-from cutune.ptx.types import Module
-from cutune.source.launches.block_reading_copies import callee_of_copy, copies
+from cutune.ptx.types import Instruction, Module
+from cutune.source.launches.block_reading_copies import CopyCandidate, callee_of_copy, copies
+from cutune.source.launches.index_copies import index_copies
 from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.rewrite.edits import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -25,6 +27,8 @@ from cutune.source.unit.macros import Unsteady
 from cutune.toolchain.kernel_names import base_name, demangled, namespaces
 
 _OWNER = "copies"
+#: Built-ins that differ between a block of 32 x y threads and one of 32 * y.
+_INDICES = ("%tid.x", "%tid.y", "%ntid.x", "%ntid.y")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,20 @@ def proven_copies(
 
     `originals`: the PTX of the program as it is. `is_associative`: may sums be rounded otherwise?
     """
-    candidates = copies(program, unsteady)
+    found: dict[str, ProvenCopy] = {}
+    for candidates in (copies, index_copies):
+        others = {n: one for n, one in candidates(program, unsteady).items() if n not in found}
+        found |= _proven_candidates(program, others, originals, compile_unit, is_associative)
+    return found
+
+
+def _proven_candidates(
+    program: Program,
+    candidates: Mapping[str, CopyCandidate],
+    originals: Sequence[str],
+    compile_unit: Compile,
+    is_associative: bool,
+) -> dict[str, ProvenCopy]:
     written = {name: candidate.copy for name, candidate in candidates.items()}
     compiled = _compiled(program, written, compile_unit)
     found = {
@@ -54,20 +71,37 @@ def proven_copies(
         for name, texts in compiled.items()
         if (proof := _proven(name, written[name], texts)) is not None
     }
-    unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
     modules = [parse(text) for text in originals] if found else []
-    same = _compiled(program, unchanged, compile_unit)
+    unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
+    marks = {name: edit for name in found if (edit := candidates[name].marked) is not None}
+    marked = {name: replace(written[name], edit=edit) for name, edit in marks.items()}
+    same, read = (_compiled(program, edited, compile_unit) for edited in (unchanged, marked))
     return {
         name: proof
         for name, proof in found.items()
         if name in same
         and _are_alike(name, proof.copy, modules, same[name], _is_same_code)
+        and (name not in marked or not _read_indices(proof.copy, read.get(name)))
         and (
             not candidates[name].has_rolled_loops
             or (is_associative and any(p.reassociates for p in proof.compiled.proofs[name]))
             or _are_alike(name, proof.copy, modules, compiled[name], _rounds_alike)
         )
     }
+
+
+def _read_indices(copy: KernelCopy, texts: Sequence[str] | None) -> bool:
+    """Does a copy read where its threads are other than by the functions that it calls for that?"""
+    operands = [
+        operand
+        for text in texts or ()
+        for entry, function in parse(text).functions.items()
+        if not function.is_kernel or copy.namespace in namespaces(entry)
+        for item in function.body or ()
+        if isinstance(item, Instruction)
+        for operand in item.operands
+    ]
+    return not operands or any(operand.startswith(_INDICES) for operand in operands)
 
 
 def _compiled(
@@ -95,9 +129,14 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
     entries = compiled.entries(name)
-    if not entries or all(proof.refused is not None for proof in compiled.proofs[name]):
+    if not entries or not any(map(_is_useful, compiled.proofs[name])):
         return None
     return ProvenCopy(replace(copy, entries=entries), compiled)
+
+
+def _is_useful(proof: EntryProof) -> bool:
+    is_free = any(one.indexed and one.raw is None for one in proof.dimensions)
+    return proof.refused is None and is_free
 
 
 def _is_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:

@@ -1,13 +1,17 @@
-"""Integer instructions on the numbers of all threads. Takes arrays, gives arrays.
+"""Instructions on the numbers of all threads. Takes arrays, gives arrays.
 
 A register of w < 64 bits holds a number from 0 up to 2^w - 1; one of 64 bits holds it as an int64.
+Floating-point numbers are held as their bits. What IEEE 754 does not round to one result in every
+implementation is not computed here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cutune.proof.collectives.lanes import Flags, Numbers
 
@@ -21,7 +25,7 @@ _RING: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
     "sub": np.subtract,
     "mul": np.multiply,
 }
-_ORDER: Mapping[str, Callable[[Numbers, Numbers], Flags]] = {
+_ORDER: Mapping[str, Callable[..., Flags]] = {
     "lt": np.less,
     "le": np.less_equal,
     "gt": np.greater,
@@ -32,6 +36,24 @@ _ORDER: Mapping[str, Callable[[Numbers, Numbers], Flags]] = {
     "ls": np.less_equal,
     "hi": np.greater,
     "hs": np.greater_equal,
+}
+
+Reals = npt.NDArray[np.floating[Any]]
+#: The types in which numpy holds the bits of a floating-point number, and the number.
+_REALS: Mapping[str, tuple[type[np.unsignedinteger[Any]], type[np.floating[Any]]]] = {
+    "f32": (np.uint32, np.float32),
+    "f64": (np.uint64, np.float64),
+}
+#: Rounded to the nearest number by all who follow IEEE 754.
+_REAL: Mapping[str, Callable[..., Reals]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "abs": np.abs,
+    "neg": np.negative,
+    "min": np.minimum,
+    "max": np.maximum,
 }
 
 
@@ -67,6 +89,10 @@ def compared(relation: str, kind: str, first: Numbers, second: Numbers) -> Flags
     Raises:
         ValueError: the comparison is not known.
     """
+    if kind in _REALS and relation.removesuffix("u") in _ORDER:
+        # Without a NaN ordered and unordered comparisons are alike.
+        one, other = _real(first, kind), _real(second, kind)
+        return _ORDER[relation.removesuffix("u")](one, other)
     if relation not in _ORDER or kind[0] not in "sub":
         raise ValueError(f"the comparison '{relation}.{kind}'")
     if relation in ("eq", "ne"):
@@ -77,12 +103,14 @@ def compared(relation: str, kind: str, first: Numbers, second: Numbers) -> Flags
 
 
 def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers]) -> Numbers:
-    """Return the result of an instruction on integers.
+    """Return the result of an instruction.
 
     Raises:
         ValueError: the instruction is not known here.
     """
     kind = modifiers[-1]
+    if not _REALS.keys().isdisjoint(modifiers):
+        return _computed_real(opcode, modifiers, operands)
     if kind[0] not in "sub" or not kind[1:].isdigit() or "sat" in modifiers:
         raise ValueError(f"'{opcode}.{kind}'")
     bits = int(kind[1:])
@@ -121,6 +149,54 @@ def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers])
         case "bfe":
             return _field(kind, *operands)
     raise ValueError(f"'{opcode}'")
+
+
+def _real(bits: Numbers, kind: str) -> Reals:
+    """The floating-point numbers that registers hold.
+
+    Raises:
+        ValueError: one is no number, or so small that instructions may flush it.
+    """
+    unsigned, real = _REALS[kind]
+    return _usual(bits.astype(unsigned).view(real))
+
+
+def _usual(values: Reals) -> Reals:
+    is_small = (values != 0) & (np.abs(values) < np.finfo(values.dtype).tiny)
+    if np.isnan(values).any() or is_small.any():
+        raise ValueError("a NaN, or a subnormal number")
+    return values
+
+
+def _computed_real(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers]) -> Numbers:
+    kind = modifiers[-1]
+    words = {*modifiers} - {"ftz", "rn", kind}
+    if opcode == "cvt":
+        return _converted_real(modifiers, operands[0])
+    if opcode not in _REAL or words or (opcode == "div" and "rn" not in modifiers):
+        raise ValueError(f"'{opcode}.{kind}'")
+    reals = [_real(one, kind) for one in operands]
+    if opcode in ("min", "max") and (np.equal(*reals) & np.not_equal(*operands)).any():
+        raise ValueError("zeros of different signs")
+    with np.errstate(all="ignore"):
+        return _bits(_REAL[opcode](*reals), kind)
+
+
+def _converted_real(modifiers: Sequence[str], value: Numbers) -> Numbers:
+    """`cvt.rn.f32.u32` and `cvt.rzi.u32.f32`, of numbers that both types hold."""
+    rounding, to, kind = modifiers[0], modifiers[-2], modifiers[-1]
+    if rounding == "rn" and to in _REALS and kind[0] in "su":
+        return _bits(read_as(value, kind).astype(_REALS[to][1]), to)
+    if rounding == "rzi" and to in ("s32", "u32") and kind in _REALS:
+        whole = np.trunc(_real(value, kind))
+        if (whole < 0).any() or (whole >= 1 << 31).any():
+            raise ValueError("a number that is too large")
+        return whole.astype(np.int64)
+    raise ValueError(f"'cvt.{to}.{kind}'")
+
+
+def _bits(values: Reals, kind: str) -> Numbers:
+    return _usual(values).view(_REALS[kind][0]).astype(np.int64)
 
 
 def _product(modifiers: Sequence[str], operands: Sequence[Numbers], bits: int) -> Numbers:

@@ -6,12 +6,13 @@ registers at the end, what lies in shared memory, and effects in global memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
+from cutune.core.codes import Code
 from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held
 from cutune.proof.collectives.lanes import (
     NUMBER,
@@ -47,12 +48,16 @@ _MOST_STEPS = 3000
 
 
 class Unsettled(Exception):
-    """It is not known what threads do there. `instruction`: None where control flow ends it."""
+    """It is not known what threads do there, or, with a `code`, what is wrong about it.
 
-    def __init__(self, what: str, instruction: Instruction | None = None) -> None:
+    `instruction`: None where control flow ends it.
+    """
+
+    def __init__(
+        self, what: str, instruction: Instruction | None = None, code: Code | None = None
+    ) -> None:
         super().__init__(what)
-        self.what, self.instruction = what, instruction
-        self.is_race = False
+        self.what, self.instruction, self.code = what, instruction, code
 
 
 @dataclass(frozen=True)
@@ -283,15 +288,14 @@ class BlockRun:
             return values[0]
         if opcode == "selp":
             return self._selected(values)
-        is_integer = bool(modifiers) and modifiers[-1][0] in "sub"
-        if is_integer and all(value.is_number for value in values):
-            try:
-                return numbers(computed(opcode, modifiers, [value.data for value in values]))
-            except ValueError:
-                pass
+        known = _numbers_of(instruction, values)
+        if known is not None and known.is_number:
+            return known
         if len(values) == 2 and (operation := combining(opcode, modifiers)):
-            return self._combined(operation, values[0], values[1])
-        return applied(".".join((opcode, *modifiers)), values, self.terms)
+            result = self._combined(operation, values[0], values[1])
+        else:
+            result = applied(".".join((opcode, *modifiers)), values, self.terms)
+        return result if known is None else result.written(known.kind == NUMBER, known)
 
     def _combined(self, operation: str, first: Lanes, second: Lanes) -> Lanes:
         result = combined(operation, first, second, self.terms)
@@ -342,7 +346,7 @@ class BlockRun:
         values = [self._truth(text) for text in operands]
         if opcode == "setp" and len(operands) == 2:
             kind = modifiers[-1]
-            if all(value.are_numbers(where) for value in values) and kind[0] in "sub":
+            if all(value.are_numbers(where) for value in values):
                 try:
                     data = [np.where(where, value.data, np.int64(0)) for value in values]
                     return _flags(compared(modifiers[0], kind, *data))
@@ -531,9 +535,7 @@ class BlockRun:
         try:
             used(array, elements, np.flatnonzero(where), self.clock, writes)
         except Race as race:
-            error = Unsettled(str(race), instruction)
-            error.is_race = True
-            raise error from race
+            raise Unsettled(str(race), instruction, Code.RACE) from race
 
     def _atomic(self, instruction: Instruction, where: Flags) -> None:
         operands = instruction.operands
@@ -552,6 +554,21 @@ class BlockRun:
         if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
         self.effects.append(Effect(instruction, where.copy(), values))
+
+
+def _numbers_of(instruction: Instruction, values: Sequence[Lanes]) -> Lanes | None:
+    """Results of the threads that have numbers, where they are computed here."""
+    if not instruction.modifiers or any(value.piece >= 0 for value in values):
+        return None
+    places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
+    if not places.size:
+        return None
+    data = [value.data[places] for value in values]
+    try:
+        known = numbers(computed(instruction.opcode, instruction.modifiers, data))
+    except ValueError:
+        return None
+    return known.spread(places, values[0].count)
 
 
 def _negated(value: Lanes) -> Lanes:

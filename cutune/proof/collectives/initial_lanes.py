@@ -27,6 +27,7 @@ from cutune.proof.values.predicates import Both, Fixed, Not, Relation, Value, pr
 from cutune.proof.values.terms import WARP, AtomOperation
 from cutune.ptx.types import TYPE_BYTES, Function
 
+_BUILT_INS = ("%tid.", "%ntid.", "%ctaid.", "%nctaid.")
 _EXTENSIONS = frozenset({"s16", "u16", "s32", "u32"})
 
 
@@ -52,9 +53,8 @@ class InitialLanes:
             return self._of(self.at_beginning[text], bits)
         if text == "%laneid":
             return numbers(self._threads % WARP)
-        if text in self.addresses.variables or not text.startswith("%") or "tid" in text:
-            return self._of(self.walk.value_of(text), 64)
-        return unknown(self.width)
+        is_known = not text.startswith("%") or text.startswith(_BUILT_INS)
+        return self._of(self.walk.value_of(text), 64) if is_known else unknown(self.width)
 
     @property
     def _threads(self) -> Numbers:

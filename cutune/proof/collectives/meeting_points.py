@@ -17,14 +17,21 @@ _MEETING = BARRIERS | {"shfl", "redux", "vote"}
 def cut_where_threads_meet(function: Function) -> Function:
     """Return the function with a label in front of each such instruction behind others."""
     body: list[Instruction | Label] = []
-    was_meeting = True
+    begin, was_meeting = 0, False
     for item in function.body or ():
         meets = isinstance(item, Instruction) and is_meeting(item)
         if meets and not was_meeting:
-            body.append(Label(f"$meet{len(body)}"))
+            body.insert(begin, Label(f"$meet{len(body)}"))
         was_meeting = meets
         body.append(item)
+        if not _takes_apart(item):
+            begin = len(body)
     return replace(function, body=tuple(body))
+
+
+def _takes_apart(item: Instruction | Label) -> bool:
+    """Does it make halves of a value, or constants, for threads that exchange the halves?"""
+    return isinstance(item, Instruction) and item.opcode == "mov" and not item.guard
 
 
 def where_threads_meet(graph: Graph) -> tuple[int, ...]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import and_
 from typing import TypeVar
 
 import numpy as np
 
+from cutune.core.codes import Code
 from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
@@ -76,12 +77,14 @@ class Reduction:
         endings: by the threads of each block for which it is proven.
         registers: those that hold the same at the end with any block: a number, or else None.
         stored: elements of shared arrays of which that is so.
+        blocks: the basic blocks in it.
     """
 
     begin: int
     endings: Mapping[int, Ending]
     registers: Mapping[str, int | None]
     stored: frozenset[Element]
+    blocks: frozenset[int]
 
     @property
     def _any(self) -> Ending:
@@ -102,11 +105,6 @@ class Reduction:
     def widths(self) -> frozenset[int]:
         """Threads of the blocks for which it is proven."""
         return frozenset(self.endings)
-
-    @cached_property
-    def blocks(self) -> frozenset[int]:
-        """The basic blocks in it."""
-        return _union(one.blocks for one in self.endings.values())
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -277,7 +275,10 @@ class Reductions:
             for index, value in enumerate(effect.values):
                 term = int(as_terms(value, terms)[0])
                 if self.of_ids and not _is_part_of_sum(effect.instruction, term, terms):
-                    raise Unsettled("an effect of each block", effect.instruction)
+                    is_sum = is_alone and term >= 0 and terms.is_sum(term)
+                    is_stored = effect.instruction.opcode == "st"
+                    code = Code.BLOCK_RESULT if is_sum and is_stored else None
+                    raise Unsettled("an effect of each block", effect.instruction, code)
                 left["effect", (line, index)] = term
         return Ending(
             stop,
@@ -302,8 +303,7 @@ class Reductions:
             return frozenset()
         if stop.is_in_front:
             return self.graph.live[stop.block]
-        targets = self.graph.flow.blocks[stop.block].terminator.targets
-        return frozenset[str]().union(*(self.graph.live[target] for target in targets))
+        return _union(self.graph.live[target] for target in self._targets(stop.block))
 
     def _alike(self, begin: int, runs: Mapping[int, Ending], terms: Terms) -> Reduction | None:
         """What all runs leave alike; blocks that leave something else are not among `widths`."""
@@ -337,13 +337,35 @@ class Reductions:
                         registers[register] = number
                 case "stored", (str(array), int(offset), int(size)):
                     stored.add((array, offset, size))
-        reduction = Reduction(begin, runs, registers, frozenset(stored))
-        return reduction if self._is_closed(begin, reduction.blocks) else None
+        blocks = _union(one.blocks for one in runs.values())
+        return self._closed(Reduction(begin, runs, registers, frozenset(stored), blocks))
 
-    def _is_closed(self, begin: int, blocks: frozenset[int]) -> bool:
-        """Do its basic blocks have no other entry than the first one?"""
-        inside = blocks - {begin}
-        return all({*self.graph.predecessors[block]} <= blocks for block in inside)
+    def _closed(self, reduction: Reduction) -> Reduction | None:
+        """With all basic blocks that no thread comes to but from its begin; None where some do.
+
+        Those of them that no run has executed are never executed by blocks of these widths.
+        """
+        begin, behind = reduction.begin, self._reached_from(reduction.stop, reduction.begin)
+        inside = {b for b in range(self.graph.count) if self.graph.dominators[b] >> begin & 1}
+        if not reduction.blocks <= inside - behind:
+            return None
+        return replace(reduction, blocks=frozenset(inside - behind))
+
+    def _reached_from(self, stop: Stop | None, begin: int) -> set[int]:
+        """Basic blocks that threads may come to behind a point before they begin again."""
+        if stop is None:
+            return set()
+        waiting = [stop.block] if stop.is_in_front else list(self._targets(stop.block))
+        found = set[int]()
+        while waiting:
+            block = waiting.pop()
+            if block not in found and block != begin:
+                found.add(block)
+                waiting += self._targets(block)
+        return found
+
+    def _targets(self, block: int) -> Sequence[int]:
+        return self.graph.flow.blocks[block].terminator.targets
 
 
 def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.proof.collectives.lanes import Summand, combining, is_idempotent, neutral
@@ -11,7 +11,17 @@ from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.polynomial import IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import Value, properties_of
-from cutune.proof.values.terms import only_atom
+from cutune.proof.values.terms import Alternatives, only_atom
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What a register holds in a loop: before the first round, before and after each one."""
+
+    header: int
+    first: Value
+    before: IntegerPolynomial
+    following: Value
 
 
 @dataclass(frozen=True)
@@ -36,18 +46,27 @@ class ThreadSums:
         ways = self.walk.alternatives.get(atom.name)
         if ways is None:
             return None
-        sums = {found for _, one in ways.values if (found := self.of(one)) is not None}
-        if len(sums) != 1:
-            return None
-        (sum_,) = sums
-        # A thread without elements has the value with which the others have begun.
-        others = [(block, one.literal) for block, one in ways.values if self.of(one) is None]
-        for block, number in others:
-            if number is None or _held(number, sum_.operation) != sum_.first:
-                return None
-            if block in self._after(sum_.value):
-                return None
-        return Summand(value, sum_.operation, sum_.first)
+        return self._one_of(value, ways)
+
+    def _one_of(self, value: Value, ways: Alternatives) -> Summand | None:
+        """What all ways to a block lead on to: a sum that some have not begun or not finished."""
+        sums = {found: one for _, one in ways.values if (found := self.of(one)) is not None}
+        for sum_, whole in sums.items():
+            others = [way for way in ways.values if way[1] != whole]
+            after = self._after(whole)
+            if all(b not in after and self._is_begin(one, whole, sum_) for b, one in others):
+                return Summand(value, sum_.operation, sum_.first)
+        return None
+
+    def _is_begin(self, value: IntegerPolynomial, whole: Value, sum_: Summand) -> bool:
+        """Is a value that of a thread without elements, or without those of a last loop?"""
+        if value.literal is not None:
+            return _held(value.literal, sum_.operation) == sum_.first
+        atom = only_atom(whole) if isinstance(whole, IntegerPolynomial) else None
+        if atom is None or atom.name not in self.walk.behind:
+            return False
+        rounds = self._rounds(atom.name)
+        return rounds is not None and rounds.first == value
 
     def _after(self, value: Value) -> set[int]:
         """Basic blocks that a thread may come to behind the loop that a value sums up."""
@@ -70,7 +89,18 @@ class ThreadSums:
 
     def _behind(self, value: IntegerPolynomial, name: str) -> Summand | None:
         block, left = self.walk.behind[name]
-        register = name.split(".", 1)[1]
+        rounds = self._rounds(name)
+        if rounds is None:
+            return None
+        operation = self._operation(rounds.following, rounds.before)
+        is_tested_first = block not in self.walk.graph.latches(rounds.header)
+        if not operation or left != (rounds.before if is_tested_first else rounds.following):
+            return None
+        return self._begun_by(rounds.first, operation, value)
+
+    def _rounds(self, name: str) -> Rounds | None:
+        """The loop over a row behind which a value has this name; None where it is not one."""
+        block, register = self.walk.behind[name][0], name.split(".", 1)[1]
         headers = self.walk.graph.loops_around[block] & self.kept_grid.loops
         if len(headers) != 1:
             return None
@@ -79,17 +109,15 @@ class ThreadSums:
         before = self.walk.at_header(header, register)
         if before is None or len({*begun}) != 1 or len({*goes_on}) != 1:
             return None
-        (first,), (following,) = {*begun}, {*goes_on}
-        operation = self._operation(following, before)
-        is_tested_first = block not in self.walk.graph.latches(header)
-        if not operation or left != (before if is_tested_first else following):
-            return None
-        return self._begun_by(first, operation, value)
+        return Rounds(header, begun[0], before, goes_on[0])
 
     def _begun_by(self, first: Value, operation: str, value: IntegerPolynomial) -> Summand | None:
         literal = first.literal if isinstance(first, IntegerPolynomial) else None
         if literal is None:
-            return None
+            # A loop goes on with the sum that an earlier one has left.
+            sum_ = self.of(first)
+            goes_on = sum_ is not None and sum_.operation == operation
+            return Summand(value, operation, sum_.first) if sum_ is not None and goes_on else None
         held = _held(literal, operation)
         if not is_idempotent(operation) and held not in neutral(operation):
             return None
@@ -102,11 +130,16 @@ class ThreadSums:
         atom = only_atom(value)
         operation = self.walk.atoms.operation(atom) if atom is not None else None
         if operation is None:
-            return self._integer_sum(value, before)
+            ways = self.walk.alternatives.get(atom.name) if atom is not None else None
+            return self._on_some_ways(ways, before) if ways else self._integer_sum(value, before)
         opcode, *modifiers = operation.name.split(".")
         *others, last = operation.operands
+        if opcode == "selp":
+            return self._on_some(list(operation.operands), before)
         if opcode == "fma":
             name, inner = combining("add", modifiers), last
+        elif opcode == "sub" and self._is_of_elements(last):
+            name, inner, others = combining("add", modifiers), others[0], []
         elif len(operation.operands) == 2:
             name, inner = combining(opcode, modifiers), last
             if self._is_of_elements(last):
@@ -117,6 +150,21 @@ class ThreadSums:
             return ""
         is_same = inner == before or self._operation(inner, before) == name  # type: ignore[arg-type]
         return name if is_same else ""
+
+    def _on_some_ways(self, ways: Alternatives, before: IntegerPolynomial) -> str:
+        """`if (condition) sum += element;`, where elements decide."""
+        if self.walk.decided(ways.block).raw:
+            return ""
+        return self._one_operation([one for _, one in ways.values], before)
+
+    def _on_some(self, operands: list[object], before: IntegerPolynomial) -> str:
+        *values, condition = operands
+        return self._one_operation(values, before) if self._is_of_elements(condition) else ""
+
+    def _one_operation(self, values: Sequence[object], before: IntegerPolynomial) -> str:
+        """The operation by which all these are made of the value before, if they are not that."""
+        names = {self._operation(one, before) for one in values if one != before}  # type: ignore[arg-type]
+        return names.pop() if len(names) == 1 else ""
 
     def _integer_sum(self, value: IntegerPolynomial, before: IntegerPolynomial) -> str:
         try:

@@ -358,7 +358,7 @@ class Walk:
         properties = self._phis.get((block, register), NOTHING)
         for value in values:
             properties = properties.joined(properties_of(value, self.atoms))
-        properties = properties.joined(self._decided(block))
+        properties = properties.joined(self.decided(block))
         properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
         if self.kept_grid is not None and block in self.kept_grid.loops:
             # One round over a row hands it to the next.
@@ -366,8 +366,8 @@ class Walk:
         self._phis[block, register] = properties
         return self._new(f"phi{block}.{register}", register, properties)
 
-    def _decided(self, block: int) -> AtomProperties:
-        """Properties of the conditions that decide from where a block is reached."""
+    def decided(self, block: int) -> AtomProperties:
+        """Return the properties of the conditions that decide from where a block is reached."""
         properties = NOTHING
         for other in self.graph.deciders(block):
             if (predicate := self.branches.get(other)) is not None:

@@ -43,7 +43,14 @@ ByName = Mapping[str, Sequence[Kernel]]
 #: What the user may assert to be harmless; unknown calls may not be. Warp-level code is where each
 #: warp keeps its threads.
 ASSERTABLE = frozenset(
-    {Code.SHARED_MEMORY, Code.BARRIER, Code.BLOCK_DEPENDENT, Code.WARP_LEVEL, Code.RACE}
+    {
+        Code.SHARED_MEMORY,
+        Code.BARRIER,
+        Code.BLOCK_DEPENDENT,
+        Code.WARP_LEVEL,
+        Code.RACE,
+        Code.BLOCK_RESULT,
+    }
 )
 _POWERS = [1 << exponent for exponent in range(11)]
 

@@ -81,6 +81,8 @@ class CopyCandidate:
     unchanged: Edit
     #: Are there loops in it that stay as they are written, where the compiler might unroll them?
     has_rolled_loops: bool = False
+    #: Inserts it with registers that no program reads for the built-ins that it has otherwise.
+    marked: Edit | None = None
 
 
 def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
@@ -193,16 +195,15 @@ def _copy(
         return None
     block = block if edits else (0, 0, 0)
     edits += [(token, _WIDTH) for token in read]
-    first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
     namespace = f"cutune_copy_{kernel.name}_{'_'.join(map(str, block))}"
-    span = Span(first.start, last.end)
-    begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
 
     def edit(sizes: Block | None, loops: Iterable[int]) -> Edit:
-        text = _wrapped(syntax.source[span], span.start, edits, loops)
         helpers = " ".join(_helper(axes, sizes) for axes in sorted({axes for _, axes in edits}))
-        body = f"namespace {namespace} {{ {helpers} {text} }}"
-        return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
+        calls = [Edit(Span(t.start, t.end), f"cutune_block_{d}({t.text})") for t, d in edits]
+        # In a loop that is unrolled, which of its bodies does an element depends on the block, and
+        # the bodies may round differently.
+        calls += [Edit.insert(begin, '_Pragma("unroll 1") ') for begin in loops]
+        return inserted_copy(syntax, function, namespace, helpers, calls)
 
     known = tuple(widths) if read else ()
     copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), reason, known)
@@ -220,20 +221,20 @@ def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
     return found
 
 
-def _wrapped(
-    text: str, start: int, edits: Sequence[tuple[Token, str]], loops: Iterable[int]
-) -> str:
-    """The text of a kernel, which begins at `start`, with its constants wrapped.
-
-    `loops`: where those begin that stay as they are: in one that is unrolled, which of its bodies
-    does an element depends on the block, and the bodies may round differently.
-    """
-    calls = [
-        Edit(Span(token.start - start, token.end - start), f"cutune_block_{axes}({token.text})")
-        for token, axes in edits
+def inserted_copy(
+    syntax: Syntax, function: SourceFunction, namespace: str, helpers: str, edits: Sequence[Edit]
+) -> Edit:
+    """Return the edit that puts an edited copy behind its kernel, with functions that it calls."""
+    assert function.body is not None, "kernels of a syntax are defined"
+    first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
+    begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
+    moved = [
+        Edit(Span(one.span.start - first.start, one.span.end - first.start), one.text)
+        for one in edits
     ]
-    calls += [Edit.insert(begin - start, '_Pragma("unroll 1") ') for begin in loops]
-    return apply_edits(Source("", text), calls).text
+    text = apply_edits(Source("", syntax.source[Span(first.start, last.end)]), moved).text
+    body = f"namespace {namespace} {{ {helpers} {text} }}"
+    return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
 
 
 def _helper(axes: str, block: Block | None) -> str:

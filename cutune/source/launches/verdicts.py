@@ -134,7 +134,8 @@ def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
 
 def _mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
     """Warnings: blocks or grids wider than 1 in a dimension that the kernel does not index."""
-    if site.resolved is None:
+    is_flat = kernel.copy is not None and kernel.copy.is_flat
+    if site.resolved is None or is_flat:
         return
     for axis, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
         # The grid stands before the block.

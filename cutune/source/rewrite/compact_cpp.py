@@ -307,10 +307,18 @@ def _named(tokens: tuple[str, ...]) -> _Declaration:
     elif "(" in words and words[-1] == "}":
         head = words[: words.index("(")]
         if not _INLINE.isdisjoint(head) and "=" not in head:
-            name, taken = head[-1], words[len(head) : words.index("{")]
+            name, taken = head[-1], _always_taken(words[len(head) : words.index("{")])
     if not _CUTUNE_NAME.fullmatch(name) or _is_directive(tokens[0]):
         return _Declaration(tokens)
     return _Declaration(tokens, name, frozenset(taken))
+
+
+def _always_taken(parameters: Sequence[str]) -> Sequence[str]:
+    """The words of parameters without one that has a default, which calls need not give."""
+    if "=" not in parameters:
+        return parameters
+    before = parameters[: parameters.index("=")]
+    return before[: max((i for i, word in enumerate(before) if word == ","), default=0)]
 
 
 def _behind_template(words: Sequence[str]) -> int:

@@ -127,9 +127,57 @@ WHOLE_WARPS: Mapping[str, str] = {
             c[r] = s * s - q;
         }
     """,
+    "vectors_and_a_rest": """
+        R int s = 0, q = n / 4; const int4 *v = (const int4 *)(c + r * q * 4);
+        for (int j = t; j < q; j += D) { int4 e = v[j]; s += e.x; s += e.y; s += e.z; s += e.w; }
+        J if (j >= q * 4) s += I[j]; s = of_warps(s); J a[r * n + j] = s;
+    """,
+    "two_rows": """
+        R int s = 0; J s += c[r * n + j]; for (int j = t; j < m; j += D) s += I[j];
+        s = of_warps(s); J a[r * n + j] = s;
+    """,
+    "two_rows_if_asked": """
+        R int s = 0; J s += c[r * n + j];
+        if (m > 5) for (int j = t; j < m; j += D) s += I[j];
+        s = of_warps(s); J a[r * n + j] = s;
+    """,
+    "some_elements": """
+        R int s = 0; J if (b[j] > 0) s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = s;
+    """,
+    "by_a_float": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = t < D / 32.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }
+    """,
+    "all_add_up": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; J a[r * n + j] = s;
+    """,
+    "each_slot_for_all": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        s = 0; for (int i = 0; i < D; ++i) s += w[i]; J a[r * n + j] = s;
+    """,
 }
 #: The same for sums that are rounded.
 ROUNDED: Mapping[str, str] = {
+    "some_reals": """
+        __shared__ float w[32]; R float s = 0;
+        J if (b[r * n + j] > 0) s -= b[r * n + j]; else s += 2 * b[j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; WARPS FIRST a[r] = s; }
+    """,
+    "filled": """
+        __shared__ float w[32]; R float s = -1e20f; J s = fmaxf(s, b[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = t < D / 32 ? w[t] : -1e20f;
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        FIRST w[0] = s; WAIT float top = w[0]; WAIT
+        s = 0; J s += expf(b[r * n + j] - top); WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; a[r] = s; }
+    """,
     "mean": """
         __shared__ float w[32], mean; R float s = 0; J s += b[r * n + j]; WARPS
         if (t % 32 == 0) w[t / 32] = s; WAIT
@@ -178,6 +226,43 @@ POWERS: Mapping[str, str] = {
 }
 #: Wrong, or not proven.
 WRONG: Mapping[str, str] = {
+    "asks_its_sum": "R int s = 0; J if (s < m) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;",
+    "asks_its_place": """
+        R int s = 0; J if (t < 9) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;
+    """,
+    "first_for_each": """
+        R int s = 0; J s += c[r * n + j]; s += 1;
+        for (int j = t; j < m; j += D) s += I[j]; s = of_warps(s); FIRST c[r] = s;
+    """,
+    "forgets_a_row": """
+        R int s = 0; J s += c[r * n + j]; if (s > 9) s = 0;
+        for (int j = t; j < m; j += D) s += I[j]; s = of_warps(s); FIRST c[r] = s;
+    """,
+    "forgets_it_behind": """
+        R int s = 0, p = 0; J s += c[r * n + j]; p = s;
+        for (int j = t; j < m; j += D) s += I[j]; if (s > 9) s = p; s = of_warps(s); FIRST c[r] = s;
+    """,
+    "sum_of_one_greatest_of_other": """
+        R int s = 0; J s += c[r * n + j]; for (int j = t; j < m; j += D) s = max(s, I[j]);
+        s = of_warps(s); FIRST c[r] = s;
+    """,
+    "subtracts_from_elements": """
+        R int s = 0; J { if (b[j] > 0) s = c[j] - s; } s = of_warps(s); FIRST c[r] = s;
+    """,
+    "by_a_rounded_float": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = t < D / 64.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }
+    """,
+    "goes_round_between_rows": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
+        for (int k = 0; k < 2; ++k) {
+            WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+            s = 0; for (int i = 0; i < D / 32; ++i) s += w[i];
+            FIRST c[r] = s;
+            WAIT J s += c[r * n + j];
+        }
+    """,
     "fixed_warps": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
         if (t % 32 == 0) w[t / 32] = s; WAIT
@@ -366,6 +451,12 @@ OF_ALL: Mapping[str, str] = {
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
+    "long_of_all": """
+        __shared__ unsigned long long w[32]; int t = T; unsigned long long s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += I[i];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((unsigned long long *)c, s); }
+    """,
     "greatest_of_all": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : -1;
         for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
@@ -377,6 +468,15 @@ OF_ALL: Mapping[str, str] = {
         if (i < n) { s = b[i] * 3; a[i] = s; }
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+}
+#: Sums of all blocks that are rounded.
+ROUNDED_OF_ALL: Mapping[str, str] = {
+    "doubles_of_all": """
+        __shared__ double w[32]; int t = T; double s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((double *)a, s); }
     """,
 }
 #: The same, where another block would add something else.
@@ -438,7 +538,7 @@ NOT_OF_ALL: Mapping[str, str] = {
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
 }
-GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, WRONG, OF_ALL, NOT_OF_ALL)
+GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, WRONG, OF_ALL, ROUNDED_OF_ALL, NOT_OF_ALL)
 ALL = {name: body for group in GROUPS for name, body in group.items()}
 
 
@@ -476,11 +576,12 @@ def test_wrong(module: Module, name: str) -> None:
     assert proof.refused is not None
 
 
-@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.parametrize("name", [*OF_ALL, *ROUNDED_OF_ALL])
 def test_sums_of_all_blocks(module: Module, name: str) -> None:
     proof = prove(module, name)
     assert proof.refused is None, proof.refused
-    assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
+    assert proof.widths == tuple(range(32, 1025, 32))
+    assert proof.reassociates == (name in ROUNDED_OF_ALL)
     x = proof.dimensions[0]
     assert x.raw is None and x.bounds == () and x.grid_stride
 
@@ -488,6 +589,12 @@ def test_sums_of_all_blocks(module: Module, name: str) -> None:
 @pytest.mark.parametrize("name", NOT_OF_ALL)
 def test_parts_that_another_block_does_not_have(module: Module, name: str) -> None:
     assert prove(module, name).refused is not None
+
+
+def test_results_of_blocks_are_named(module: Module) -> None:
+    found = {name: prove(module, name).refused for name in NOT_OF_ALL}
+    named = {name for name, one in found.items() if one and one.code is Code.BLOCK_RESULT}
+    assert named == {"stores_its_part"}
 
 
 @pytest.mark.parametrize("name", ["no_barrier", "a_slot_too_early", "told_too_late"])

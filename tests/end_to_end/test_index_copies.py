@@ -1,0 +1,128 @@
+"""Copies of kernels whose threads are numbered anew: blocks of one thread, a warp per row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.toolchain.toolchain import Toolchain
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
+
+pytestmark = pytest.mark.nvcc
+
+#: Kernels of (float *out, const float *in, int n, int d), launched in d rows by blocks of 32 x 4
+#: threads, and whether a launch may be tuned.
+ROWS: Mapping[str, tuple[str, bool]] = {
+    "gemv": (
+        "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row >= d) return; float s = 0;"
+        " for (int j = threadIdx.x; j < n; j += 32) s += in[row * n + j] * in[j];"
+        " for (int o = 16; o; o /= 2) s += __shfl_down_sync(~0u, s, o);"
+        " if (threadIdx.x == 0) out[row] = s;",
+        True,
+    ),
+    "norm": (
+        "const int lane = threadIdx.x, warp = threadIdx.y, row = warp + blockDim.y * blockIdx.x;"
+        " if (row < d) { float s = 0; for (int j = lane; j < n; j += 32) s += in[row * n + j];"
+        " for (int o = 1; o < 32; o *= 2) s += __shfl_xor_sync(~0u, s, o);"
+        " for (int j = lane; j < n; j += blockDim.x) out[row * n + j] = in[row * n + j] - s; }",
+        True,
+    ),
+    "plain": (
+        "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d)"
+        " for (int j = threadIdx.x; j < n; j += 32) out[row * n + j] = in[row * n + j] * 2;",
+        True,
+    ),
+    # What is read elsewhere is not known to be read at all.
+    "by_macro": (
+        "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d)"
+        " for (int j = LANE; j < n; j += 32) out[row * n + j] = in[row * n + j] * 2;",
+        False,
+    ),
+    "by_function": (
+        "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d && threadIdx.x < 2)"
+        " for (int j = lane(); j < n; j += 32) out[row * n + j] = in[row * n + j] * 2;",
+        False,
+    ),
+    "rows_of_a_block": (
+        "int row = blockIdx.x * blockDim.y + threadIdx.y;"
+        " if (row < d && threadIdx.x == 0) out[row] = blockDim.y;",
+        False,
+    ),
+    "last_row": (
+        "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d && threadIdx.x == 0)"
+        " out[row] = threadIdx.y == 3 ? 1 : in[row];",
+        False,
+    ),
+    "shared": (
+        "__shared__ float s[4]; int row = blockIdx.x * blockDim.y + threadIdx.y;"
+        " if (threadIdx.x == 0) s[threadIdx.y] = in[row]; __syncthreads();"
+        " if (row < d && threadIdx.x == 0) out[row] = s[3 - threadIdx.y];",
+        False,
+    ),
+}
+#: The same, launched in n x d blocks of one thread.
+ONES: Mapping[str, tuple[str, bool]] = {
+    "row": ("int i = blockIdx.x; if (blockIdx.y == 0 && i < n) out[i] = in[i] + 1;", True),
+    "image": (
+        "int x = blockIdx.x, y = blockIdx.y, i = x + y * gridDim.x; out[i] = in[i] * x + y;",
+        True,
+    ),
+    "columns": (
+        "for (int i = blockIdx.x; i < n; i += gridDim.x) out[blockIdx.y * n + i] = in[i];",
+        True,
+    ),
+    "by_first": (
+        "if (threadIdx.x == 0) { int i = blockIdx.y * n + blockIdx.x; out[i] = in[i]; }",
+        True,
+    ),
+    "one_shared": (
+        "__shared__ float s; s = in[blockIdx.x]; __syncthreads(); out[blockIdx.x] = s;",
+        False,
+    ),
+    "by_id": ("int i = block(); if (blockIdx.x < n) out[i] = in[i] + 1;", False),
+}
+HEAD = """#include <cstdio>
+#include <cstdlib>
+#define LANE threadIdx.x
+__device__ int lane() { return threadIdx.x; }
+__device__ int block() { return blockIdx.x; }
+"""
+MAIN = """
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 100, d = argc > 2 ? atoi(argv[2]) : 33;
+    float *out, *in;
+    cudaMallocManaged(&out, 100000 * sizeof(float));
+    cudaMallocManaged(&in, 100000 * sizeof(float));
+    for (int i = 0; i < 100000; ++i) in[i] = i * 37 % 101 * 0.37f, out[i] = 0;
+    dim3 block(32, 4), all(n, d);
+    unsigned sum = 0;
+"""
+LAUNCH = """    {name}<<<{shape}>>>(out, in, n, d);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+    for (int i = 0; i < 100000; ++i) sum = 31 * sum + *(unsigned *)(out + i);
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "shape"), [(ROWS, "(d + 3) / 4, block"), (ONES, "all, 1")], ids=["rows", "ones"]
+)
+def test_threads_are_numbered_anew(
+    tmp_path: Path, kernels: Mapping[str, tuple[str, bool]], shape: str
+) -> None:
+    texts = "".join(
+        f"__global__ void {name}(float *out, const float *in, int n, int d) {{ {body} }}\n"
+        for name, (body, _) in kernels.items()
+    )
+    launches = "".join(LAUNCH.format(name=name, shape=shape) for name in kernels)
+    path = tmp_path / "app.cu"
+    path.write_text(f'{HEAD}{texts}{MAIN}{launches}    printf("%u\\n", sum);\n}}\n')
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
+    assert found == {name: is_tunable for name, (_, is_tunable) in kernels.items()}
+    sizes = ("--vary", "n=1,64,97", "--vary", "d=1,30,97")
+    running = ("--run", "{program} {n} {d}", *sizes, "--seeds", 6)
+    shaken = cutune("shake", path, *running, *QUICK, cwd=tmp_path)
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr
