@@ -23,10 +23,9 @@ from itertools import count
 from cutune.core.source import Edit, Span
 from cutune.source.host_formula import constant
 from cutune.source.launches.block_reading_copies import CopyCandidate, inserted_copy
-from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import DIMENSIONS, Kernel, KernelCopy, LaunchSite, Program
-from cutune.source.syntax.functions import SourceFunction
-from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax
+from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady
 
 _WARP = 32

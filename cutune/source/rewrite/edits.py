@@ -98,7 +98,8 @@ def _calling_edits(
 def _copy(site: LaunchSite, copy: KernelCopy) -> str:
     callee = callee_of_copy(site.callee, site.kernel, copy)
     assert callee is not None, "the name of the kernel is written"
-    return f"cutune_copied<{', '.join(map(str, copy.block))}{', true' * copy.is_flat}>({function_at(site, callee)})"
+    known = [*map(str, copy.block), *["true"] * copy.is_flat]
+    return f"cutune_copied<{', '.join(known)}>({function_at(site, callee)})"
 
 
 def function_at(site: LaunchSite, callee: str) -> str:
