@@ -46,17 +46,14 @@ class ProgramResult:
 
     @property
     def timed_out(self) -> bool:
-        """Was it ended because its time was over?"""
         return self.status is None and not self.not_started
 
     @property
     def output_text(self) -> str:
-        """Standard output, whatever bytes it holds."""
         return self.output.decode(errors="replace")
 
     @property
     def errors_text(self) -> str:
-        """Standard error, whatever bytes it holds."""
         return self.errors.decode(errors="replace")
 
 

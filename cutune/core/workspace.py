@@ -59,7 +59,6 @@ class Workspace:
     commands = _File("commands.jsonl")
 
     def create(self) -> Workspace:
-        """Make the folder. Raises CT002 when it cannot be made."""
         make_folder(self.folder)
         return self
 
@@ -127,7 +126,6 @@ def _below(path: Path) -> list[Path]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those that it lies in. Raises CT002."""
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
 
@@ -213,7 +211,6 @@ def checking(path: Path, command: str) -> Iterator[None]:
 
 
 def _is_older(actual: object, wanted: str) -> bool:
-    """Is it the same kind of file, of a version before?"""
     if not isinstance(actual, str):
         return False
     (kind, _, version), (wanted_kind, _, last) = actual.rpartition("-"), wanted.rpartition("-")

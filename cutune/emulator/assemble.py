@@ -49,8 +49,6 @@ from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
 
 @dataclass(frozen=True)
 class _LoweredFunction:
-    """A function, its first block in the module, and the range of its memory instructions."""
-
     encoder: FunctionEncoder
     flow: ControlFlow
     first_block: int
@@ -97,7 +95,6 @@ class _Assembler:
     # ---- shared memory --------------------------------------------------------------------
 
     def _shared_names(self, function: Function) -> list[Variable]:
-        """Shared variables of known size that the function declares or mentions."""
         own = [v for v in function.variables if v.space == "shared" and v.count]
         mentioned = set(_mentioned(function)) if self.shared else ()
         return own + [v for n, v in self.shared.items() if n in mentioned]
@@ -300,7 +297,6 @@ def _reached_functions(module: Module) -> dict[str, Function]:
 
 
 def _mentioned(function: Function) -> Iterator[str]:
-    """All names in the operands of a function's instructions."""
     for item in function.instructions:
         for operand in item.operands:
             yield from names(operand)
@@ -322,7 +318,7 @@ def _max_threads(function: Function) -> int:
 
 
 def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None:
-    """The records of a block; targets are numbered from `base`, the function's first block."""
+    """Emit the records of a block; `base` is the number of the function's first block."""
     terminator = block.terminator
     instructions = block.instructions
     suspending = instructions[-1] if terminator.kind == "suspend" else None

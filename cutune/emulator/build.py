@@ -59,7 +59,7 @@ def digest_of_sources() -> str:
 
 @cache
 def _about() -> dict[str, str] | None:
-    """The notes made with the libraries, if these may be used here."""
+    """The notes made with the built-in libraries; None where these cannot be used here."""
     path = FOLDER / ABOUT
     if not path.exists():
         return None
@@ -86,11 +86,9 @@ _OF_PROGRAMS = re.compile(r'^\s*#\s*include\s+"\.\./', re.MULTILINE)
 
 
 def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[Path, ...]:
-    """Join sources into larger translation units, and give these, the largest first.
+    """Join sources into larger translation units, whose headers are read once; largest first.
 
-    A compiler spends most of its time on a small source with headers, which are read once for a
-    unit. `keep` writes a file of a name and a text, and gives its path. Sources are included by
-    their names: their folder is the compiler's to know.
+    `keep` writes a file of a name and a text, and gives its path. Sources are included by name.
     """
     groups: list[list[Path]] = []
     room = 0
@@ -240,7 +238,6 @@ def _compile(
     sources: dict[str, Path],
     progress: Progress,
 ) -> list[Path]:
-    """The objects of sources, by their keys."""
     objects = cache_folder() / "objects"
     objects.mkdir(parents=True, exist_ok=True)
     paths = [objects / f"{key}.o" for key in sources]

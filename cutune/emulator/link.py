@@ -160,7 +160,6 @@ def _linking(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
 
 
 def _declared_names(nvcc: Nvcc) -> tuple[str, ...]:
-    """Every function that this toolkit's headers declare, as linkers see it."""
     text = "#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n"
     plain = _preprocessed(nvcc, text)
     per_thread = _preprocessed(nvcc, "#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1\n" + text)

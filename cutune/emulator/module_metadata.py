@@ -35,13 +35,6 @@ from cutune.ptx.units import Demand
 
 @dataclass(frozen=True)
 class ParameterSlot:
-    """A kernel parameter in the parameter buffer.
-
-    Attributes:
-        type: its PTX type.
-        size, offset: in bytes.
-    """
-
     type: str
     size: int
     offset: int
@@ -100,12 +93,10 @@ class KernelCode:
 
     @property
     def oblivious(self) -> bool:
-        """Are the counters independent of the data?"""
         return self.obliviousness.holds
 
     @property
     def parameter_bytes(self) -> int:
-        """Size of the parameter buffer."""
         return max((p.offset + p.size for p in self.parameters), default=0)
 
 
@@ -181,15 +172,12 @@ class Writer:
         self._parts: list[bytes] = []
 
     def result(self) -> bytes:
-        """Everything written."""
         return b"".join(self._parts)
 
     def raw(self, data: bytes) -> None:
-        """Bytes as they are."""
         self._parts.append(data)
 
     def u32(self, *numbers: int) -> None:
-        """Unsigned numbers."""
         self.raw(struct.pack(f"<{len(numbers)}I", *numbers))
 
     def text(self, text: str) -> None:
@@ -202,7 +190,6 @@ class Writer:
         self.raw(data)
 
     def texts(self, texts: Collection[str]) -> None:
-        """A list of strings."""
         self.u32(len(texts))
         for text in texts:
             self.text(text)

@@ -63,7 +63,6 @@ class KernelSummary:
         return self.sectors / self.traced_requests if self.traced_requests else None
 
     def render(self) -> str:
-        """One line for people."""
         plural = "" if self.launches == 1 else "es"
         others = f" and {self.configurations - 1} other" if self.configurations > 1 else ""
         words = [
@@ -289,7 +288,6 @@ def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:
 
 
 def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
-    """Raise `CutuneError` where NVIDIA's runtime is built in, or is one of another version."""
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
         raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=append_flags(compiler))

@@ -260,7 +260,6 @@ def _predecessors(blocks: Sequence[BasicBlock]) -> list[list[int]]:
 
 
 def _back_edges(blocks: Sequence[BasicBlock]) -> dict[int, list[int]]:
-    """Header to the sources of its back edges, which it dominates."""
     successors, entry = [block.terminator.targets for block in blocks], len(blocks)
     predecessors = [*_predecessors(blocks), []]
     predecessors[0].append(entry)

@@ -61,7 +61,6 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
 
 
 def in_loop(flow: ControlFlow, instruction: Instruction) -> bool:
-    """Does the instruction stand in a loop?"""
     return any(
         block.loop >= 0 and any(i is instruction for i in block.instructions)
         for block in flow.blocks
@@ -173,7 +172,6 @@ class _Analysis:
         self.memory = False  # shared or local memory holds something tainted
 
     def verdict(self, parameters_tainted: bool) -> tuple[Obliviousness, bool]:
-        """The verdict, and whether the function's results are tainted."""
         if parameters_tainted:
             self.tainted |= {parameter.name for parameter in self.function.parameters}
             self.memory = True

@@ -110,7 +110,6 @@ class Variable:
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return TYPE_BYTES[self.type] * self.count
 
     @property
@@ -156,12 +155,10 @@ class Function:
 
     @cached_property
     def instructions(self) -> list[Instruction]:
-        """The instructions of its body, without the labels."""
         return [item for item in self.body or () if isinstance(item, Instruction)]
 
     @property
     def operands(self) -> set[str]:
-        """Everything that its instructions name."""
         return {operand for item in self.instructions for operand in item.operands}
 
 

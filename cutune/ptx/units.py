@@ -65,7 +65,6 @@ def demand_of(block: BasicBlock) -> Demand:
 
 
 def instruction_demand(instruction: Instruction) -> Demand:
-    """The demand of one instruction."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     kind = modifiers[-1] if modifiers else ""
     if opcode in BARRIERS:

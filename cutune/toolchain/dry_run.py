@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.toolchain.cache import state_of
 from cutune.toolchain.compiler_commands import PLAIN, run_command
 from cutune.toolchain.nvcc import Nvcc
@@ -48,7 +48,7 @@ def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
     """Return the words of the steps, but for files that are removed, and the variables.
 
     Raises:
-        CutuneError: CT703 where a shell would do more than to run them.
+        CutuneError: CT708 where a shell would do more than to run them.
     """
     lines, variables = read_dry_run(said)
     place = variables.get("CICC_PATH", "")
@@ -62,20 +62,21 @@ def warnings(said: str) -> list[str]:
 
 
 def is_cicc(step: Sequence[str]) -> bool:
-    """Is it the compiler for devices?"""
     return os.path.basename(step[0]) == "cicc"
 
 
-def front_end_failed(reason: str) -> CutuneError:
-    """Return the error of a front end that could not be asked, for this reason."""
-    return CutuneError.at(Code.FRONT_END_FAILED, reason=reason)
+class FrontEndFailed(CutuneError):
+    """nvcc's front end could not be asked, for this reason (CT708)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(Diagnostic.at(Code.FRONT_END_FAILED, reason=reason))
 
 
 def words(line: str) -> tuple[str, ...]:
     """Split a command line as a shell that substitutes nothing does.
 
     Raises:
-        CutuneError: CT703 where a shell would do more than that.
+        CutuneError: CT708 where a shell would do more than that.
     """
     parts, at, line = [], 0, line.strip()
     while at < len(line):
@@ -83,7 +84,7 @@ def words(line: str) -> tuple[str, ...]:
         while at < len(line) and not line[at].isspace():
             piece = _PIECE.match(line, at)
             if piece is None:
-                raise front_end_failed(
+                raise FrontEndFailed(
                     f"an option holds '{line[at]}', which means something to a shell"
                 )
             word += _unquoted(piece)
@@ -116,23 +117,23 @@ def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Run a step and return its output. Raises CT703 when it fails."""
+    """Run a step and return its output. Raises CT708 when it fails."""
     done = run_any(command, environment)
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
-        raise front_end_failed(reason or f"'{command[0]}' failed")
+        raise FrontEndFailed(reason or f"'{command[0]}' failed")
     return done.stdout + done.stderr
 
 
 def run_any(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a step, whatever its status. Raises CT703 when it cannot be run."""
+    """Run a step, whatever its status. Raises CT708 when it cannot be run."""
     try:
         return run_command(command, environment)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error
+        raise FrontEndFailed(f"'{command[0]}' cannot be run: {reason}") from error
 
 
 def first_line(said: str) -> str:

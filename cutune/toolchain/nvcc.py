@@ -196,18 +196,11 @@ class Nvcc:
         language = [] if is_said or Path(path).suffix in _SOURCES else ["-x", "cu"]
         return [*language, str(path)]
 
-    def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
-        """The host pass of the preprocessor, with line markers."""
-        return self._preprocessed(path, flags, host_pass_flags(flags))
-
-    def preprocess_device(
-        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
+    def preprocess(
+        self, path: str | Path, flags: Sequence[str] = (), options: Sequence[str] = ()
     ) -> str:
-        """The device pass for an architecture, as `ptx` names it."""
-        return self._preprocessed(path, flags, device_pass_flags(flags, architecture))
-
-    def _preprocessed(self, path: str | Path, flags: Sequence[str], options: Sequence[str]) -> str:
-        words = [*options, *self.source_words(path, flags)]
+        """The preprocessor's output with line markers: of the host pass, or as `options` say."""
+        words = [*(options or host_pass_flags(flags)), *self.source_words(path, flags)]
         return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
@@ -217,7 +210,7 @@ class Nvcc:
         """
         with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
-            words = [*ptx_flags(flags, architecture), *self.source_words(path, flags)]
+            words = [*target_flags(flags, architecture), "-ptx", *self.source_words(path, flags)]
             self.check([*words, "-o", str(output)])
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
@@ -265,7 +258,6 @@ def remedies_of(said: str) -> list[Remedy]:
 
 
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
-    """Return the toolkit that nvcc names by `--dryrun`."""
     match = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
     return Path(match[1]).resolve() if match else None
 
@@ -281,17 +273,8 @@ def host_pass_flags(flags: Iterable[str]) -> list[str]:
     return [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__"]
 
 
-def device_pass_flags(flags: Iterable[str], architecture: str) -> list[str]:
-    """Compile flags for its device pass, for instance for `90a`; for nvcc's default without."""
-    return [*_for_target(flags, architecture), "-E"]
-
-
-def ptx_flags(flags: Iterable[str], architecture: str) -> list[str]:
-    """Compile flags for PTX, for instance for `90a`; for nvcc's default without a name."""
-    return [*_for_target(flags, architecture), "-ptx"]
-
-
-def _for_target(flags: Iterable[str], architecture: str) -> list[str]:
+def target_flags(flags: Iterable[str], architecture: str) -> list[str]:
+    """Compile flags for one architecture, for instance `90a`; for nvcc's default without a name."""
     target = [f"-arch=compute_{architecture}"] if architecture else []
     return [*without_target_flags(flags), *target]
 

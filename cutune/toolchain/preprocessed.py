@@ -11,13 +11,18 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.compiler_commands import run_limited
-from cutune.toolchain.dry_run import VARIABLES, commands, dry_answer, stand_in_for, with_source
+from cutune.toolchain.dry_run import (
+    VARIABLES,
+    FrontEndFailed,
+    commands,
+    dry_answer,
+    stand_in_for,
+    with_source,
+)
 from cutune.toolchain.line_markers import masked
-from cutune.toolchain.nvcc import Nvcc, device_pass_flags, host_pass_flags
+from cutune.toolchain.nvcc import Nvcc, host_pass_flags, target_flags
 
 #: Options that may define a macro, also by a file.
 _DEFINES = re.compile(r"D|def|inc|macros|@|file")
@@ -26,9 +31,8 @@ MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
 
 def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
-    """Return the output of `Nvcc.preprocess`, `masked`."""
-    text = _expanded(nvcc, path, flags, host_pass_flags(flags))
-    return masked(nvcc.preprocess(path, flags)) if text is None else text
+    """The text that the host compiler gets, `masked`."""
+    return _pass(nvcc, path, flags, host_pass_flags(flags))
 
 
 def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
@@ -48,9 +52,13 @@ def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
 
 
 def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
-    """Return the output of `Nvcc.preprocess_device`, `masked`."""
-    text = _expanded(nvcc, path, flags, device_pass_flags(flags, architecture))
-    return masked(nvcc.preprocess_device(path, flags, architecture)) if text is None else text
+    """The text that the compiler for an architecture gets, `masked`."""
+    return _pass(nvcc, path, flags, [*target_flags(flags, architecture), "-E"])
+
+
+def _pass(nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str]) -> str:
+    text = _expanded(nvcc, path, flags, options)
+    return masked(nvcc.preprocess(path, flags, options)) if text is None else text
 
 
 def _expanded(
@@ -65,10 +73,6 @@ def _expanded(
         program, *rest = with_source(steps[0], stand_in, path)
         step = [program, *added, *rest]
         done = run_limited(step, {**os.environ, **variables}, path)
-    except CutuneError as error:
-        if error.diagnostic.code is not Code.FRONT_END_FAILED:
-            raise
-        return None
-    except OSError:
+    except (FrontEndFailed, OSError):
         return None
     return masked(done.stdout) if done.returncode == 0 else None

@@ -183,7 +183,6 @@ def _comparison(encoder: FunctionEncoder, comparison: str, kind: str, sources: l
 
 
 def _comparison_operands(encoder: FunctionEncoder, kind: str) -> tuple[str, list[int]]:
-    """Both operands of a comparison, and their type; half precision is compared as single."""
     texts = encoder.operands[1:3]
     if kind in ("f16", "bf16"):
         halves = [encoder.source(text, "u16") for text in texts]

@@ -119,12 +119,10 @@ class FunctionEncoder:
         return dict(zip((v.name for v in variables), offsets, strict=True)), aligned(size, 16)
 
     def fail(self, reason: str) -> PtxError:
-        """The error for the instruction that is being lowered."""
         at = self.instruction
         return PtxError(at.line, reason, at.source_line)
 
     def unsupported(self) -> PtxError:
-        """The instruction has no counterpart in the machine."""
         return self.fail(f"'{'.'.join((self.opcode, *self.modifiers))}' is not supported")
 
     def emit(self, handler: str, **fields: int) -> Record:
@@ -170,17 +168,14 @@ class FunctionEncoder:
         self.used = {4: 0, 8: 0}
 
     def is_register(self, text: str) -> bool:
-        """Is it a declared register?"""
         return text in self.function.registers
 
     def register_type(self, text: str) -> str:
-        """Declared type of a register."""
         if text not in self.function.registers:
             raise self.fail(f"'{text}' is not a register")
         return self.function.registers[text]
 
     def register(self, text: str) -> int:
-        """Offset of a register."""
         kind = self.register_type(text)
         if text not in self.slots:
             if kind == "b128":
@@ -189,7 +184,6 @@ class FunctionEncoder:
         return self.slots[text]
 
     def is_read(self, text: str) -> bool:
-        """Does some instruction of the function read the register?"""
         return text in self._read
 
     @cached_property
@@ -205,7 +199,6 @@ class FunctionEncoder:
         return self.register(text)
 
     def constant(self, kind: str, value: int) -> int:
-        """A register that holds a constant in all lanes."""
         width = width_of(kind)
         value &= (1 << 8 * width) - 1
         return self._constant((width, value), value)
@@ -218,7 +211,6 @@ class FunctionEncoder:
         return self.constants[key]
 
     def _address_constant(self, name: str) -> int:
-        """A register with the address of a module's variable or function."""
         key = (8, name)
         if key not in self.constants:
             self.relocations.append(Relocation(self.constant_bytes, name))

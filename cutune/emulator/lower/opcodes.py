@@ -60,7 +60,6 @@ def _with_families(text: str) -> Iterator[str]:
 
 
 def _written_out(parameters: str, body: str, arguments: str) -> str:
-    """The lines of a family for one use of it."""
     lines = re.sub(r"^ +| *\\$", "", body, flags=re.MULTILINE)
     for parameter, argument in zip(parameters.split(", "), arguments.split(", "), strict=True):
         lines = re.sub(rf"\b{parameter}\b", argument, lines)

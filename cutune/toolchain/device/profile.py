@@ -148,7 +148,6 @@ class DeviceProfile:
 
     @property
     def is_calibrated(self) -> bool:
-        """Were its constants fitted to times of this GPU?"""
         return any(text.startswith(FITTED) for text in self.provenance.values())
 
     @property
@@ -157,7 +156,6 @@ class DeviceProfile:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def to_json(self) -> dict[str, Any]:
-        """The content of its profile file."""
         major, minor = self.compute_capability
         return {
             "schema": SCHEMA,
@@ -194,17 +192,15 @@ class DeviceProfile:
 
 
 def profile_names() -> list[str]:
-    """Return the names of the shipped profiles."""
     return sorted(path.stem for path in _PROFILES.glob("*.json"))
 
 
 def shipped_profiles() -> list[DeviceProfile]:
-    """Return the shipped profiles, in the order of their names."""
     return [DeviceProfile.named(name) for name in profile_names()]
 
 
 def _text(value: Fraction) -> str:
-    """Write a constant as a decimal number, or as a fraction where it is none."""
+    """A constant as a decimal number where that is exact, else as a fraction."""
     text = f"{float(value):.10g}"
     return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
 
@@ -241,7 +237,7 @@ def can_launch(resources: BlockResources, limits: Limits) -> bool:
 
 
 def resident_blocks(resources: BlockResources, limits: Limits) -> int:
-    """Return the thread blocks resident on one SM; 0 when a block cannot be launched at all."""
+    """The thread blocks resident on one SM; 0 where one block exceeds the limits."""
     if (
         not 0 < resources.threads <= limits.threads_per_block
         or resources.registers_per_thread > limits.registers_per_thread
