@@ -33,10 +33,8 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 class ProgramResult:
     """How a program ended, and what it printed until then.
 
-    Attributes:
-        status: its exit status, -9 where signal 9 ended it; None where it was not started, or did
-            not end in time.
-        not_started: why it was not; empty where it was.
+    `status` is -9 where signal 9 ended it, and None where it was not started or did not end in
+    time; `not_started` says why it was not.
     """
 
     status: int | None

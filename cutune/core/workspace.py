@@ -12,7 +12,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -85,11 +85,9 @@ class Workspace:
                 held.enter_context(locked(path, partial(warn, busy)))
             yield
 
-    @contextmanager
-    def replacing_models(self) -> Iterator[None]:
+    def replacing_models(self) -> AbstractContextManager[None]:
         """Hold the lock on the models, from their being read to their being written."""
-        with locked(self.folder / "models.lock"):
-            yield
+        return locked(self.folder / "models.lock")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
-from cutune.core.workspace import locked
+from cutune.core.workspace import locked, make_folder, replace_file
 from cutune.toolchain.cache import cache_folder
 
 NATIVE = Path(__file__).parent / "native"
@@ -103,12 +103,14 @@ def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> t
         groups[-1].append(source)
         room -= size
     groups.sort(key=lambda group: sum(map(os.path.getsize, group)), reverse=True)
-    return tuple(group[0] if len(group) == 1 else _unit(group, keep) for group in groups)
 
+    def unit(first: Path, *others: Path) -> Path:
+        if not others:
+            return first
+        text = "".join(f'#include "{source.name}"\n' for source in (first, *others))
+        return keep(f"{first.stem}_to_{others[-1].stem}.cpp", text)
 
-def _unit(group: Sequence[Path], keep: Callable[[str, str], Path]) -> Path:
-    text = "".join(f'#include "{source.name}"\n' for source in group)
-    return keep(f"{group[0].stem}_to_{group[-1].stem}.cpp", text)
+    return tuple(unit(*group) for group in groups)
 
 
 MACHINE = "cutune_machine"
@@ -152,8 +154,7 @@ def build_library(
 ) -> Path:
     """Make `lib<name>.so` unless the cache has it. `flags` are for compiling, `linking` for that.
 
-    Raises:
-        CutuneError: CT007 without a compiler, CT450 when it fails.
+    Raises CT007 without a compiler, CT450 when it fails.
     """
     compiler = _compiler()
     wanted = (*processor, *FLAGS, *flags)
@@ -178,10 +179,8 @@ def kept_file(name: str, text: str) -> Path:
     key = hashlib.sha256(text.encode()).hexdigest()[:24]
     path = cache_folder() / "generated" / key / name
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        os.replace(file.name, path)
+        make_folder(path.parent)
+        replace_file(path, text.encode())
     return path
 
 

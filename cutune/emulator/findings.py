@@ -65,7 +65,7 @@ class Party:
         return {**place, "block": self.block, "thread": self.thread, "access": self.access}
 
     def __str__(self) -> str:
-        return f"block {_written(self.block)}, thread {_written(self.thread)}"
+        return f"block {self.block}, thread {self.thread}"
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,3 @@ def _placed(code: Code, message: str, place: Location) -> Diagnostic:
     start = source.line_start(place.line) + column
     word = re.match(r"\w+", line[column:])
     return Diagnostic(code, message, source, Span(start, start + (word.end() if word else 1)))
-
-
-def _written(values: Triple) -> str:
-    return "({}, {}, {})".format(*values)

@@ -49,11 +49,7 @@ _BUILT: dict[tuple[Nvcc, Path], Path] = {}
 
 
 def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
-    """The shared library that stands in for libcudart, built unless the cache has it.
-
-    Raises:
-        CutuneError: CT007 without a compiler, CT450 when it fails.
-    """
+    """The library that stands in for libcudart, built unless it is kept. Raises CT007, CT450."""
     if (library := built_in_library(LIBRARY, nvcc.version)) is not None:
         return library
     key = nvcc, cache_folder()
@@ -137,9 +133,13 @@ def alias_folder(nvcc: Nvcc) -> Path:
 
 def searched_libraries(nvcc: Nvcc, progress: Progress = silent) -> dict[str, str]:
     """The variable by which what others have built finds the library."""
-    before = os.environ.get("LD_LIBRARY_PATH")
     library = runtime_library(nvcc, progress)
-    folders = (alias_folder(nvcc), library.parent)
+    return searched_folders([alias_folder(nvcc), library.parent])
+
+
+def searched_folders(folders: Iterable[Path]) -> dict[str, str]:
+    """The variable by which libraries are looked for in these folders first."""
+    before = os.environ.get("LD_LIBRARY_PATH")
     return {"LD_LIBRARY_PATH": ":".join([*map(str, folders), *filter(None, [before])])}
 
 

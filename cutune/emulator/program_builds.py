@@ -152,21 +152,14 @@ def build_options(
 
 
 def target_options(toolchain: Toolchain, target: Sequence[str] | None) -> Sequence[str]:
-    """The options `target`; where these are None, those for the emulated device.
-
-    That is compiled before, by `runtime_library`, where its progress is to be shown.
-    """
+    """The options `target`; None stands for those of the emulated device, which are built first."""
     return own_build_flags(toolchain.nvcc) if target is None else target
 
 
 def build_emulated(
     toolchain: Toolchain, path: str, folder: Path, progress: Progress = silent
 ) -> Path:
-    """Compile a program as it is, for the emulated device.
-
-    Raises:
-        CutuneError: CT001 when it does not exist, CT701.
-    """
+    """Compile a program as it is, for the emulated device. Raises CT001 (missing file), CT701."""
     read_source(path)
     runtime_library(toolchain.nvcc, progress)
     flags = toolchain.compile_flags(path)
@@ -174,11 +167,7 @@ def build_emulated(
 
 
 def build_plain(toolchain: Toolchain, path: str, folder: Path) -> Path:
-    """Compile a program as it is, for a GPU.
-
-    Raises:
-        CutuneError: CT001 when it does not exist, CT701.
-    """
+    """Compile a program as it is, for a GPU. Raises CT001 (missing file), CT701."""
     read_source(path)
     binary = folder / Path(path).stem
     flags, nvcc = toolchain.compile_flags(path), toolchain.nvcc

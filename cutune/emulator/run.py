@@ -24,7 +24,13 @@ from cutune.core.temporary import temporary_folder
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
-from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
+from cutune.emulator.link import (
+    LIBRARY,
+    alias_folder,
+    append_flags,
+    runtime_library,
+    searched_folders,
+)
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import demangled
@@ -114,10 +120,8 @@ def run_program(
 ) -> RunResult:
     """Run it to its end. `trace` looks at addresses (slower), `check` for hazards (slower still).
 
-    `limit` is that of warp instructions per launch; `launch_log` keeps the launch log.
-
-    Raises:
-        CutuneError: CT440, CT441, CT443 when it cannot run on the emulated device.
+    `limit` is that of warp instructions per launch; `launch_log` keeps the launch log. Raises
+    CT440, CT441, CT443 when it cannot run on the emulated device.
     """
     program = _program_path(argv[0])
     with temporary_folder() as folder:
@@ -147,15 +151,11 @@ def run_program(
 def program_environment(program: Path, nvcc: Nvcc | None = None) -> dict[str, str]:
     """The environment in which a program finds the replacement libcudart.
 
-    Raises:
-        CutuneError: CT440 when its CUDA runtime is built in, CT443 when it needs another version.
+    Raises CT440 when its CUDA runtime is built in, CT443 when it needs another version.
     """
-    environment = {**os.environ, "CUTUNE_PYTHON": sys.executable}
     folders = _library_folders(program, nvcc)
-    if folders:
-        before = environment.get("LD_LIBRARY_PATH")
-        environment["LD_LIBRARY_PATH"] = ":".join([*map(str, folders), *filter(None, [before])])
-    return environment
+    found = searched_folders(folders) if folders else {}
+    return {**os.environ, "CUTUNE_PYTHON": sys.executable, **found}
 
 
 def device_environment(device: DeviceProfile, folder: Path) -> dict[str, str]:

@@ -48,11 +48,7 @@ class PtxError(Exception):
 
 
 def first_of(words: Iterable[T]) -> T:
-    """The first of the words of an instruction that needs one of them.
-
-    Raises:
-        ValueError: it has none.
-    """
+    """The first word of an instruction that needs one of these. Raises ValueError: it has none."""
     for word in words:
         return word
     raise ValueError("a word is missing")
@@ -64,11 +60,7 @@ UNREADABLE = (PtxError, *_NOT_UNDERSTOOD)
 
 @contextmanager
 def understood() -> Iterator[None]:
-    """Report text that is like PTX and is none.
-
-    Raises:
-        PtxError: in the place of Python's own errors.
-    """
+    """Raise PtxError in place of Python's own errors, for text that is like PTX and is none."""
     try:
         yield
     except _NOT_UNDERSTOOD as error:

@@ -202,10 +202,9 @@ def built(
 ) -> bool:
     """Build a program, or what `options` say, of a source; False where nvcc has to do it.
 
-    Args:
-        flags: those among the options that are the program's own.
-        note: gets the source, and what the preprocessor has written of it for the host.
-        is_silent: where anything is said, nvcc has to do it, and to say it.
+    `flags` are those among the options that are the program's own. `note` gets the source, and what
+    the preprocessor has written of it for the host. `is_silent`: nvcc has to do it, and to say it,
+    where anything is said.
     """
     further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
     if any(map(_OF_FILES.match, (*options, *further))):
@@ -235,8 +234,7 @@ def built(
 def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...]], dict[str, str]]:
     """Write the known code to where the other steps read it, and return those steps.
 
-    Raises:
-        CutuneError: CT708 where the steps are not those of one source for the emulated device.
+    Raises CT708 where the steps are not those of one source for the emulated device.
     """
     steps, variables = commands(said)
     compiling = [step for step in steps if is_cicc(step)]

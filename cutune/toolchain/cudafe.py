@@ -100,11 +100,7 @@ class HostText:
 
 @contextmanager
 def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
-    """Preprocess a source for the host.
-
-    Raises:
-        CutuneError: CT708 when that fails or nvcc's answer is not understood.
-    """
+    """Preprocess a source for the host. Raises CT708 when that fails or nvcc is not understood."""
     with temporary_folder() as folder:
         stand_in = stand_in_for(nvcc, path, flags)
         keep = ["-c", "--dryrun", "--keep", "--keep-dir", folder]
@@ -126,10 +122,7 @@ def kept_answer(
 ) -> str:
     """Return `conclude` of a source's host code: kept from before, or computed now.
 
-    `about`: what else decides on it.
-
-    Raises:
-        CutuneError: CT708 when a step fails or nvcc's answer is not understood.
+    `about`: what else decides on it. Raises CT708 when a step fails or nvcc is not understood.
     """
     with host_text(nvcc, path, flags) as text:
         if Path(path).resolve().is_relative_to(run_folder().resolve()):
@@ -143,11 +136,7 @@ def kept_answer(
 
 
 def read_host_steps(said: str) -> HostSteps:
-    """Return the steps of the host from the output of `nvcc -c --dryrun`.
-
-    Raises:
-        CutuneError: CT708 when they are not found.
-    """
+    """The steps of the host in the output of `nvcc -c --dryrun`. Raises CT708: they are missing."""
     lines, variables = read_dry_run(said)
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:

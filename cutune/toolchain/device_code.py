@@ -86,12 +86,8 @@ def compiled(
 ) -> DeviceCode:
     """Compile a source for an architecture, as `Nvcc.ptx` does, or take what is kept.
 
-    Args:
-        for_programs: the code that programs hold is wanted, too; its lines are named by reasons.
-        tell: gets the preprocessor's output, if it is known.
-
-    Raises:
-        CutuneError: CT701 with nvcc's own messages.
+    `for_programs`: the code that programs hold is wanted, too; its lines are named by reasons.
+    `tell` gets the preprocessor's output, if it is known. Raises CT701 with nvcc's own messages.
     """
     with suppress(FrontEndFailed), temporary_folder() as name:
         options = [*target_flags(flags, architecture), "-ptx"]
@@ -185,11 +181,7 @@ class _Source:
 
 
 def read_device_steps(said: str) -> DeviceSteps:
-    """Return the steps from the output of `nvcc -ptx --dryrun`.
-
-    Raises:
-        CutuneError: CT708 when they are not found, as for a source of the host alone.
-    """
+    """The steps in the output of `nvcc -ptx --dryrun`. Raises CT708 where there are none."""
     steps, variables = commands(said)
     preprocess = [step for step in steps if "-E" in step]
     compile_ = [step for step in steps if is_cicc(step)]

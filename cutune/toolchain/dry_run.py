@@ -45,11 +45,7 @@ def read_dry_run(said: str) -> tuple[list[str], dict[str, str]]:
 
 
 def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """Return the words of the steps, but for files that are removed, and the variables.
-
-    Raises:
-        CutuneError: CT708 where a shell would do more than to run them.
-    """
+    """The words of the steps, without those that remove files, and the variables. Raises CT708."""
     lines, variables = read_dry_run(said)
     place = variables.get("CICC_PATH", "")
     steps = [line for line in lines if not _NO_STEP.match(line)]
@@ -73,11 +69,7 @@ class FrontEndFailed(CutuneError):
 
 
 def words(line: str) -> tuple[str, ...]:
-    """Split a command line as a shell that substitutes nothing does.
-
-    Raises:
-        CutuneError: CT708 where a shell would do more than that.
-    """
+    """Split a command line as a shell does that substitutes nothing. Raises CT708 for any other."""
     parts, at, line = [], 0, line.strip()
     while at < len(line):
         word = ""

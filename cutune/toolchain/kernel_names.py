@@ -162,11 +162,7 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
 
 
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
-    """Return unique names: with template arguments, where needed with parameter types.
-
-    Args:
-        kernels: names in the source. entries: the names in the PTX of the same kernels.
-    """
+    """Unique names of kernels by their entries: with template arguments, or with parameters too."""
     whole = demangled(entries, parameters=True)
     short = [_with_arguments(k, text) for k, text in zip(kernels, whole, strict=True)]
     count = Counter(name for name, _ in {*zip(short, entries, strict=True)})

@@ -27,10 +27,7 @@ def masked(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def unescaped(path: str) -> str:
-    """Return the path of a line marker. Preprocessed text is decoded as latin-1, as sources are.
-
-    A text has thousands of markers, of a hundred files.
-    """
+    """The path of a line marker; a text, decoded as latin-1, has thousands of a hundred files."""
     return os.fsdecode(path.replace("\\\\", "\\").replace('\\"', '"').encode("latin-1"))
 
 

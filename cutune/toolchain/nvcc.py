@@ -136,11 +136,7 @@ class Nvcc:
     def run(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run it, whatever its status. Output is decoded as latin-1, as sources are.
-
-        Raises:
-            CutuneError: CT712 where its shell would execute a part of a name.
-        """
+        """Run it, whatever its status. Raises CT712 where a shell would execute part of a name."""
         return self._execute([*self.extra_flags, *arguments], cwd)
 
     def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -172,11 +168,7 @@ class Nvcc:
     def checked(
         self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
     ) -> subprocess.CompletedProcess[str]:
-        """Return the result of a run with these arguments, or of the step that ended it.
-
-        Raises:
-            CutuneError: CT701 with nvcc's own messages.
-        """
+        """The result of a run, or of the step that ended it. Raises CT701 with nvcc's messages."""
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
             said = shown(result.stderr or result.stdout).rstrip()
@@ -187,11 +179,7 @@ class Nvcc:
 
     @staticmethod
     def source_words(path: str | Path, flags: Sequence[str]) -> list[str]:
-        """Return a source as nvcc is given it: by name where that says what it is, else as CUDA.
-
-        Args:
-            flags: what it is given besides, which may say it, too.
-        """
+        """A source as nvcc is given it: as CUDA, unless its name or a flag tells its language."""
         is_said = any(flag.partition("=")[0] in _LANGUAGE for flag in flags)
         language = [] if is_said or Path(path).suffix in _SOURCES else ["-x", "cu"]
         return [*language, str(path)]
@@ -301,11 +289,7 @@ def _environment() -> dict[str, str]:
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:
-    """Return the nvcc to use.
-
-    Raises:
-        CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
-    """
+    """The nvcc to use. Raises CT003 when there is none, CT702 when the one asked for is missing."""
     wanted = option or cudacxx()
     if wanted is not None:
         path = shutil.which(os.path.expanduser(wanted))
@@ -330,11 +314,7 @@ def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
 
 
 def host_compiler() -> str:
-    """Return the path of the C++ compiler that nvcc would use for host code.
-
-    Raises:
-        CutuneError: CT007 when there is none.
-    """
+    """The C++ compiler that nvcc would use for host code. Raises CT007 when there is none."""
     named = (os.environ.get(name) for name in ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX"))
     for candidate in (*named, "g++", "clang++", "c++"):
         if candidate and (path := shutil.which(candidate)):
@@ -343,13 +323,10 @@ def host_compiler() -> str:
 
 
 def without_driver(folder: Path) -> dict[str, str]:
-    """Return the variable by which `-lcuda` is linked where there is no driver, if there is none.
+    """The variable by which `-lcuda` is linked where there is no driver. Raises CT002, CT007.
 
     Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
     stays, holds nothing: a program that does call the driver is not linked, as it is not without.
-
-    Raises:
-        CutuneError: CT002, CT007.
     """
     command = [host_compiler(), "-print-file-name=libcuda.so"]
     if os.path.isabs(run_command(command, os.environ).stdout.strip()):

@@ -32,11 +32,7 @@ class Toolchain:
 
     @cached_property
     def nvcc(self) -> Nvcc:
-        """The compiler.
-
-        Raises:
-            CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
-        """
+        """The compiler. Raises CT003 when there is none, CT702 when the one named is missing."""
         return find_nvcc(self.nvcc_option)
 
     def with_flags(self, flags: Sequence[str]) -> Toolchain:

@@ -17,16 +17,15 @@ from cutune.emulator.lower.encoder import (
     elements,
     width_of,
 )
-from cutune.emulator.lower.matrix import MATRIX_LOWERINGS
-from cutune.emulator.lower.memory import MEMORY_LOWERINGS, TEXTURE_LOWERINGS
+from cutune.emulator.lower.memory import MEMORY_LOWERINGS
 from cutune.emulator.lower.opcodes import (
+    ROUNDED,
     bits_type,
     handler_name,
     handlers,
-    is_rounded,
     rounding,
 )
-from cutune.emulator.lower.warp import ASYNCHRONOUS_LOWERINGS, WARP_LOWERINGS
+from cutune.emulator.lower.warp import WARP_LOWERINGS
 from cutune.ptx.types import HINTS, Instruction
 
 
@@ -54,6 +53,9 @@ def _lower_regular(encoder: FunctionEncoder) -> None:
     opcode, modifiers = encoder.opcode, encoder.modifiers
     if not modifiers or not encoder.operands:
         raise encoder.unsupported()
+    if "cc" in modifiers:
+        _lower_carry(encoder)
+        return
     name = handler_name(opcode, modifiers)
     if name in handlers():
         _apply(encoder, name, encoder.operands)
@@ -61,7 +63,7 @@ def _lower_regular(encoder: FunctionEncoder) -> None:
     plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
     name = handler_name(opcode, plain)
     flags = 0
-    if is_rounded(opcode, modifiers):
+    if opcode in ROUNDED and rounding(modifiers):
         opcode = "fma" if opcode == "mad" else opcode
         name = f"{opcode}_rounded_{modifiers[-1]}"
         flags = rounding(modifiers) << 8
@@ -202,10 +204,6 @@ def _lower_carry(encoder: FunctionEncoder) -> None:
     )
 
 
-def _lower_sum(encoder: FunctionEncoder) -> None:
-    (_lower_carry if "cc" in encoder.modifiers else _lower_regular)(encoder)
-
-
 def _lower_trap(encoder: FunctionEncoder) -> None:
     encoder.emit("trap")
 
@@ -229,14 +227,10 @@ _LOWERINGS: dict[str, Lowering] = {
     "bfi": _lower_bfi,
     "prmt": _lower_permutation,
     **dict.fromkeys(("dp4a", "dp2a", "vabsdiff2", "vabsdiff4"), _lower_packed),
-    **dict.fromkeys(("add", "sub", "mad"), _lower_sum),
     **dict.fromkeys(("addc", "subc", "madc"), _lower_carry),
     "cvt": lower_conversion,
     "trap": _lower_trap,
     **dict.fromkeys(("membar", "fence"), _lower_fence),
     **MEMORY_LOWERINGS,
     **WARP_LOWERINGS,
-    **TEXTURE_LOWERINGS,
-    **MATRIX_LOWERINGS,
-    **ASYNCHRONOUS_LOWERINGS,
 }

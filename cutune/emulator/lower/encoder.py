@@ -167,9 +167,6 @@ class FunctionEncoder:
         self.modifiers, self.operands = instruction.modifiers, instruction.operands
         self.used = {4: 0, 8: 0}
 
-    def is_register(self, text: str) -> bool:
-        return text in self.function.registers
-
     def register_type(self, text: str) -> str:
         if text not in self.function.registers:
             raise self.fail(f"'{text}' is not a register")
@@ -183,11 +180,8 @@ class FunctionEncoder:
             self.slots[text] = self._new_slot(width_of(kind))
         return self.slots[text]
 
-    def is_read(self, text: str) -> bool:
-        return text in self._read
-
     @cached_property
-    def _read(self) -> frozenset[str]:
+    def read_registers(self) -> frozenset[str]:
         return frozenset(name for item in self.function.instructions for name in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
@@ -209,12 +203,6 @@ class FunctionEncoder:
             self.constant_values.append((self.constant_bytes, key[0], value))
             self.constant_bytes += LANES * key[0]
         return self.constants[key]
-
-    def _address_constant(self, name: str) -> int:
-        key = (8, name)
-        if key not in self.constants:
-            self.relocations.append(Relocation(self.constant_bytes, name))
-        return self._constant(key, 0)
 
     def source(self, text: str, kind: str) -> int:
         """The register that an operand stands for, as `kind` needs it."""
@@ -266,7 +254,9 @@ class FunctionEncoder:
             raise self.fail(f"unknown operand '{name}'")
         if variable is not None and variable.external:
             raise self.fail(f"variable '{name}' is not defined in any module of the program")
-        return self._address_constant(name)
+        if (8, name) not in self.constants:
+            self.relocations.append(Relocation(self.constant_bytes, name))
+        return self._constant((8, name), 0)
 
     def finish(self, first_operand: int) -> None:
         """Replace the marks of constants by offsets; the number of registers is final now."""
@@ -290,6 +280,11 @@ class FunctionEncoder:
             raise self.fail(f"address '{text}' not understood")
         base, offset = match.groups()
         return base, integer(offset) if offset else 0
+
+    def address_operand(self, text: str, is_shared: bool) -> tuple[int, int]:
+        """Register and offset of `[base+offset]`; addresses of shared memory have 32 bits."""
+        base, offset = self.memory_operand(text)
+        return self.source(base, "u32" if is_shared else "u64"), offset
 
     def table(self, values: list[int]) -> int:
         """Put further operands into the module's table; gives the flag bits that point there."""

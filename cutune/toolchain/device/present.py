@@ -32,11 +32,7 @@ def default_device() -> str:
 
 
 def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
-    """Return the profiles of these names, or paths, each once; `all`: this machine's first.
-
-    Raises:
-        CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
-    """
+    """Profiles by name or path, each once; `all`: this machine's first. Raises as `named`."""
     from cutune.toolchain.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 
     wanted: dict[str, None] = {}

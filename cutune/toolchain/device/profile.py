@@ -172,11 +172,7 @@ class DeviceProfile:
 
     @staticmethod
     def named(name: str) -> DeviceProfile:
-        """Return a shipped profile by name, or any profile by the path of its JSON file.
-
-        Raises:
-            CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
-        """
+        """A shipped profile by name, or any by the path of its file. Raises CT001, CT004, CT005."""
         if name.endswith(".json"):
             try:
                 text = Path(name).read_text(encoding="utf-8")
