@@ -89,9 +89,6 @@ class _Assembler:
         self.sites.append((access, *self.here))
         return len(self.sites) - 1
 
-    def variable(self, name: str) -> Variable | None:
-        return self.variables.get(name)
-
     def shared_offset(self, name: str, function: Function) -> int | None:
         places, size = self._layout(function)
         return places.get(name, aligned(size, 16) if function.is_kernel else None)

@@ -76,13 +76,11 @@ class Symbols(Protocol):
     """The symbols of the module that a function reads."""
 
     functions: dict[str, Function]
+    variables: dict[str, Variable]
     operands: list[int]
 
     def site(self, access: Access) -> int:
         """Number a memory instruction."""
-
-    def variable(self, name: str) -> Variable | None:
-        """A variable of the module."""
 
     def shared_offset(self, name: str, function: Function) -> int | None:
         """The offset of a variable in shared memory of the block; None: behind all others."""
@@ -244,7 +242,7 @@ class FunctionEncoder:
             if self.function.is_kernel and parameter.name == name:
                 return self.computed("parameter_address", "u64", imm=offset)
         variable = next((v for v in self.function.variables if v.name == name), None)
-        variable = variable or self.symbols.variable(name)
+        variable = variable or self.symbols.variables.get(name)
         if variable is not None and variable.space == "shared":
             shared_offset = self.symbols.shared_offset(name, self.function)
             if shared_offset is not None:
