@@ -179,8 +179,6 @@ def _captured(stream: IO[bytes]) -> Callable[[float], bytes]:
     return until
 
 
-# ---- compilers that somebody ended
-
 _SIGNALS = {"Hangup": SIGHUP, "Interrupt": SIGINT, "Killed": SIGKILL, "Terminated": SIGTERM}
 #: A shell, by which nvcc runs its parts, adds this to the number of a signal.
 _IN_SHELL = 128

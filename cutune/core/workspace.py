@@ -124,6 +124,7 @@ def _below(path: Path) -> list[Path]:
 
 
 def make_folder(path: Path) -> None:
+    """Make a folder and those that it lies in. Raises CT002."""
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
 

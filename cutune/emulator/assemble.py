@@ -83,8 +83,6 @@ class _Assembler:
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
         self.common = self._common_layout()
 
-    # ---- for encoders -----------------------------------------------------------------------
-
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))
         return len(self.sites) - 1
@@ -92,8 +90,6 @@ class _Assembler:
     def shared_offset(self, name: str, function: Function) -> int | None:
         places, size = self._layout(function)
         return places.get(name, aligned(size, 16) if function.is_kernel else None)
-
-    # ---- shared memory --------------------------------------------------------------------
 
     def _shared_names(self, function: Function) -> list[Variable]:
         own = [v for v in function.variables if v.space == "shared" and v.count]
@@ -130,8 +126,6 @@ class _Assembler:
                     found += [n for n, f in self.functions.items() if not f.is_kernel]
         return list(dict.fromkeys(found))
 
-    # ---- code -----------------------------------------------------------------------------
-
     def lower(self, name: str, function: Function) -> None:
         flow = control_flow(function, BUILTINS.__contains__)
         encoder = FunctionEncoder(function, self)
@@ -164,8 +158,6 @@ class _Assembler:
             return b""
         leap = leap_of(index, block, function.registers, verdict.loaded)
         return leap_bytes(leap, encoder) if leap else b""
-
-    # ---- results --------------------------------------------------------------------------
 
     def _reached(self, name: str) -> list[str]:
         found = [name]

@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -85,11 +85,8 @@ MOST_BYTES = 48_000
 _OF_PROGRAMS = re.compile(r'^\s*#\s*include\s+"\.\./', re.MULTILINE)
 
 
-def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[Path, ...]:
-    """Join sources into larger translation units, whose headers are read once; largest first.
-
-    `keep` writes a file of a name and a text, and gives its path. Sources are included by name.
-    """
+def joined_units(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Join sources into larger units, whose headers are read once; gives the largest first."""
     groups: list[list[Path]] = []
     room = 0
     for source in sources:
@@ -108,7 +105,7 @@ def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> t
         if not others:
             return first
         text = "".join(f'#include "{source.name}"\n' for source in (first, *others))
-        return keep(f"{first.stem}_to_{others[-1].stem}.cpp", text)
+        return kept_file(f"{first.stem}_to_{others[-1].stem}.cpp", text)
 
     return tuple(unit(*group) for group in groups)
 
@@ -136,7 +133,7 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 def machine_sources() -> tuple[Path, ...]:
     """The translation units of the 32-lane machine, which every library of the device contains."""
-    return joined_units(sorted(NATIVE.glob("machine*.cpp")), kept_file)
+    return joined_units(sorted(NATIVE.glob("machine*.cpp")))
 
 
 def machine_library(progress: Progress = silent) -> Path:

@@ -78,17 +78,18 @@ def build_runtime_library(
     """
     names = _declared_names(nvcc)
     generated = (_missing_functions(names), _python_of_the_library(python, root))
-    sources = joined_units(sorted(NATIVE.glob("runtime*.cpp")), kept_file)
+    sources = joined_units(sorted(NATIVE.glob("runtime*.cpp")))
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
-    linking = [*_linking(nvcc, names), f"-L{machine}", f"-l{MACHINE}", "-ldl"]
-    return build_library(
-        LIBRARY,
-        (*sources, *generated),
-        flags,
-        [*linking, f"-Wl,-rpath,{searched}"],
-        processor,
-        progress,
-    )
+    linking = [
+        "-Wl,-Bsymbolic,--no-undefined",
+        f"-Wl,-soname,lib{LIBRARY}.so",
+        f"-Wl,--version-script={_version_script(nvcc)}",
+        # Per-thread default streams need no code of their own: every stream is synchronous.
+        *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
+        *(f"-L{machine}", f"-l{MACHINE}", "-ldl", f"-Wl,-rpath,{searched}"),
+    ]
+    units = (*sources, *generated)
+    return build_library(LIBRARY, units, flags, linking, processor, progress)
 
 
 def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
@@ -147,16 +148,6 @@ def _versioned_name(nvcc: Nvcc) -> str:
     """The soname of NVIDIA's library of this toolkit, which also is its symbols' version."""
     major = nvcc.version.split(".")[0]
     return f"libcudart.so.{'11.0' if major == '11' else major}"
-
-
-def _linking(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
-    return [
-        "-Wl,-Bsymbolic,--no-undefined",
-        f"-Wl,-soname,lib{LIBRARY}.so",
-        f"-Wl,--version-script={_version_script(nvcc)}",
-        # Per-thread default streams need no code of their own: every stream is synchronous.
-        *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
-    ]
 
 
 def _declared_names(nvcc: Nvcc) -> tuple[str, ...]:

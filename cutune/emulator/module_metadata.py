@@ -35,6 +35,8 @@ from cutune.ptx.units import Demand
 
 @dataclass(frozen=True)
 class ParameterSlot:
+    """A kernel parameter, with its bytes and its offset in the parameter buffer."""
+
     type: str
     size: int
     offset: int

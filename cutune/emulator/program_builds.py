@@ -17,8 +17,8 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.built_code import BuiltCode, built
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, unless_asked
+from cutune.toolchain.preprocessed import files_of
 from cutune.toolchain.toolchain import Toolchain
 
 #: A source, and the flags to compile it with.
@@ -31,10 +31,7 @@ NoteText = Callable[[Path, str], None]
 class InstrumentedProgram:
     """A program with hooks at its tunable launches.
 
-    Attributes:
-        units: its sources.
-        read: the files that the preprocessor read, for those sources that were built with device
-            code that was known.
+    `read`: what the preprocessor read for sources that were built with known device code.
     """
 
     binary: Path
@@ -51,9 +48,8 @@ def build_instrumented(
 ) -> InstrumentedProgram:
     """Write sources with hooks into a folder; compile and link them.
 
-    Args:
-        target: nvcc's options for the target; None: the emulated device.
-        codes: the device code of each source, where it is known.
+    `target`: nvcc's options for the target; None: the emulated device. `codes`: the device code of
+    each source, where it is known.
     """
     is_one = len(programs) == 1
     places = [folder if is_one else folder / f"source-{n + 1}" for n in range(len(programs))]
@@ -94,10 +90,7 @@ def build_units(
     codes: Sequence[BuiltCode | None] = (),
     note: NoteText = lambda source, text: None,
 ) -> Path:
-    """Compile sources and link them; object files go into a folder.
-
-    Args: as of `build_instrumented`.
-    """
+    """Compile sources and link them; object files go into a folder. See `build_instrumented`."""
     known = codes if target is None and codes else [None] * len(units)
     if len(units) == 1:
         return build(toolchain, *units[0], binary, target, known[0], note)

@@ -66,9 +66,8 @@ def leap_of(
 ) -> Leap | None:
     """How the block with this number repeats; None: its iterations must be executed.
 
-    Args:
-        registers: all that the function declares.
-        loaded: those that hold values from memory, on which no branch or address depends.
+    `registers`: all of the function; `loaded`: those that hold values from memory, on which no
+    branch or address depends.
     """
     end = block.terminator
     if end.kind != "branch" or index not in end.targets or end.instruction is None:

@@ -128,11 +128,8 @@ def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int
 class Function:
     """A kernel or a device function. Without a body it is only declared.
 
-    Attributes:
-        directives: the numbers behind each, `maxntid` for instance.
-        line: of its head in the PTX.
-        registers: type of each, by name.
-        variables: those that are declared in its body.
+    `directives`: the numbers behind each, `maxntid` for instance. `line`: of its head in the PTX.
+    `registers`: type of each, by name.
     """
 
     name: str

@@ -30,8 +30,8 @@ from cutune.toolchain.dry_run import (
     warnings,
     with_source,
 )
-from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.preprocessed import BEGIN, masked
 
 #: Makes cicc write where lines come from.
 LINES = "-generate-line-info"
@@ -73,13 +73,10 @@ _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
 
 @dataclass(frozen=True)
 class BuiltCode:
-    """The device's share of a program.
+    """The device's share of a program: PTX with lines, and C++ that the host's code includes.
 
-    Attributes:
-        ptx: with lines.
-        stub: the C++ that the host's code includes.
-        options: with which cicc has made it, but for names of files, sorted.
-        is_silent: did cicc print nothing?
+    `options`: with which cicc has made it, but for names of files, sorted. `is_silent`: it printed
+    nothing.
     """
 
     ptx: str
@@ -139,9 +136,6 @@ def without_lines(ptx: str) -> str | None:
     if plain == ptx:
         return ptx
     return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"
-
-
-# ---- as text that is the same wherever the source lies
 
 
 def without_places(text: str) -> tuple[str, dict[str, int]]:

@@ -57,9 +57,6 @@ def _unusable_reason(folder: Path) -> str:
     return "" if os.access(folder, os.W_OK | os.X_OK) else "it is not writable"
 
 
-# ---- texts that are kept there
-
-
 def key_of(*parts: str) -> str:
     """Hash texts, with their lengths: parts that are split in another way give another key."""
     digest = hashlib.sha256()

@@ -30,8 +30,8 @@ from cutune.toolchain.dry_run import (
     with_source,
     words,
 )
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
+from cutune.toolchain.preprocessed import files_of
 
 #: Options that keep each call as written, and ask for the assembly alone.
 _AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")
@@ -58,12 +58,7 @@ class HostSteps:
 
 @dataclass(frozen=True)
 class HostText:
-    """A source, preprocessed for the host, in a folder where the other steps may follow.
-
-    Attributes:
-        steps: with the source in place of its stand-in.
-        text: the preprocessor's output.
-    """
+    """A source, preprocessed for the host, in a folder where the other steps may follow."""
 
     steps: HostSteps
     environment: Mapping[str, str]

@@ -36,9 +36,8 @@ from cutune.toolchain.dry_run import (
     value,
     with_source,
 )
-from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.nvcc import Nvcc, target_flags
-from cutune.toolchain.preprocessed import host_pass
+from cutune.toolchain.preprocessed import BEGIN, host_pass, masked
 
 #: Where lines come from changes no code, unless it asks; of which kind their header is may.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
@@ -51,11 +50,9 @@ _OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """The PTX of a source.
+    """The PTX of a source; `built`: its code for programs, where that was wanted and is known.
 
-    Attributes:
-        built: the code for programs, where it was wanted and is known.
-        lined: gives the PTX with `.loc`, perhaps by compiling for its sake; None: not known.
+    `lined` gives the PTX with `.loc`, perhaps by compiling for its sake; None: not known.
     """
 
     ptx: str

@@ -58,6 +58,7 @@ def warnings(said: str) -> list[str]:
 
 
 def is_cicc(step: Sequence[str]) -> bool:
+    """Is it the compiler for devices?"""
     return os.path.basename(step[0]) == "cicc"
 
 
@@ -160,9 +161,8 @@ _MOST = 1000
 def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
     """Return nvcc's answer to these words, `--dryrun` among them.
 
-    Args:
-        folder: where it would write files; of no matter for what it does.
-        output: what it would write besides; what that is called may matter.
+    `folder`: where it would write files, which has no influence on what it does. `output`: what it
+    would write besides, whose name may have.
     """
     stand_ins = _stand_ins(words, folder, output)
     arguments = [_with_stand_in(word, stand_ins) for word in words]

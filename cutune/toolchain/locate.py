@@ -100,9 +100,6 @@ def _is_us(path: str) -> bool:
     return os.path.basename(os.path.realpath(path)) == os.path.basename(sys.argv[0]) == "cutune"
 
 
-# ---- builds that find cutune
-
-
 def stand_in(folder: Path, nvcc: Path) -> Path:
     """Write a script named nvcc that is `cutune nvcc` for this one. Raises CT002.
 

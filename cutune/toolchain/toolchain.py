@@ -18,11 +18,8 @@ from cutune.toolchain.preprocessed import host_pass
 class Toolchain:
     """nvcc, and how it compiles the sources of a program.
 
-    Attributes:
-        nvcc_option: the nvcc that is asked for; None: the one that is found.
-        flags: options of nvcc for all sources.
-        architectures: compiled for besides those of the flags.
-        begun: a source that nvcc has begun to compile.
+    `nvcc_option`: the nvcc that is asked for; None: the one that is found. `architectures`: those
+    that are compiled for besides those of the flags. `begun`: what nvcc has begun to compile.
     """
 
     nvcc_option: str | None = None

@@ -58,7 +58,7 @@ def _lower_regular(encoder: FunctionEncoder) -> None:
         return
     name = handler_name(opcode, modifiers)
     if name in handlers():
-        _apply(encoder, name, encoder.operands)
+        _apply(encoder, name)
         return
     plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
     name = handler_name(opcode, plain)
@@ -70,21 +70,14 @@ def _lower_regular(encoder: FunctionEncoder) -> None:
     if name not in handlers():
         raise encoder.unsupported()
     flush = modifiers[-1] if "ftz" in modifiers else ""
-    result = _apply(encoder, name, encoder.operands, flush=flush, flags=flags)
+    result = _apply(encoder, name, flush=flush, flags=flags)
     for modifier, clamp in (("sat", "saturate"), ("relu", "relu")):
         if modifier in modifiers:
             encoder.emit(f"{clamp}_{modifiers[-1]}", d=result, a=result)
 
 
-def _apply(
-    encoder: FunctionEncoder,
-    name: str,
-    operands: tuple[str, ...],
-    *,
-    flush: str = "",
-    flags: int = 0,
-) -> int:
-    types = handlers()[name]
+def _apply(encoder: FunctionEncoder, name: str, *, flush: str = "", flags: int = 0) -> int:
+    types, operands = handlers()[name], encoder.operands
     if not types or (flags == 0 and len(operands) != len(types)):
         raise encoder.unsupported()
     sources = [
@@ -173,13 +166,12 @@ def _lower_bfi(encoder: FunctionEncoder) -> None:
 
 def _lower_permutation(encoder: FunctionEncoder) -> None:
     """`prmt.b32{.mode}`."""
-    _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"]), encoder.operands)
+    _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"]))
 
 
 def _lower_packed(encoder: FunctionEncoder) -> None:
     """Operations on packed values, whose handlers have all modifiers in their names."""
-    name = "_".join([encoder.opcode, *encoder.modifiers])
-    _apply(encoder, name, encoder.operands)
+    _apply(encoder, "_".join([encoder.opcode, *encoder.modifiers]))
 
 
 _CARRY_IN, _CARRY_OUT = 1, 2

@@ -105,8 +105,6 @@ class FunctionEncoder:
         self.begin(_NOTHING)
         self.frame, self.local_bytes = self._local_frame()
 
-    # ---- places ---------------------------------------------------------------------------
-
     def _local_frame(self) -> tuple[dict[str, int], int]:
         """Offsets of everything that a thread keeps in local memory for this function."""
         function = self.function
@@ -142,8 +140,6 @@ class FunctionEncoder:
         """Number the memory access of the current instruction; see `Access`."""
         at = self.instruction
         return self.symbols.site(Access(kind, space, size, bool(at.guard), at.line, real))
-
-    # ---- registers ------------------------------------------------------------------------
 
     def _new_slot(self, width: int) -> int:
         offset = self.register_bytes
@@ -269,10 +265,7 @@ class FunctionEncoder:
         operands = self.symbols.operands
         operands[first_operand:] = map(place, operands[first_operand:])
 
-    # ---- operands of special shape --------------------------------------------------------
-
     def memory_operand(self, text: str) -> tuple[str, int]:
-        """Base and offset of `[base+offset]`."""
         match = _MEMORY.match(text)
         if match is None:
             raise self.fail(f"address '{text}' not understood")

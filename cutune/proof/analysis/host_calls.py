@@ -26,8 +26,8 @@ from cutune.toolchain.cache import state_of
 from cutune.toolchain.cudafe import HostText, kept_answer
 from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.kernel_names import entry_name
-from cutune.toolchain.line_markers import masked, unescaped
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.preprocessed import masked, unescaped
 
 _PUSH = "(__cudaPushCallConfiguration("
 _MARK = "cutune_launched_"

@@ -114,17 +114,7 @@ class ModelConstants:
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """One GPU as the models see it.
-
-    Attributes:
-        sm_count: number of multiprocessors.
-        clock_ghz: clock of the SMs.
-        dram_gbs: peak bandwidth of device memory, GB/s.
-        l2_bytes: size of the L2 cache.
-        limits: of the hardware.
-        model: constants of the mechanistic model.
-        provenance: sources of the numbers, by name.
-    """
+    """One GPU as the models see it; `dram_gbs`: at best; `provenance`: sources of the numbers."""
 
     name: Label
     compute_capability: tuple[_Version, _Version]
@@ -188,10 +178,12 @@ class DeviceProfile:
 
 
 def profile_names() -> list[str]:
+    """The names of the shipped profiles."""
     return sorted(path.stem for path in _PROFILES.glob("*.json"))
 
 
 def shipped_profiles() -> list[DeviceProfile]:
+    """The shipped profiles, in the order of their names."""
     return [DeviceProfile.named(name) for name in profile_names()]
 
 
