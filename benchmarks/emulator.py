@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.machine import LoadedModule, load, pack_parameters
+from cutune.emulator.machine import LoadedModule, load
 from cutune.toolchain.nvcc import find_nvcc
+from tests.support.launch_parameters import pack_parameters
 
 SIZE = 256
 ROUNDS = 5

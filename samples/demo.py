@@ -161,7 +161,7 @@ def check(analyzer: Analyzer, name: str, source: Path, folder: Path, device: Dev
         folder / f"demo.{name}",
     )
     environment = {
-        **program_environment(binary, analyzer.toolchain.nvcc),
+        **program_environment(binary),
         **device_environment(device, folder),
         "CUTUNE": "verbose",
     }

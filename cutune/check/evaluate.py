@@ -99,7 +99,6 @@ def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
 
 
 def _other_sizes(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
-    """The launches of the same kernel at other sizes."""
     same = (o for o in launches if (o.program, o.kernel) == (like.program, like.kernel))
     return [other for other in same if other.size not in (None, like.size)]
 
@@ -139,11 +138,9 @@ class Case:
         return self.answers[strategy] or SweptConfiguration(self.launch.own)
 
     def regret(self, strategy: str) -> float:
-        """Its time relative to the fastest, minus 1."""
         return self.launch.regret(self.configuration(strategy))
 
     def gain(self, strategy: str) -> float:
-        """The time of the source's own configuration divided by that of the strategy's."""
         return self.launch.microseconds[self.launch.own] / self.microseconds(strategy)
 
     def microseconds(self, strategy: str) -> float:

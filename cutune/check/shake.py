@@ -117,7 +117,6 @@ def _told(
 def _outcomes(
     run: Run, trials: Sequence[SeededRun], known: Baseline, jobs: int
 ) -> Generator[RunOutcome, None, None]:
-    """The outcome of each trial; trials that are no longer needed are not started."""
     if jobs == 1:
         # Run in this thread: a second run would write the same files.
         yield from (_tried(run, trial, known) for trial in trials)

@@ -33,10 +33,8 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 class ProgramResult:
     """How a program ended, and what it printed until then.
 
-    Attributes:
-        status: its exit status, -9 where signal 9 ended it; None where it was not started, or did
-            not end in time.
-        not_started: why it was not; empty where it was.
+    `status` is -9 where signal 9 ended it, and None where it was not started or did not end in
+    time; `not_started` says why it was not.
     """
 
     status: int | None
@@ -46,17 +44,14 @@ class ProgramResult:
 
     @property
     def timed_out(self) -> bool:
-        """Was it ended because its time was over?"""
         return self.status is None and not self.not_started
 
     @property
     def output_text(self) -> str:
-        """Standard output, whatever bytes it holds."""
         return self.output.decode(errors="replace")
 
     @property
     def errors_text(self) -> str:
-        """Standard error, whatever bytes it holds."""
         return self.errors.decode(errors="replace")
 
 
@@ -183,8 +178,6 @@ def _captured(stream: IO[bytes]) -> Callable[[float], bytes]:
     thread.start()
     return until
 
-
-# ---- compilers that somebody ended
 
 _SIGNALS = {"Hangup": SIGHUP, "Interrupt": SIGINT, "Killed": SIGKILL, "Terminated": SIGTERM}
 #: A shell, by which nvcc runs its parts, adds this to the number of a signal.

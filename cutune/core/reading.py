@@ -54,7 +54,6 @@ def readable_source(path: str | Path) -> Source | None:
 
 
 def _joined(text: str) -> str:
-    """Return the text without blanks between a backslash and the end of a line."""
     if _LOOSE.search(text) is None:
         return text
     return _WITH_LOOSE.sub(

@@ -45,21 +45,17 @@ class Source:
         return [0, *(i + 1 for i, character in enumerate(self.text) if character == "\n")]
 
     def location(self, offset: int) -> Location:
-        """Where a byte offset lies."""
         line = bisect_right(self._line_starts, offset)
         return Location(self.path, line, offset - self._line_starts[line - 1] + 1)
 
     def line_start(self, line: int) -> int:
-        """The offset at which a line (from 1) begins."""
         return self._line_starts[line - 1]
 
     @property
     def line_count(self) -> int:
-        """The number of lines; an empty one after the last line break counts."""
         return len(self._line_starts)
 
     def line_text(self, line: int) -> str:
-        """The text of a line (from 1), without its end."""
         start = self._line_starts[line - 1]
         end = self.text.find("\n", start)
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
@@ -85,7 +81,6 @@ class Edit:
 
     @staticmethod
     def insert(offset: int, text: str) -> Edit:
-        """Return an insertion before the byte at `offset`."""
         return Edit(Span(offset, offset), text)
 
 

@@ -12,7 +12,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -59,7 +59,6 @@ class Workspace:
     commands = _File("commands.jsonl")
 
     def create(self) -> Workspace:
-        """Make the folder. Raises CT002 when it cannot be made."""
         make_folder(self.folder)
         return self
 
@@ -86,11 +85,9 @@ class Workspace:
                 held.enter_context(locked(path, partial(warn, busy)))
             yield
 
-    @contextmanager
-    def replacing_models(self) -> Iterator[None]:
+    def replacing_models(self) -> AbstractContextManager[None]:
         """Hold the lock on the models, from their being read to their being written."""
-        with locked(self.folder / "models.lock"):
-            yield
+        return locked(self.folder / "models.lock")
 
 
 @contextmanager
@@ -213,7 +210,6 @@ def checking(path: Path, command: str) -> Iterator[None]:
 
 
 def _is_older(actual: object, wanted: str) -> bool:
-    """Is it the same kind of file, of a version before?"""
     if not isinstance(actual, str):
         return False
     (kind, _, version), (wanted_kind, _, last) = actual.rpartition("-"), wanted.rpartition("-")

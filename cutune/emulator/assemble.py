@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -34,10 +34,14 @@ from cutune.emulator.module_metadata import (
     KernelCode,
     ParameterSlot,
     Site,
-    Writer,
     code_digest,
-    encoded_leap,
+    leap_bytes,
+    listed,
     load_phases,
+    relocation_bytes,
+    sized,
+    u32,
+    variable_bytes,
 )
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
 from cutune.ptx.leaps import leap_of
@@ -49,8 +53,6 @@ from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
 
 @dataclass(frozen=True)
 class _LoweredFunction:
-    """A function, its first block in the module, and the range of its memory instructions."""
-
     encoder: FunctionEncoder
     flow: ControlFlow
     first_block: int
@@ -81,25 +83,17 @@ class _Assembler:
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
         self.common = self._common_layout()
 
-    # ---- for encoders -----------------------------------------------------------------------
-
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))
         return len(self.sites) - 1
-
-    def variable(self, name: str) -> Variable | None:
-        return self.variables.get(name)
 
     def shared_offset(self, name: str, function: Function) -> int | None:
         places, size = self._layout(function)
         return places.get(name, aligned(size, 16) if function.is_kernel else None)
 
-    # ---- shared memory --------------------------------------------------------------------
-
     def _shared_names(self, function: Function) -> list[Variable]:
-        """Shared variables of known size that the function declares or mentions."""
         own = [v for v in function.variables if v.space == "shared" and v.count]
-        mentioned = set(_mentioned(function)) if self.shared else ()
+        mentioned = _mentioned(function) if self.shared else ()
         return own + [v for n, v in self.shared.items() if n in mentioned]
 
     def _common_layout(self) -> tuple[dict[str, int], int]:
@@ -132,13 +126,7 @@ class _Assembler:
                     found += [n for n, f in self.functions.items() if not f.is_kernel]
         return list(dict.fromkeys(found))
 
-    # ---- code -----------------------------------------------------------------------------
-
-    def lower(self) -> None:
-        for name, function in self.functions.items():
-            self._lower_function(name, function)
-
-    def _lower_function(self, name: str, function: Function) -> None:
+    def lower(self, name: str, function: Function) -> None:
         flow = control_flow(function, BUILTINS.__contains__)
         encoder = FunctionEncoder(function, self)
         encoder.records = self.records
@@ -169,9 +157,7 @@ class _Assembler:
         if not verdict.holds or verdict.uncertain:
             return b""
         leap = leap_of(index, block, function.registers, verdict.loaded)
-        return encoded_leap(leap, encoder) if leap else b""
-
-    # ---- results --------------------------------------------------------------------------
+        return leap_bytes(leap, encoder) if leap else b""
 
     def _reached(self, name: str) -> list[str]:
         found = [name]
@@ -222,62 +208,55 @@ class _Assembler:
         )
 
     def image(self) -> bytes:
-        writer = Writer()
-        names = dict.fromkeys(record.handler for record in self.records)
-        handlers = {name: index for index, name in enumerate(names)}
-        writer.raw(b"CUTUNE-2")
-        writer.texts(handlers)
+        handlers = list(dict.fromkeys(record.handler for record in self.records))
+        numbers = {name: index for index, name in enumerate(handlers)}
         spaces = ("global", "const")
         variables = [v for v in self.module.variables if v.space in spaces and v.count]
-        writer.u32(len(variables))
-        for variable in variables:
-            writer.variable(variable)
-        writer.u32(len(self.functions))
-        for name, function in self.functions.items():
-            self._write_function(writer, name, function)
-        writer.u32(len(self.records))
-        for r in self.records:
-            fields = (handlers[r.handler], r.d, r.a, r.b, r.c, r.x, r.flags)
-            writer.raw(struct.pack("<7IqII", *fields, r.imm, r.line, r.source_line))
-        writer.u32(len(self.blocks))
-        for first, count, leap in self.blocks:
-            writer.u32(first, count)
-            writer.block(leap)
-        writer.u32(len(self.operands), *self.operands)
-        writer.u32(len(self.sites))
-        for access, block, region in self.sites:
-            kind = ("load", "store", "atomic").index(access.kind)
-            space = ("generic", "global", "shared", "local", "const", "param").index(access.space)
-            writer.u32(access.bytes, region, block, kind, 3 if space == 5 else space)
-            writer.u32(access.guarded)
-        return writer.result()
+        parts = (
+            listed(sized(name.encode()) for name in handlers),
+            listed(map(variable_bytes, variables)),
+            listed(self._function_bytes(*function) for function in self.functions.items()),
+            listed(_record_bytes(record, numbers[record.handler]) for record in self.records),
+            listed(u32(first, count) + sized(leap) for first, count, leap in self.blocks),
+            u32(len(self.operands), *self.operands),
+            listed(_site_bytes(*site) for site in self.sites),
+        )
+        return b"CUTUNE-2" + b"".join(parts)
 
-    def _write_function(self, writer: Writer, name: str, function: Function) -> None:
+    def _function_bytes(self, name: str, function: Function) -> bytes:
         lowered = self.lowered[name]
         encoder = lowered.encoder
         _, size = self._layout(function)
         parameters = parameter_offsets(function) if function.is_kernel else []
-        parameter_bytes = max((o + p.size for o, p in parameters), default=0)
-        writer.text(name)
-        writer.u32(
+        numbers = u32(
             function.is_kernel,
             any(self.callees[each] for each in self._reached(name)),
             encoder.register_bytes + encoder.constant_bytes,
             encoder.local_bytes,
             size if function.is_kernel else 0,
             _max_threads(function),
-            parameter_bytes,
+            max((o + p.size for o, p in parameters), default=0),
             lowered.first_block,
             len(lowered.flow.blocks),
-            len(parameters),
         )
-        for offset, parameter in parameters:
-            writer.u32(offset, parameter.size)
         constants = bytearray(encoder.constant_bytes)
         for offset, width, value in encoder.constant_values:
             constants[offset : offset + LANES * width] = value.to_bytes(width, "little") * LANES
-        writer.block(bytes(constants))
-        writer.relocations(encoder.relocations)
+        places = listed(u32(offset, parameter.size) for offset, parameter in parameters)
+        relocations = listed(map(relocation_bytes, encoder.relocations))
+        return sized(name.encode()) + numbers + places + sized(bytes(constants)) + relocations
+
+
+def _record_bytes(r: Record, handler: int) -> bytes:
+    fields = (handler, r.d, r.a, r.b, r.c, r.x, r.flags)
+    return struct.pack("<7IqII", *fields, r.imm, r.line, r.source_line)
+
+
+def _site_bytes(access: Access, block: int, region: int) -> bytes:
+    kind = ("load", "store", "atomic").index(access.kind)
+    # Parameters lie in the local memory of a thread.
+    spaces = {"generic": 0, "global": 1, "shared": 2, "local": 3, "const": 4, "param": 3}
+    return u32(access.bytes, region, block, kind, spaces[access.space], access.guarded)
 
 
 def _reached_functions(module: Module) -> dict[str, Function]:
@@ -299,11 +278,8 @@ def _reached_functions(module: Module) -> dict[str, Function]:
     return {name: function for name, function in defined.items() if name in seen}
 
 
-def _mentioned(function: Function) -> Iterator[str]:
-    """All names in the operands of a function's instructions."""
-    for item in function.instructions:
-        for operand in item.operands:
-            yield from names(operand)
+def _mentioned(function: Function) -> set[str]:
+    return {name for operand in function.operands for name in names(operand)}
 
 
 def _shared_layout(
@@ -322,7 +298,7 @@ def _max_threads(function: Function) -> int:
 
 
 def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None:
-    """The records of a block; targets are numbered from `base`, the function's first block."""
+    """Emit the records of a block; `base` is the number of the function's first block."""
     terminator = block.terminator
     instructions = block.instructions
     suspending = instructions[-1] if terminator.kind == "suspend" else None
@@ -355,14 +331,11 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
 
 
 def assemble(text: str) -> AssembledModule:
-    """Assemble a PTX module.
-
-    Raises:
-        PtxError: for what is not PTX and for what the machine does not support.
-    """
+    """Assemble a PTX module. Raises PtxError for what is no PTX and what the machine lacks."""
     with understood():
         assembler = _Assembler(parse(text))
-        assembler.lower()
+        for name, function in assembler.functions.items():
+            assembler.lower(name, function)
         kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
         return AssembledModule(
             assembler.image(),

@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -25,7 +25,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
-from cutune.core.workspace import locked
+from cutune.core.workspace import locked, make_folder, replace_file
 from cutune.toolchain.cache import cache_folder
 
 NATIVE = Path(__file__).parent / "native"
@@ -59,7 +59,7 @@ def digest_of_sources() -> str:
 
 @cache
 def _about() -> dict[str, str] | None:
-    """The notes made with the libraries, if these may be used here."""
+    """The notes made with the built-in libraries; None where these cannot be used here."""
     path = FOLDER / ABOUT
     if not path.exists():
         return None
@@ -85,13 +85,8 @@ MOST_BYTES = 48_000
 _OF_PROGRAMS = re.compile(r'^\s*#\s*include\s+"\.\./', re.MULTILINE)
 
 
-def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[Path, ...]:
-    """Join sources into larger translation units, and give these, the largest first.
-
-    A compiler spends most of its time on a small source with headers, which are read once for a
-    unit. `keep` writes a file of a name and a text, and gives its path. Sources are included by
-    their names: their folder is the compiler's to know.
-    """
+def joined_units(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Join sources into larger units, whose headers are read once; gives the largest first."""
     groups: list[list[Path]] = []
     room = 0
     for source in sources:
@@ -105,12 +100,14 @@ def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> t
         groups[-1].append(source)
         room -= size
     groups.sort(key=lambda group: sum(map(os.path.getsize, group)), reverse=True)
-    return tuple(group[0] if len(group) == 1 else _unit(group, keep) for group in groups)
 
+    def unit(first: Path, *others: Path) -> Path:
+        if not others:
+            return first
+        text = "".join(f'#include "{source.name}"\n' for source in (first, *others))
+        return kept_file(f"{first.stem}_to_{others[-1].stem}.cpp", text)
 
-def _unit(group: Sequence[Path], keep: Callable[[str, str], Path]) -> Path:
-    text = "".join(f'#include "{source.name}"\n' for source in group)
-    return keep(f"{group[0].stem}_to_{group[-1].stem}.cpp", text)
+    return tuple(unit(*group) for group in groups)
 
 
 MACHINE = "cutune_machine"
@@ -136,7 +133,7 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 def machine_sources() -> tuple[Path, ...]:
     """The translation units of the 32-lane machine, which every library of the device contains."""
-    return joined_units(sorted(NATIVE.glob("machine*.cpp")), kept_file)
+    return joined_units(sorted(NATIVE.glob("machine*.cpp")))
 
 
 def machine_library(progress: Progress = silent) -> Path:
@@ -154,8 +151,7 @@ def build_library(
 ) -> Path:
     """Make `lib<name>.so` unless the cache has it. `flags` are for compiling, `linking` for that.
 
-    Raises:
-        CutuneError: CT007 without a compiler, CT450 when it fails.
+    Raises CT007 without a compiler, CT450 when it fails.
     """
     compiler = _compiler()
     wanted = (*processor, *FLAGS, *flags)
@@ -180,10 +176,8 @@ def kept_file(name: str, text: str) -> Path:
     key = hashlib.sha256(text.encode()).hexdigest()[:24]
     path = cache_folder() / "generated" / key / name
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        os.replace(file.name, path)
+        make_folder(path.parent)
+        replace_file(path, text.encode())
     return path
 
 
@@ -240,7 +234,6 @@ def _compile(
     sources: dict[str, Path],
     progress: Progress,
 ) -> list[Path]:
-    """The objects of sources, by their keys."""
     objects = cache_folder() / "objects"
     objects.mkdir(parents=True, exist_ok=True)
     paths = [objects / f"{key}.o" for key in sources]

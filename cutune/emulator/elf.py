@@ -7,11 +7,11 @@ files, which is what nvcc makes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 _Fact = TypeVar("_Fact")
 _ELF = b"\x7fELF\x02\x01"
@@ -30,9 +30,8 @@ class Linkage:
     sections: frozenset[str]
 
 
-@dataclass(frozen=True)
-class _Section:
-    name: int
+class _Section(NamedTuple):
+    name: str
     kind: int
     offset: int
     size: int
@@ -40,20 +39,12 @@ class _Section:
 
 
 def read_linkage(path: Path) -> Linkage | None:
-    """The linkage of a file; None if it is not a 64-bit ELF file, for instance a script.
-
-    Raises:
-        OSError: when it cannot be read.
-    """
+    """The linkage of a file; None if it is no 64-bit ELF file, such as a script. Raises OSError."""
     return _told(path, _linkage)
 
 
 def read_imports(path: Path) -> frozenset[str] | None:
-    """The names that a program takes from libraries; None where that cannot be told.
-
-    Raises:
-        OSError: when it cannot be read.
-    """
+    """The names that a program takes from libraries; None for any other file. Raises OSError."""
     return _told(path, _imports)
 
 
@@ -69,16 +60,15 @@ def _told(path: Path, tell: Callable[[bytes], _Fact | None]) -> _Fact | None:
 
 
 def _imports(data: bytes) -> frozenset[str]:
-    sections, _ = _sections(data)
-    tables = [section for section in sections if section.kind == _DYNAMIC_SYMBOLS]
-    return frozenset(name for table in tables for name in _undefined(data, sections, table))
-
-
-def _undefined(data: bytes, sections: list[_Section], table: _Section) -> Iterator[str]:
-    strings, end = sections[table.link], table.offset + table.size
-    for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", data[table.offset : end]):
-        if section == 0 and name:
-            yield _text(data, strings.offset + name)
+    found: set[str] = set()
+    sections = _sections(data)
+    for table in sections:
+        if table.kind == _DYNAMIC_SYMBOLS:
+            strings, end = sections[table.link], table.offset + table.size
+            symbols = struct.iter_unpack("<IBBHQQ", data[table.offset : end])
+            undefined = (name for name, _, _, section, _, _ in symbols if section == 0 and name)
+            found.update(_text(data, strings.offset + name) for name in undefined)
+    return frozenset(found)
 
 
 def is_loadable(path: Path) -> bool:
@@ -89,37 +79,32 @@ def is_loadable(path: Path) -> bool:
 
 
 def code_hash(path: Path) -> str:
-    """Hash the code and the constant data of a program, of host and devices.
-
-    Empty where that cannot be told, for instance of a script.
-
-    Raises:
-        OSError: when the file cannot be read.
-    """
+    """Hash the code and constants of a program; empty for any other file. Raises OSError."""
     return _told(path, _hash_of_code) or ""
 
 
 def _hash_of_code(data: bytes) -> str:
-    sections, names = _sections(data)
     content = sha256()
-    for section in sections:
-        name = _text(data, names.offset + section.name)
-        if name in _CODE:
-            content.update(f"{name} {section.size} ".encode())
+    for section in _sections(data):
+        if section.name in _CODE:
+            content.update(f"{section.name} {section.size} ".encode())
             content.update(data[section.offset : section.offset + section.size])
     return content.hexdigest()[:16]
 
 
-def _sections(data: bytes) -> tuple[list[_Section], _Section]:
-    """All sections, and the one that holds their names."""
+def _sections(data: bytes) -> list[_Section]:
     (table,) = struct.unpack_from("<Q", data, 0x28)
     entry_size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
-    sections = [_section(data, table + i * entry_size) for i in range(count)]
-    return sections, sections[names_index]
+    headers = [struct.unpack_from("<IIQQQQI", data, table + i * entry_size) for i in range(count)]
+    names = headers[names_index][4]
+    return [
+        _Section(_text(data, names + name), kind, offset, size, link)
+        for name, kind, _, _, offset, size, link in headers
+    ]
 
 
 def _linkage(data: bytes) -> Linkage:
-    sections, names = _sections(data)
+    sections = _sections(data)
     needed: list[str] = []
     search_path: list[str] = []
     for section in sections:
@@ -132,14 +117,8 @@ def _linkage(data: bytes) -> Linkage:
                 needed.append(_text(data, strings.offset + value))
             elif tag in _SEARCH_PATH:
                 search_path += _text(data, strings.offset + value).split(":")
-    found = frozenset(_text(data, names.offset + section.name) for section in sections)
-    return Linkage(tuple(needed), tuple(search_path), found)
-
-
-def _section(data: bytes, at: int) -> _Section:
-    name, kind = struct.unpack_from("<II", data, at)
-    offset, size, link = struct.unpack_from("<QQI", data, at + 0x18)
-    return _Section(name, kind, offset, size, link)
+    names = frozenset(section.name for section in sections)
+    return Linkage(tuple(needed), tuple(search_path), names)
 
 
 def _text(data: bytes, start: int) -> str:

@@ -61,12 +61,11 @@ class Party:
     access: str
 
     def to_json(self) -> dict[str, object]:
-        """As `Finding.to_json` has it."""
         place = {"file": self.place.path, "line": self.place.line, "column": self.place.column}
         return {**place, "block": self.block, "thread": self.thread, "access": self.access}
 
     def __str__(self) -> str:
-        return f"block {_written(self.block)}, thread {_written(self.thread)}"
+        return f"block {self.block}, thread {self.thread}"
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,9 @@ class Finding:
 
     @property
     def counts(self) -> bool:
-        """Is it an error or a warning, not only a note?"""
         return self.code.severity != NOTE
 
     def diagnostic(self) -> Diagnostic:
-        """In the form of compilers, the other access as a note."""
         times = "once" if self.count == 1 else f"{self.count} times"
         where = f"kernel '{self.kernel}', {self.first}, {times}"
         other = self.other or self.first
@@ -172,7 +169,6 @@ class _Found:
     other_access: Text = ""
 
     def finding(self, launch: _Checked) -> Finding:
-        """The finding of a launch."""
         first = _party(launch.module, self.line, self.block, self.thread, self.access)
         other = None
         if self.other_line is not None:
@@ -184,8 +180,6 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Checked:
-    """The hazards of a launch."""
-
     kernel: EntryName
     module: FilePath
     findings: tuple[_Found, ...]
@@ -240,7 +234,3 @@ def _placed(code: Code, message: str, place: Location) -> Diagnostic:
     start = source.line_start(place.line) + column
     word = re.match(r"\w+", line[column:])
     return Diagnostic(code, message, source, Span(start, start + (word.end() if word else 1)))
-
-
-def _written(values: Triple) -> str:
-    return "({}, {}, {})".format(*values)

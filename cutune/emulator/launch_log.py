@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from cutune.core.typed import Count, Meta, SiteNumber, Small, parsed, require, typed
 from cutune.emulator.build import NATIVE
@@ -64,21 +64,17 @@ class Pointer:
     delta: Count
 
 
-@dataclass(frozen=True)
-class LoggedMember:
+class LoggedMember(NamedTuple):
     """An integer member of a structure argument.
 
-    Attributes:
-        position: its index as a further argument, behind all arguments of the kernel.
-        argument: index of the structure among the arguments.
-        offset: bytes from the beginning of the structure.
-        bytes: its size.
+    `position`: its index as a further argument, behind all arguments of the kernel. `argument`:
+    index of the structure among these. `offset`: bytes from the beginning of the structure.
     """
 
-    position: int
-    argument: int
-    offset: int
-    bytes: int
+    position: Small
+    argument: Small
+    offset: Small
+    bytes: Small
     is_signed: bool
 
 
@@ -90,22 +86,15 @@ class LoggedSite:
     counters: Mapping[str, int]
 
     def __getitem__(self, counter: str) -> int:
-        """One of the counters."""
         return self.counters[counter]
 
 
-@dataclass(frozen=True)
-class LoggedBlock:
-    """Counters of one basic block.
+class LoggedBlock(NamedTuple):
+    """Counters of a basic block: its index in the module, warps that ran it, their active lanes."""
 
-    Attributes:
-        block: its index among all of the module.
-        executions, lanes: warps that executed it, and their active lanes.
-    """
-
-    block: int
-    executions: int
-    lanes: int
+    block: Count
+    executions: Count
+    lanes: Count
 
 
 @dataclass(frozen=True)
@@ -116,21 +105,21 @@ class LaunchRecord:
     apart; 0 where the program was not instrumented.
     """
 
-    sequence: int
-    site: int | None
-    kernel: str
-    module: str
-    grid: Triple
-    block: Triple
-    shared: int
+    sequence: Count
+    site: SiteNumber | None
+    kernel: EntryName
+    module: FilePath
+    grid: LoggedTriple
+    block: LoggedTriple
+    shared: Count
     parameters: bytes
     pointers: tuple[Pointer, ...]
-    warp_instructions: int
-    thread_instructions: int
-    executed_blocks: int | None
-    working_threads: int
-    blocks: tuple[LoggedBlock, ...]
-    sites: tuple[LoggedSite, ...]
+    warp_instructions: Count
+    thread_instructions: Count
+    executed_blocks: Count | None = None
+    working_threads: Count = 0
+    blocks: tuple[LoggedBlock, ...] = ()
+    sites: tuple[LoggedSite, ...] = ()
     members: tuple[LoggedMember, ...] = ()
     signature: int = 0
 
@@ -157,64 +146,27 @@ def read_launches(path: Path) -> Iterator[LaunchRecord]:
             try:
                 entry = parsed(line)
                 if isinstance(entry, dict) and entry.get("schema") == SCHEMA:
-                    yield typed(_Launch, entry).record()
-            except ValueError:
+                    yield _record(entry)
+            except (KeyError, ValueError):
                 continue
 
 
-@dataclass(frozen=True)
-class _Counters:
-    """The counters of a launch."""
-
-    executed_blocks: Count | None = None
-    working_threads: Count = 0
-    blocks: tuple[LoggedTriple, ...] = ()
-    sites: tuple[dict[str, int], ...] = ()
-
-    def logged_sites(self) -> tuple[LoggedSite, ...]:
-        """The counters of instructions, all of which have all."""
-        wanted = {"site", *(counter.name for counter in site_counters())}
-        for site in self.sites:
-            missing = next((name for name in wanted if name not in site), None)
-            require(missing is None, f"a site without `{missing}`")
-            require(all(0 <= value < _WORD for value in site.values()), "counters are words")
-        return tuple(LoggedSite(site["site"], site) for site in self.sites)
-
-
-@dataclass(frozen=True)
-class _Launch:
-    """A launch as the device writes it."""
-
-    sequence: Count
-    site: SiteNumber | None
-    kernel: EntryName
-    module: FilePath
-    grid: LoggedTriple
-    block: LoggedTriple
-    shared: Count
-    parameters: _Hexadecimal
-    pointers: tuple[Pointer, ...]
-    warp_instructions: Count
-    thread_instructions: Count
-    counters: _Counters | None
-    members: tuple[tuple[Small, Small, Small, Small, bool], ...]
-    signature: int = 0
-
-    def record(self) -> LaunchRecord:
-        """The launch.
-
-        Raises:
-            ValueError: its counters are no words, or some are missing.
-        """
-        counters = self.counters or _Counters()
-        require(0 <= self.signature < _WORD, "`signature` is a word")
-        return LaunchRecord(
-            *(self.sequence, self.site, self.kernel, self.module, self.grid, self.block),
-            *(self.shared, bytes.fromhex(self.parameters), self.pointers),
-            *(self.warp_instructions, self.thread_instructions),
-            *(counters.executed_blocks, counters.working_threads),
-            tuple(LoggedBlock(*block) for block in counters.blocks),
-            counters.logged_sites(),
-            tuple(LoggedMember(*member) for member in self.members),
-            self.signature,
-        )
+def _record(entry: dict[str, Any]) -> LaunchRecord:
+    """A launch as the device writes it: with its counters, which may be null, by themselves."""
+    counters = typed(dict[str, Any], entry["counters"] or {})
+    sites = typed(tuple[dict[str, int], ...], counters.get("sites", ()))
+    wanted = {"site", *(counter.name for counter in site_counters())}
+    for site in sites:
+        missing = next((name for name in wanted if name not in site), None)
+        require(missing is None, f"a site without `{missing}`")
+        require(all(0 <= value < _WORD for value in site.values()), "counters are words")
+    about = {
+        **entry,
+        **counters,
+        "parameters": bytes.fromhex(typed(_Hexadecimal, entry["parameters"])),
+        "members": entry["members"],
+        "sites": [{"site": site["site"], "counters": site} for site in sites],
+    }
+    record = typed(LaunchRecord, about)
+    require(0 <= record.signature < _WORD, "`signature` is a word")
+    return record

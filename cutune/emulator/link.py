@@ -49,11 +49,7 @@ _BUILT: dict[tuple[Nvcc, Path], Path] = {}
 
 
 def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
-    """The shared library that stands in for libcudart, built unless the cache has it.
-
-    Raises:
-        CutuneError: CT007 without a compiler, CT450 when it fails.
-    """
+    """The library that stands in for libcudart, built unless it is kept. Raises CT007, CT450."""
     if (library := built_in_library(LIBRARY, nvcc.version)) is not None:
         return library
     key = nvcc, cache_folder()
@@ -82,17 +78,18 @@ def build_runtime_library(
     """
     names = _declared_names(nvcc)
     generated = (_missing_functions(names), _python_of_the_library(python, root))
-    sources = joined_units(sorted(NATIVE.glob("runtime*.cpp")), kept_file)
+    sources = joined_units(sorted(NATIVE.glob("runtime*.cpp")))
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
-    linking = [*_linking(nvcc, names), f"-L{machine}", f"-l{MACHINE}", "-ldl"]
-    return build_library(
-        LIBRARY,
-        (*sources, *generated),
-        flags,
-        [*linking, f"-Wl,-rpath,{searched}"],
-        processor,
-        progress,
-    )
+    linking = [
+        "-Wl,-Bsymbolic,--no-undefined",
+        f"-Wl,-soname,lib{LIBRARY}.so",
+        f"-Wl,--version-script={_version_script(nvcc)}",
+        # Per-thread default streams need no code of their own: every stream is synchronous.
+        *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
+        *(f"-L{machine}", f"-l{MACHINE}", "-ldl", f"-Wl,-rpath,{searched}"),
+    ]
+    units = (*sources, *generated)
+    return build_library(LIBRARY, units, flags, linking, processor, progress)
 
 
 def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
@@ -137,9 +134,13 @@ def alias_folder(nvcc: Nvcc) -> Path:
 
 def searched_libraries(nvcc: Nvcc, progress: Progress = silent) -> dict[str, str]:
     """The variable by which what others have built finds the library."""
-    before = os.environ.get("LD_LIBRARY_PATH")
     library = runtime_library(nvcc, progress)
-    folders = (alias_folder(nvcc), library.parent)
+    return searched_folders([alias_folder(nvcc), library.parent])
+
+
+def searched_folders(folders: Iterable[Path]) -> dict[str, str]:
+    """The variable by which libraries are looked for in these folders first."""
+    before = os.environ.get("LD_LIBRARY_PATH")
     return {"LD_LIBRARY_PATH": ":".join([*map(str, folders), *filter(None, [before])])}
 
 
@@ -149,18 +150,7 @@ def _versioned_name(nvcc: Nvcc) -> str:
     return f"libcudart.so.{'11.0' if major == '11' else major}"
 
 
-def _linking(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
-    return [
-        "-Wl,-Bsymbolic,--no-undefined",
-        f"-Wl,-soname,lib{LIBRARY}.so",
-        f"-Wl,--version-script={_version_script(nvcc)}",
-        # Per-thread default streams need no code of their own: every stream is synchronous.
-        *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
-    ]
-
-
 def _declared_names(nvcc: Nvcc) -> tuple[str, ...]:
-    """Every function that this toolkit's headers declare, as linkers see it."""
     text = "#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n"
     plain = _preprocessed(nvcc, text)
     per_thread = _preprocessed(nvcc, "#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1\n" + text)

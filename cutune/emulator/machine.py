@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -39,7 +38,6 @@ _OUTCOMES = (
     Code.INSTRUCTION_LIMIT,
     Code.UNSUPPORTED_AT_RUN_TIME,
 )
-_FORMATS = {"f32": "<f", "f64": "<d"}
 #: Totals of a launch, as `struct Report` of the machine and `LaunchCounters` have them.
 _TOTALS = (
     *("warp_instructions", "thread_instructions", "executed_blocks"),
@@ -161,7 +159,7 @@ class LoadedModule:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
         Args:
-            parameters: the parameter buffer, see `pack_parameters`.
+            parameters: the parameter buffer; arrays are named by their addresses, see `pointer`.
             shared_bytes: dynamic shared memory.
             trace: look at addresses too; one window of 8 executions out of `trace_every`, in
                 `traced_blocks` only if these are given.
@@ -234,23 +232,6 @@ def load(assembled: AssembledModule) -> LoadedModule:
 def pointer(array: NDArray[Any]) -> int:
     """The device address of an array that is among a launch's buffers."""
     return int(array.ctypes.data)
-
-
-def pack_parameters(kernel: KernelCode, *values: float | NDArray[Any] | bytes) -> bytes:
-    """The parameter buffer: from numbers, arrays (their addresses) and structures (bytes)."""
-    buffer = bytearray(kernel.parameter_bytes)
-    for parameter, value in zip(kernel.parameters, values, strict=True):
-        if isinstance(value, np.ndarray):
-            packed = struct.pack("<Q", pointer(value))
-        elif isinstance(value, bytes):
-            packed = value
-        elif parameter.type in _FORMATS:
-            packed = struct.pack(_FORMATS[parameter.type], value)
-        else:
-            mask = (1 << 8 * parameter.size) - 1
-            packed = (int(value) & mask).to_bytes(parameter.size, "little")
-        buffer[parameter.offset : parameter.offset + parameter.size] = packed
-    return bytes(buffer)
 
 
 @cache

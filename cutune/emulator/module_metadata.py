@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import MappingProxyType
@@ -35,12 +35,7 @@ from cutune.ptx.units import Demand
 
 @dataclass(frozen=True)
 class ParameterSlot:
-    """A kernel parameter in the parameter buffer.
-
-    Attributes:
-        type: its PTX type.
-        size, offset: in bytes.
-    """
+    """A kernel parameter, with its bytes and its offset in the parameter buffer."""
 
     type: str
     size: int
@@ -100,12 +95,10 @@ class KernelCode:
 
     @property
     def oblivious(self) -> bool:
-        """Are the counters independent of the data?"""
         return self.obliviousness.holds
 
     @property
     def parameter_bytes(self) -> int:
-        """Size of the parameter buffer."""
         return max((p.offset + p.size for p in self.parameters), default=0)
 
 
@@ -174,83 +167,56 @@ _ADDRESS = re.compile(r"(?:generic\s*\(\s*)?([%$A-Za-z_][\w$]*)\s*\)?\s*(?:\+\s*
 _MASKED = re.compile(r"0[xX][fF]+[0]*\s*\(")
 
 
-class Writer:
-    """Collects bytes."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def result(self) -> bytes:
-        """Everything written."""
-        return b"".join(self._parts)
-
-    def raw(self, data: bytes) -> None:
-        """Bytes as they are."""
-        self._parts.append(data)
-
-    def u32(self, *numbers: int) -> None:
-        """Unsigned numbers."""
-        self.raw(struct.pack(f"<{len(numbers)}I", *numbers))
-
-    def text(self, text: str) -> None:
-        """A string with its length."""
-        self.block(text.encode())
-
-    def block(self, data: bytes) -> None:
-        """Bytes with their length."""
-        self.u32(len(data))
-        self.raw(data)
-
-    def texts(self, texts: Collection[str]) -> None:
-        """A list of strings."""
-        self.u32(len(texts))
-        for text in texts:
-            self.text(text)
-
-    def relocations(self, relocations: Collection[Relocation]) -> None:
-        """Places that get the address of a variable or function when the module is loaded."""
-        self.u32(len(relocations))
-        for relocation in relocations:
-            self.raw(struct.pack("<Q", relocation.offset))
-            self.text(relocation.name)
-            self.raw(struct.pack("<q", relocation.addend))
-
-    def variable(self, variable: Variable) -> None:
-        """A variable in global or constant memory with its initial bytes."""
-        data, relocations = initial_bytes(variable)
-        self.text(variable.name)
-        self.u32(variable.alignment)
-        self.raw(struct.pack("<Q", variable.size))
-        self.block(data)
-        self.relocations(relocations)
+def u32(*numbers: int) -> bytes:
+    """Unsigned numbers."""
+    return struct.pack(f"<{len(numbers)}I", *numbers)
 
 
-def encoded_leap(leap: Leap, encoder: FunctionEncoder) -> bytes:
+def sized(data: bytes) -> bytes:
+    """Bytes behind their length."""
+    return u32(len(data)) + data
+
+
+def listed(items: Iterable[bytes]) -> bytes:
+    """Items behind their number."""
+    written = list(items)
+    return u32(len(written)) + b"".join(written)
+
+
+def relocation_bytes(relocation: Relocation) -> bytes:
+    """A place that gets the address of a variable or function when the module is loaded."""
+    name = sized(relocation.name.encode())
+    return struct.pack("<Q", relocation.offset) + name + struct.pack("<q", relocation.addend)
+
+
+def variable_bytes(variable: Variable) -> bytes:
+    """A variable in global or constant memory with its initial bytes."""
+    data, relocations = _initial_bytes(variable)
+    head = sized(variable.name.encode()) + u32(variable.alignment)
+    places = listed(map(relocation_bytes, relocations))
+    return head + struct.pack("<Q", variable.size) + sized(data) + places
+
+
+def leap_bytes(leap: Leap, encoder: FunctionEncoder) -> bytes:
     """How a block repeats, with registers as offsets."""
-    writer = Writer()
+
+    def register(name: str) -> bytes:
+        return u32(encoder.register(name), width_of(encoder.register_type(name)))
+
+    def total(found: Sum) -> bytes:
+        # What it starts from stands elsewhere.
+        terms = (register(name) + struct.pack("<q", count) for name, count in found.terms)
+        return struct.pack("<Q", found.number & ((1 << 64) - 1)) + listed(terms)
+
     assert leap.tested.start is not None
     comparison = ("ne", "lt", "le", "gt", "ge").index(leap.comparison)
-    writer.u32(comparison, leap.type[0] == "s", width_of(leap.type))
-    writer.u32([name for name, _ in leap.steps].index(leap.tested.start))
-    _write_sum(writer, leap.tested, encoder)
-    _write_sum(writer, leap.bound, encoder)
-    writer.u32(len(leap.steps))
-    for name, step in leap.steps:
-        writer.u32(encoder.register(name), width_of(encoder.register_type(name)))
-        _write_sum(writer, step, encoder)
-    return writer.result()
+    tested = [name for name, _ in leap.steps].index(leap.tested.start)
+    head = u32(comparison, leap.type[0] == "s", width_of(leap.type), tested)
+    sums = total(leap.tested) + total(leap.bound)
+    return head + sums + listed(register(name) + total(step) for name, step in leap.steps)
 
 
-def _write_sum(writer: Writer, found: Sum, encoder: FunctionEncoder) -> None:
-    """Its number and terms; what it starts from stands elsewhere."""
-    writer.raw(struct.pack("<Q", found.number & ((1 << 64) - 1)))
-    writer.u32(len(found.terms))
-    for name, count in found.terms:
-        writer.u32(encoder.register(name), width_of(encoder.register_type(name)))
-        writer.raw(struct.pack("<q", count))
-
-
-def initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
+def _initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
     """The bytes of an initialiser; addresses in it become relocations."""
     text = variable.initial
     if not text:

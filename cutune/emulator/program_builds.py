@@ -17,8 +17,8 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.built_code import BuiltCode, built
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, unless_asked
+from cutune.toolchain.preprocessed import files_of
 from cutune.toolchain.toolchain import Toolchain
 
 #: A source, and the flags to compile it with.
@@ -31,10 +31,7 @@ NoteText = Callable[[Path, str], None]
 class InstrumentedProgram:
     """A program with hooks at its tunable launches.
 
-    Attributes:
-        units: its sources.
-        read: the files that the preprocessor read, for those sources that were built with device
-            code that was known.
+    `read`: what the preprocessor read for sources that were built with known device code.
     """
 
     binary: Path
@@ -51,9 +48,8 @@ def build_instrumented(
 ) -> InstrumentedProgram:
     """Write sources with hooks into a folder; compile and link them.
 
-    Args:
-        target: nvcc's options for the target; None: the emulated device.
-        codes: the device code of each source, where it is known.
+    `target`: nvcc's options for the target; None: the emulated device. `codes`: the device code of
+    each source, where it is known.
     """
     is_one = len(programs) == 1
     places = [folder if is_one else folder / f"source-{n + 1}" for n in range(len(programs))]
@@ -94,10 +90,7 @@ def build_units(
     codes: Sequence[BuiltCode | None] = (),
     note: NoteText = lambda source, text: None,
 ) -> Path:
-    """Compile sources and link them; object files go into a folder.
-
-    Args: as of `build_instrumented`.
-    """
+    """Compile sources and link them; object files go into a folder. See `build_instrumented`."""
     known = codes if target is None and codes else [None] * len(units)
     if len(units) == 1:
         return build(toolchain, *units[0], binary, target, known[0], note)
@@ -152,21 +145,14 @@ def build_options(
 
 
 def target_options(toolchain: Toolchain, target: Sequence[str] | None) -> Sequence[str]:
-    """The options `target`; where these are None, those for the emulated device.
-
-    That is compiled before, by `runtime_library`, where its progress is to be shown.
-    """
+    """The options `target`; None stands for those of the emulated device, which are built first."""
     return own_build_flags(toolchain.nvcc) if target is None else target
 
 
 def build_emulated(
     toolchain: Toolchain, path: str, folder: Path, progress: Progress = silent
 ) -> Path:
-    """Compile a program as it is, for the emulated device.
-
-    Raises:
-        CutuneError: CT001 when it does not exist, CT701.
-    """
+    """Compile a program as it is, for the emulated device. Raises CT001 (missing file), CT701."""
     read_source(path)
     runtime_library(toolchain.nvcc, progress)
     flags = toolchain.compile_flags(path)
@@ -174,11 +160,7 @@ def build_emulated(
 
 
 def build_plain(toolchain: Toolchain, path: str, folder: Path) -> Path:
-    """Compile a program as it is, for a GPU.
-
-    Raises:
-        CutuneError: CT001 when it does not exist, CT701.
-    """
+    """Compile a program as it is, for a GPU. Raises CT001 (missing file), CT701."""
     read_source(path)
     binary = folder / Path(path).stem
     flags, nvcc = toolchain.compile_flags(path), toolchain.nvcc

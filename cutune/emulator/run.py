@@ -24,7 +24,13 @@ from cutune.core.temporary import temporary_folder
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
-from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
+from cutune.emulator.link import (
+    LIBRARY,
+    alias_folder,
+    append_flags,
+    runtime_library,
+    searched_folders,
+)
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import demangled
@@ -63,7 +69,6 @@ class KernelSummary:
         return self.sectors / self.traced_requests if self.traced_requests else None
 
     def render(self) -> str:
-        """One line for people."""
         plural = "" if self.launches == 1 else "es"
         others = f" and {self.configurations - 1} other" if self.configurations > 1 else ""
         words = [
@@ -109,22 +114,18 @@ def run_program(
     trace: bool = False,
     check: bool = False,
     limit: int | None = None,
-    launch_log: Path | None = None,
-    nvcc: Nvcc | None = None,
     stdout: int | None = None,
 ) -> RunResult:
     """Run it to its end. `trace` looks at addresses (slower), `check` for hazards (slower still).
 
-    `limit` is that of warp instructions per launch; `launch_log` keeps the launch log.
-
-    Raises:
-        CutuneError: CT440, CT441, CT443 when it cannot run on the emulated device.
+    `limit` is that of warp instructions per launch. Raises CT440, CT441, CT443 when it cannot run
+    on the emulated device.
     """
     program = _program_path(argv[0])
     with temporary_folder() as folder:
-        log = launch_log or Path(folder) / "launches.jsonl"
+        log = Path(folder) / "launches.jsonl"
         environment = {
-            **program_environment(program, nvcc),
+            **program_environment(program),
             **device_environment(device, Path(folder)),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_COUNT": "trace" if trace else "1",
@@ -145,18 +146,14 @@ def run_program(
         return RunResult(status, summarize(read_launches(log)), read_findings(found), signal)
 
 
-def program_environment(program: Path, nvcc: Nvcc | None = None) -> dict[str, str]:
+def program_environment(program: Path) -> dict[str, str]:
     """The environment in which a program finds the replacement libcudart.
 
-    Raises:
-        CutuneError: CT440 when its CUDA runtime is built in, CT443 when it needs another version.
+    Raises CT440 when its CUDA runtime is built in, CT443 when it needs another version.
     """
-    environment = {**os.environ, "CUTUNE_PYTHON": sys.executable}
-    folders = _library_folders(program, nvcc)
-    if folders:
-        before = environment.get("LD_LIBRARY_PATH")
-        environment["LD_LIBRARY_PATH"] = ":".join([*map(str, folders), *filter(None, [before])])
-    return environment
+    folders = _library_folders(program)
+    found = searched_folders(folders) if folders else {}
+    return {**os.environ, "CUTUNE_PYTHON": sys.executable, **found}
 
 
 def device_environment(device: DeviceProfile, folder: Path) -> dict[str, str]:
@@ -271,7 +268,7 @@ def _program_path(name: str) -> Path:
     return Path(os.path.abspath(found))
 
 
-def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:
+def _library_folders(program: Path) -> list[Path]:
     """The folders that LD_LIBRARY_PATH must hold for this program."""
     try:
         linkage = read_linkage(program)
@@ -280,8 +277,8 @@ def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:
     library = f"lib{LIBRARY}.so"
     if linkage is not None and library in linkage.needed:
         found = any((Path(folder) / library).exists() for folder in linkage.search_path)
-        return [] if found else [runtime_library(nvcc or find_nvcc()).parent]
-    compiler = nvcc or find_nvcc()
+        return [] if found else [runtime_library(find_nvcc()).parent]
+    compiler = find_nvcc()
     # A script, perhaps, starts the program: whichever way that is linked, it will do.
     if linkage is not None:
         _check_linkage(program, linkage, compiler)
@@ -289,7 +286,6 @@ def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:
 
 
 def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
-    """Raise `CutuneError` where NVIDIA's runtime is built in, or is one of another version."""
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
         raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=append_flags(compiler))

@@ -48,7 +48,6 @@ class Stratum:
 
     @property
     def weight(self) -> float:
-        """Blocks of the grid that each chosen one stands for."""
         return self.size / len(self.blocks)
 
 

@@ -13,7 +13,7 @@ from cutune.core.temporary import temporary_folder
 from cutune.proof.compiled import Compilation
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.cudafe import host_assembly
+from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
@@ -46,10 +46,12 @@ class UnitCompiler:
 
     def assembly(self, unit: TranslationUnit) -> str:
         """The unoptimized assembly of the host code."""
-        nvcc = self.toolchain.nvcc
-        return self.written(
-            unit, lambda path, flags: host_assembly(nvcc, path, flags, lambda text: text)
-        )
+
+        def assembled(path: str, flags: list[str]) -> str:
+            with host_text(self.toolchain.nvcc, path, flags) as text:
+                return text.assembly(str)
+
+        return self.written(unit, assembled)
 
     def written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
         """Write the program, and return the result of `use` for its path and flags."""

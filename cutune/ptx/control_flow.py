@@ -19,10 +19,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cutune.ptx.types import Function, Instruction, Label, PtxError, first_of
+from cutune.ptx.types import (
+    BARRIERS,
+    LEAVING,
+    Function,
+    Instruction,
+    Label,
+    PtxError,
+    first_of,
+)
 
-_SUSPENDING = ("bar", "barrier", "call")
-_LEAVING = ("ret", "exit")
+_SUSPENDING = BARRIERS | {"call"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +146,15 @@ class _Splitter:
                 self.blocks[-1][0].append(item)
                 self.pending.append((len(self.blocks) - 1, item))
                 self._end(Terminator("jump", ()))
-            elif item.opcode in _LEAVING:
+            elif item.opcode in LEAVING:
                 self._leave(item)
             elif self._suspends(item):
                 self._suspend(item)
             else:
                 self.blocks[-1][0].append(item)
-        self._end(Terminator("ret", ()), begin=False)
+        self._set(len(self.blocks) - 1, Terminator("ret", ()))
         for index, instruction in self.pending:
-            self._set(index, self._branch(index, instruction))
+            self._set(index, self._terminator(index, instruction))
         return [
             BasicBlock(tuple(instructions), terminator or Terminator("jump", (index + 1,)))
             for index, (instructions, terminator) in enumerate(self.blocks)
@@ -160,20 +167,16 @@ class _Splitter:
     def _set(self, index: int, terminator: Terminator) -> None:
         self.blocks[index] = (self.blocks[index][0], terminator)
 
-    def _end(self, terminator: Terminator, *, begin: bool = True) -> None:
+    def _end(self, terminator: Terminator) -> None:
         self._set(len(self.blocks) - 1, terminator)
-        if begin:
-            self.blocks.append(([], None))
+        self.blocks.append(([], None))
 
     def _leave(self, item: Instruction) -> None:
         self.blocks[-1][0].append(item)
         here = len(self.blocks) - 1
-        leave = Terminator(item.opcode, (), instruction=item)
-        if not item.guard:
-            self._end(leave)
-            return
-        self._end(_branch(item, here + 1, here + 2))
-        self._end(leave)
+        if item.guard:
+            self._end(_branch(item, here + 1, here + 2))
+        self._end(Terminator(item.opcode, (), instruction=item))
 
     def _suspends(self, item: Instruction) -> bool:
         if item.opcode not in _SUSPENDING or "arrive" in item.modifiers:
@@ -191,7 +194,7 @@ class _Splitter:
         self.blocks[-1][0].append(replace(item, guard="", negated=False))
         self._end(Terminator("suspend", (here + 1,), instruction=item))
 
-    def _branch(self, index: int, item: Instruction) -> Terminator:
+    def _terminator(self, index: int, item: Instruction) -> Terminator:
         if item.opcode == "brx":
             targets = tuple(self._place(name, item) for name in self._table(item))
             if item.guard:
@@ -260,7 +263,6 @@ def _predecessors(blocks: Sequence[BasicBlock]) -> list[list[int]]:
 
 
 def _back_edges(blocks: Sequence[BasicBlock]) -> dict[int, list[int]]:
-    """Header to the sources of its back edges, which it dominates."""
     successors, entry = [block.terminator.targets for block in blocks], len(blocks)
     predecessors = [*_predecessors(blocks), []]
     predecessors[0].append(entry)

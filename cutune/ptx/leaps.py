@@ -66,9 +66,8 @@ def leap_of(
 ) -> Leap | None:
     """How the block with this number repeats; None: its iterations must be executed.
 
-    Args:
-        registers: all that the function declares.
-        loaded: those that hold values from memory, on which no branch or address depends.
+    `registers`: all of the function; `loaded`: those that hold values from memory, on which no
+    branch or address depends.
     """
     end = block.terminator
     if end.kind != "branch" or index not in end.targets or end.instruction is None:
@@ -90,7 +89,12 @@ def leap_of(
         return None
     if (index == end.targets[0]) == end.negated:
         test = replace(test, comparison=_OPPOSITE[test.comparison])
-    return _bounded(test, tuple(steps))
+    if test.left.start is None:
+        test = _Test(_EXCHANGED[test.comparison], test.type, test.right, test.left)
+    is_bounded = test.right.start is None and test.left.start in dict(steps)
+    if not is_bounded or test.comparison == "eq":
+        return None
+    return Leap(test.comparison, test.type, test.left, test.right, tuple(steps))
 
 
 @dataclass(frozen=True)
@@ -99,19 +103,6 @@ class _Test:
     type: str
     left: Sum
     right: Sum
-
-
-def _bounded(test: _Test, steps: tuple[tuple[str, Sum], ...]) -> Leap | None:
-    if test.left.start is None:
-        other = _EXCHANGED[test.comparison]
-        test = replace(test, comparison=other, left=test.right, right=test.left)
-    if (
-        test.right.start is not None
-        or test.left.start not in dict(steps)
-        or test.comparison == "eq"
-    ):
-        return None
-    return Leap(test.comparison, test.type, test.left, test.right, steps)
 
 
 def _is_plain(instruction: Instruction) -> bool:

@@ -69,8 +69,7 @@ _IDENTIFIER = re.compile(_NAME)
 def parse(text: str) -> Module:
     """Parse a PTX module, or several in one text, which are linked by the names of their symbols.
 
-    Raises:
-        PtxError: at the first text that is not understood.
+    Raises PtxError at the first text that is not understood.
     """
     with understood():
         text = _without_comments(text.rstrip("\0"))
@@ -162,7 +161,9 @@ class _Parser:
                 if not linkage:
                     local.add(function.name)
             else:
-                stop = self._semicolon(match.end())
+                stop = self.text.find(";", match.end())
+                if stop < 0:
+                    raise self.fail(match.end(), "missing ';'")
                 rest = self.text[match.end() : stop]
                 if keyword in ("global", "const", "shared", "local"):
                     found = self._variables(keyword, rest, match.start(2), "extern" in linkage)
@@ -175,12 +176,6 @@ class _Parser:
                     raise self.fail(match.start(2), f"directive .{keyword} is not supported")
                 position = stop + 1
         return Module(functions, tuple(variables), aliases, self.target, frozenset(local))
-
-    def _semicolon(self, position: int) -> int:
-        stop = self.text.find(";", position)
-        if stop < 0:
-            raise self.fail(position, "missing ';'")
-        return stop
 
     def _function(self, is_kernel: bool, position: int) -> tuple[Function, int]:
         line = self.line(position)

@@ -60,14 +60,6 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
     return Detour(instructions, accesses)
 
 
-def in_loop(flow: ControlFlow, instruction: Instruction) -> bool:
-    """Does the instruction stand in a loop?"""
-    return any(
-        block.loop >= 0 and any(i is instruction for i in block.instructions)
-        for block in flow.blocks
-    )
-
-
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
     """Blocks that can run after `start` and before `meeting`."""
     found: set[int] = set()
@@ -173,7 +165,6 @@ class _Analysis:
         self.memory = False  # shared or local memory holds something tainted
 
     def verdict(self, parameters_tainted: bool) -> tuple[Obliviousness, bool]:
-        """The verdict, and whether the function's results are tainted."""
         if parameters_tainted:
             self.tainted |= {parameter.name for parameter in self.function.parameters}
             self.memory = True
@@ -264,9 +255,11 @@ class _Analysis:
 
     def _is_detour(self, instruction: Instruction) -> bool:
         """May this branch depend on data? Its dependents are then tainted too."""
-        if instruction.opcode in MEMORY and not in_loop(self._flow, instruction):
-            self.detours[instruction.line] = 1
-            return True
+        if instruction.opcode in MEMORY:
+            loops = (block for block in self._flow.blocks if block.loop >= 0)
+            if not any(one is instruction for block in loops for one in block.instructions):
+                self.detours[instruction.line] = 1
+                return True
         found = detour(self._flow, instruction) if instruction.opcode == "bra" else None
         if found is None:
             return False

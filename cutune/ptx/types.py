@@ -48,11 +48,7 @@ class PtxError(Exception):
 
 
 def first_of(words: Iterable[T]) -> T:
-    """The first of the words of an instruction that needs one of them.
-
-    Raises:
-        ValueError: it has none.
-    """
+    """The first word of an instruction that needs one of these. Raises ValueError: it has none."""
     for word in words:
         return word
     raise ValueError("a word is missing")
@@ -64,11 +60,7 @@ UNREADABLE = (PtxError, *_NOT_UNDERSTOOD)
 
 @contextmanager
 def understood() -> Iterator[None]:
-    """Report text that is like PTX and is none.
-
-    Raises:
-        PtxError: in the place of Python's own errors.
-    """
+    """Raise PtxError in place of Python's own errors, for text that is like PTX and is none."""
     try:
         yield
     except _NOT_UNDERSTOOD as error:
@@ -110,7 +102,6 @@ class Variable:
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return TYPE_BYTES[self.type] * self.count
 
     @property
@@ -137,11 +128,8 @@ def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int
 class Function:
     """A kernel or a device function. Without a body it is only declared.
 
-    Attributes:
-        directives: the numbers behind each, `maxntid` for instance.
-        line: of its head in the PTX.
-        registers: type of each, by name.
-        variables: those that are declared in its body.
+    `directives`: the numbers behind each, `maxntid` for instance. `line`: of its head in the PTX.
+    `registers`: type of each, by name.
     """
 
     name: str
@@ -156,12 +144,10 @@ class Function:
 
     @cached_property
     def instructions(self) -> list[Instruction]:
-        """The instructions of its body, without the labels."""
         return [item for item in self.body or () if isinstance(item, Instruction)]
 
     @property
     def operands(self) -> set[str]:
-        """Everything that its instructions name."""
         return {operand for item in self.instructions for operand in item.operands}
 
 

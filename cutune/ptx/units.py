@@ -58,14 +58,10 @@ class Demand:
 
 def demand_of(block: BasicBlock) -> Demand:
     """The demand of one execution of a basic block."""
-    total = Demand()
-    for instruction in block.instructions:
-        total = total + instruction_demand(instruction)
-    return total
+    return sum(map(_instruction_demand, block.instructions), Demand())
 
 
-def instruction_demand(instruction: Instruction) -> Demand:
-    """The demand of one instruction."""
+def _instruction_demand(instruction: Instruction) -> Demand:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     kind = modifiers[-1] if modifiers else ""
     if opcode in BARRIERS:

@@ -1,3 +1,1 @@
 """The compiler of the machine: where it is, its steps, the code and the names that it makes."""
-
-from __future__ import annotations

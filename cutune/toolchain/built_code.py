@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.typed import parsed, typed
 from cutune.toolchain.dry_run import (
     VARIABLES,
+    FrontEndFailed,
     commands,
     dry_answer,
-    front_end_failed,
     is_cicc,
     run,
     stand_in_for,
@@ -32,8 +30,8 @@ from cutune.toolchain.dry_run import (
     warnings,
     with_source,
 )
-from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.preprocessed import BEGIN, masked
 
 #: Makes cicc write where lines come from.
 LINES = "-generate-line-info"
@@ -75,13 +73,10 @@ _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
 
 @dataclass(frozen=True)
 class BuiltCode:
-    """The device's share of a program.
+    """The device's share of a program: PTX with lines, and C++ that the host's code includes.
 
-    Attributes:
-        ptx: with lines.
-        stub: the C++ that the host's code includes.
-        options: with which cicc has made it, but for names of files, sorted.
-        is_silent: did cicc print nothing?
+    `options`: with which cicc has made it, but for names of files, sorted. `is_silent`: it printed
+    nothing.
     """
 
     ptx: str
@@ -90,12 +85,12 @@ class BuiltCode:
     is_silent: bool = False
 
     def stub_including(self, fat_binary: str) -> str:
-        """Return the stub for a program whose PTX is in a file of another name."""
+        """The stub for a program that includes this file with its PTX."""
         return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
 
 
 def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
-    """Return the options of cicc, sorted, without those that name files."""
+    """The sorted options of cicc, but for those that name files."""
     words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
     return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
 
@@ -103,10 +98,7 @@ def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
 def without_names(
     compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
 ) -> Iterator[str]:
-    """Yield the words of cicc's step behind the program, but for names of files.
-
-    `text`: the file that it compiles.
-    """
+    """Yield the words behind the program, but for `text`, which it compiles, and names of files."""
     named = {compile_.index(option) + 1 for option in naming if option in compile_}
     for at, word in enumerate(compile_[1:], 1):
         if at not in named and word != text:
@@ -114,12 +106,12 @@ def without_names(
 
 
 def has_lines(compile_: Sequence[str]) -> bool:
-    """Does the step write lines anyhow, or more than that?"""
+    """Does the step write line information, or more, without being asked for it?"""
     return LINES in compile_ or "-g" in compile_
 
 
 def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
-    """Return the step that writes lines, and what the host needs, into a folder."""
+    """The step with options that make it write lines, and what the host needs, into a folder."""
     at = compile_.index(text)
     outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
     return [*compile_[:at], LINES, *outputs, *compile_[at:]]
@@ -128,7 +120,7 @@ def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
 def written(
     compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
 ) -> BuiltCode | None:
-    """Return the code that such a step has written; None where it is of one place alone."""
+    """Read the code that such a step has written; None where it names the place of its source."""
     file = Path(value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
     options = options_of(compile_, text)
@@ -139,18 +131,15 @@ def written(
 
 
 def without_lines(ptx: str) -> str | None:
-    """Return the PTX that cicc writes without lines; None where that is not known."""
+    """The PTX that cicc writes without lines; None where a line was not understood."""
     plain = OF_LINES.sub("", ptx)
     if plain == ptx:
         return ptx
     return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"
 
 
-# ---- as text that is the same wherever the source lies
-
-
 def without_places(text: str) -> tuple[str, dict[str, int]]:
-    """Return a preprocessed text that names numbers instead of files, and these numbers."""
+    """Put numbers in place of the files that a preprocessed text names; return both."""
     numbers: dict[str, int] = {}
 
     def numbered(marker: re.Match[str]) -> str:
@@ -160,7 +149,7 @@ def without_places(text: str) -> tuple[str, dict[str, int]]:
 
 
 def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
-    """Write code with numbers of files; None where one of its files is not among these."""
+    """Write code as JSON with numbers in place of files; None where a file has no number."""
     by_path = {_absolute(name): number for name, number in numbers.items()}
     if any(m[2] not in by_path for m in _FILE.finditer(code.ptx)):
         return None
@@ -170,7 +159,7 @@ def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
 
 
 def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
-    """Return the code of such a text, with the files of another place; None if it is none."""
+    """Read what `to_text` wrote, with the files of another place; None where that fails."""
     names = {str(number): name for name, number in numbers.items()}
     try:
         code = typed(BuiltCode, parsed(text))
@@ -183,7 +172,6 @@ def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
 
 
 def _absolute(name: str) -> str:
-    """The path as cicc writes it."""
     return name if name.startswith("/") else f"{os.getcwd()}/{name}"
 
 
@@ -208,10 +196,9 @@ def built(
 ) -> bool:
     """Build a program, or what `options` say, of a source; False where nvcc has to do it.
 
-    Args:
-        flags: those among the options that are the program's own.
-        note: gets the source, and what the preprocessor has written of it for the host.
-        is_silent: where anything is said, nvcc has to do it, and to say it.
+    `flags` are those among the options that are the program's own. `note` gets the source, and what
+    the preprocessor has written of it for the host. `is_silent`: nvcc has to do it, and to say it,
+    where anything is said.
     """
     further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
     if any(map(_OF_FILES.match, (*options, *further))):
@@ -233,23 +220,20 @@ def built(
                     return False
                 if "-E" in step:
                     note(source, Path(value(step, "-o")).read_text(encoding="latin-1"))
-    except CutuneError as error:
-        if error.diagnostic.code is not Code.FRONT_END_FAILED:
-            raise
+    except FrontEndFailed:
         return False
     return True
 
 
 def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """Return the steps that are left, after writing the known code to where they read it.
+    """Write the known code to where the other steps read it, and return those steps.
 
-    Raises:
-        CutuneError: CT703 where the steps are not those of one source for the emulated device.
+    Raises CT708 where the steps are not those of one source for the emulated device.
     """
     steps, variables = commands(said)
     compiling = [step for step in steps if is_cicc(step)]
     if len(compiling) != 1:
-        raise front_end_failed("nvcc does not compile for one device")
+        raise FrontEndFailed("nvcc does not compile for one device")
     (cicc,) = compiling
     preprocess = [step for step in steps if "-E" in step and value(step, "-o") in cicc]
     others = [step for step in steps if step not in (cicc, *preprocess)]
@@ -262,7 +246,7 @@ def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...
         and others[-1:] == [step for step in others if value(step, "-o") == output]
     )
     if not is_known:
-        raise front_end_failed("nvcc compiles for the device in another way")
+        raise FrontEndFailed("nvcc compiles for the device in another way")
     stub = code.stub_including(value(cicc, "--include_file_name"))
     for path, text in ((value(cicc, "-o"), code.ptx), (value(cicc, "--stub_file_name"), stub)):
         Path(path).write_text(text, encoding="latin-1")
@@ -270,11 +254,10 @@ def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...
 
 
 def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
-    """Does a step leave devices alone, or only pack what there is for them?"""
     program = os.path.basename(step[0])
     return program in _PROGRAMS or step[0] == compiler or value(step, "-o") == output
 
 
 def _identified(word: str, stand_in: str, source: Path) -> str:
-    """Put the source's name into the option by which a program keeps it with its PTX."""
+    """The option by which a program keeps its source's name with its PTX, for the source itself."""
     return word.replace(stand_in, str(source)) if word.startswith("--ident=") else word

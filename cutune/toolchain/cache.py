@@ -21,7 +21,7 @@ _ASKING = "0"
 
 
 def cache_folder() -> Path:
-    """Return the folder for built libraries; a temporary one where it cannot be written."""
+    """The folder for built libraries; a temporary one where the user's cannot be written."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return _usable_cache(Path(root) / "cutune")
 
@@ -42,7 +42,7 @@ def _usable_cache(wanted: Path) -> Path:
 
 
 def _unusable_reason(folder: Path) -> str:
-    """Return why a folder cannot be ours; empty where it can."""
+    """Why cutune may not use a folder; empty where it may."""
     if not folder.is_absolute():
         return "there is no home folder"
     try:
@@ -57,11 +57,8 @@ def _unusable_reason(folder: Path) -> str:
     return "" if os.access(folder, os.W_OK | os.X_OK) else "it is not writable"
 
 
-# ---- texts that are kept there
-
-
 def key_of(*parts: str) -> str:
-    """Return a key that other parts, or others in number, do not share."""
+    """Hash texts, with their lengths: parts that are split in another way give another key."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogateescape")
@@ -70,13 +67,13 @@ def key_of(*parts: str) -> str:
 
 
 def state_of(path: Path) -> str:
-    """Return a text that changes whenever the file is written or replaced."""
+    """A text that changes whenever the file is written or replaced."""
     about = os.stat(path)
     return f"{path} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
 
 
 def kept_text(path: Path) -> str | None:
-    """Return the text that is kept there, if any; it stays for longer."""
+    """The text that is kept there, if any; reading renews it, as the oldest are removed first."""
     with suppress(OSError):
         text = path.read_text(encoding="latin-1")
         os.utime(path)
@@ -85,7 +82,7 @@ def kept_text(path: Path) -> str | None:
 
 
 def keep_text(path: Path, text: str) -> None:
-    """Keep a text, and the newest of the others; nothing where the cache cannot be written."""
+    """Keep a text and remove the oldest beyond `MOST_BYTES`, where the cache can be written."""
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
@@ -99,7 +96,6 @@ def keep_text(path: Path, text: str) -> None:
 
 
 def _newest_first(folder: Path) -> list[tuple[str, int]]:
-    """Return all files, with their sizes."""
     files = []
     for entry in os.scandir(folder):
         with suppress(OSError):

@@ -30,12 +30,7 @@ _ENDED = Event()
 def run_command(
     command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a compiler, whatever its status.
-
-    Raises:
-        CompilerKilled: CT714.
-        OSError: it cannot be run.
-    """
+    """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
     process = subprocess.Popen(
         command,
         cwd=cwd,
@@ -140,10 +135,7 @@ def executed_word(arguments: Sequence[str]) -> str | None:
 
 
 def quote_folder(folder: str) -> str:
-    """Return the -Xcompiler value by which `#include "…"` is looked for in a folder.
-
-    nvcc hands such options to a shell as they are, and splits them at commas.
-    """
+    """The -Xcompiler value, quoted for nvcc's shell, by which `#include "…"` looks in a folder."""
     if not PLAIN.fullmatch(folder):
         folder = '"' + re.sub(r'(["\\$`])', r"\\\1", folder).replace(",", "\\,") + '"'
     return f"-iquote,{folder}"

@@ -20,9 +20,9 @@ from cutune import toolchain
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
 from cutune.toolchain.dry_run import (
+    FrontEndFailed,
     dry_answer,
     first_line,
-    front_end_failed,
     read_dry_run,
     run,
     stand_in_for,
@@ -30,8 +30,8 @@ from cutune.toolchain.dry_run import (
     with_source,
     words,
 )
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
+from cutune.toolchain.preprocessed import files_of
 
 #: Options that keep each call as written, and ask for the assembly alone.
 _AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")
@@ -53,18 +53,12 @@ class HostSteps:
 
     @property
     def host_file(self) -> Path:
-        """The file that cudafe++ writes: the program as the host compiler gets it."""
         return Path(value(self.cudafe, _WRITTEN))
 
 
 @dataclass(frozen=True)
 class HostText:
-    """A source, preprocessed for the host, in a folder where the other steps may follow.
-
-    Attributes:
-        steps: with the source in place of its stand-in.
-        text: the preprocessor's output.
-    """
+    """A source, preprocessed for the host, in a folder where the other steps may follow."""
 
     steps: HostSteps
     environment: Mapping[str, str]
@@ -72,7 +66,11 @@ class HostText:
     text: str
 
     def assembly(self, change: Callable[[str], str]) -> str:
-        """Return the assembly of the host code, as `host_assembly` does."""
+        """The unoptimized assembly of the host code, after `change` has edited the C++ text.
+
+        Kernels that are not templates are called there, but not defined. `change` gets the text
+        that cudafe++ wrote; it may return "" for a text without launches.
+        """
         run(self.steps.cudafe, self.environment)
         written, assembly = self.steps.host_file, Path(self.folder) / "host.s"
         changed = change(_STUB.sub("", written.read_text(encoding="latin-1")))
@@ -97,44 +95,17 @@ class HostText:
 
 @contextmanager
 def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
-    """Preprocess a source for the host.
-
-    Raises:
-        CutuneError: CT703 when that fails or nvcc's answer is not understood.
-    """
+    """Preprocess a source for the host. Raises CT708 when that fails or nvcc is not understood."""
     with temporary_folder() as folder:
         stand_in = stand_in_for(nvcc, path, flags)
-        arguments = [
-            "-c",
-            "--dryrun",
-            "--keep",
-            "--keep-dir",
-            folder,
-            *_host_flags(flags),
-            stand_in,
-        ]
-        steps = read_host_steps(dry_answer(nvcc, arguments, folder))
+        keep = ["-c", "--dryrun", "--keep", "--keep-dir", folder]
+        answer = dry_answer(nvcc, [*keep, *_host_flags(flags), stand_in], folder)
+        steps = read_host_steps(answer)
         environment = {**os.environ, **steps.variables}
         run(with_source(steps.preprocess, stand_in, path), environment)
         text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")
         steps = replace(steps, cudafe=tuple(with_source(steps.cudafe, stand_in, path)))
         yield HostText(steps, environment, folder, text)
-
-
-def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
-    """Return the unoptimized assembly of the host code, after `change` has edited the C++ text.
-
-    Kernels that are not templates are called there, but not defined.
-
-    Args:
-        nvcc: the compiler. path, flags: what it would compile, and how.
-        change: gets the C++ text that cudafe++ wrote; a text without launches may be "".
-
-    Raises:
-        CutuneError: CT703 when a step fails or nvcc's answer is not understood.
-    """
-    with host_text(nvcc, path, flags) as text:
-        return text.assembly(change)
 
 
 def kept_answer(
@@ -146,10 +117,7 @@ def kept_answer(
 ) -> str:
     """Return `conclude` of a source's host code: kept from before, or computed now.
 
-    `about`: what else decides on it.
-
-    Raises:
-        CutuneError: CT703 when a step fails or nvcc's answer is not understood.
+    `about`: what else decides on it. Raises CT708 when a step fails or nvcc is not understood.
     """
     with host_text(nvcc, path, flags) as text:
         if Path(path).resolve().is_relative_to(run_folder().resolve()):
@@ -163,15 +131,11 @@ def kept_answer(
 
 
 def read_host_steps(said: str) -> HostSteps:
-    """Return the steps of the host from the output of `nvcc -c --dryrun`.
-
-    Raises:
-        CutuneError: CT703 when they are not found.
-    """
+    """The steps of the host in the output of `nvcc -c --dryrun`. Raises CT708: they are missing."""
     lines, variables = read_dry_run(said)
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
-        raise front_end_failed(first_line(said) or "nvcc does not name the steps of its front end")
+        raise FrontEndFailed(first_line(said) or "nvcc does not name the steps of its front end")
     host_file = value(cudafe, _WRITTEN)
     preprocess = compile_ = None
     for line in lines:
@@ -180,7 +144,7 @@ def read_host_steps(said: str) -> HostSteps:
         elif host_file in line and not line.startswith("cudafe++ "):
             compile_ = words(line)
     if not host_file or preprocess is None or compile_ is None:
-        raise front_end_failed("nvcc does not name the steps of its front end")
+        raise FrontEndFailed("nvcc does not name the steps of its front end")
     return HostSteps(preprocess, cudafe, compile_, variables)
 
 

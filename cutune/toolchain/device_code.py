@@ -15,30 +15,29 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain import built_code
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
 from cutune.toolchain.dry_run import (
+    FrontEndFailed,
     commands,
     dry_answer,
-    front_end_failed,
     is_cicc,
     run_any,
     stand_in_for,
     value,
     with_source,
 )
-from cutune.toolchain.line_markers import BEGIN, masked
-from cutune.toolchain.nvcc import Nvcc, ptx_flags
-from cutune.toolchain.preprocessed import host_pass
+from cutune.toolchain.nvcc import Nvcc, target_flags
+from cutune.toolchain.preprocessed import BEGIN, host_pass, masked
 
 #: Where lines come from changes no code, unless it asks; of which kind their header is may.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
@@ -51,11 +50,9 @@ _OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """The PTX of a source.
+    """The PTX of a source; `built`: its code for programs, where that was wanted and is known.
 
-    Attributes:
-        built: the code for programs, where it was wanted and is known.
-        lined: gives the PTX with `.loc`, perhaps by compiling for its sake; None: not known.
+    `lined` gives the PTX with `.loc`, perhaps by compiling for its sake; None: not known.
     """
 
     ptx: str
@@ -73,7 +70,6 @@ class DeviceSteps:
 
     @property
     def expanded(self) -> Path:
-        """The file that the preprocessor writes."""
         return Path(value(self.preprocess, "-o"))
 
 
@@ -87,20 +83,12 @@ def compiled(
 ) -> DeviceCode:
     """Compile a source for an architecture, as `Nvcc.ptx` does, or take what is kept.
 
-    Args:
-        for_programs: the code that programs hold is wanted, too.
-        tell: gets the preprocessor's output, if it is known.
-
-    Raises:
-        CutuneError: CT701 with nvcc's own messages.
+    `for_programs`: the code that programs hold is wanted, too; its lines are named by reasons.
+    `tell` gets the preprocessor's output, if it is known. Raises CT701 with nvcc's own messages.
     """
-    with temporary_folder() as name:
-        try:
-            options = ptx_flags(flags, architecture)
-            return _Source(nvcc, path, flags, options, Path(name)).compiled(for_programs, tell)
-        except CutuneError as error:
-            if error.diagnostic.code is not Code.FRONT_END_FAILED:
-                raise
+    with suppress(FrontEndFailed), temporary_folder() as name:
+        options = [*target_flags(flags, architecture), "-ptx"]
+        return _Source(nvcc, path, flags, options, Path(name)).compiled(for_programs, tell)
     return DeviceCode(nvcc.ptx(path, flags, architecture))
 
 
@@ -141,7 +129,7 @@ class _Source:
                 words = self.nvcc.source_words(self.path, self.flags)
                 self.nvcc.checked([*self.options, *words, "-o", str(output)], done)
             if done.returncode != 0:
-                raise front_end_failed(f"'{step[0]}' failed")
+                raise FrontEndFailed(f"'{step[0]}' failed")
             text = output.read_text(encoding="latin-1") if output.exists() else ""
             return _StepOutput(text, not (done.stdout or done.stderr))
 
@@ -183,21 +171,14 @@ class _Source:
         return DeviceCode(plain, built, lambda: lined.text)
 
     def _lined(self) -> str | None:
-        """Compiled once more."""
-        try:
-            with temporary_folder() as name:
-                again = replace(self, folder=Path(name))
-                return again.compiled(for_programs=True, with_lines=True).lined()
-        except CutuneError:
-            return None
+        with suppress(CutuneError), temporary_folder() as name:
+            again = replace(self, folder=Path(name))
+            return again.compiled(for_programs=True, with_lines=True).lined()
+        return None
 
 
 def read_device_steps(said: str) -> DeviceSteps:
-    """Return the steps from the output of `nvcc -ptx --dryrun`.
-
-    Raises:
-        CutuneError: CT703 when they are not found, as for a source of the host alone.
-    """
+    """The steps in the output of `nvcc -ptx --dryrun`. Raises CT708 where there are none."""
     steps, variables = commands(said)
     preprocess = [step for step in steps if "-E" in step]
     compile_ = [step for step in steps if is_cicc(step)]
@@ -205,7 +186,7 @@ def read_device_steps(said: str) -> DeviceSteps:
         device_steps = DeviceSteps(preprocess[0], compile_[0], variables)
         if str(device_steps.expanded) in device_steps.compile:
             return device_steps
-    raise front_end_failed("nvcc does not name the steps to PTX")
+    raise FrontEndFailed("nvcc does not name the steps to PTX")
 
 
 class _Kept:
@@ -244,7 +225,6 @@ class _Kept:
 
 
 def _compiler_digest(steps: DeviceSteps, environment: Mapping[str, str]) -> str:
-    """Cache key of the options and the compiler."""
     options = built_code.without_names(steps.compile, str(steps.expanded))
     cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))
     library = environment.get("NVVMIR_LIBRARY_DIR")
@@ -271,17 +251,6 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
     return tuple(dict.fromkeys((*named, *of_devices)))
 
 
-def code_for(
-    architecture: str,
-    nvcc: Nvcc,
-    path: str,
-    flags: Sequence[str],
-    tell: Callable[[str], None] = lambda text: None,
-) -> DeviceCode:
-    """Compile as `compiled` does, with lines of the source: reasons name them."""
-    return compiled(nvcc, path, flags, architecture, for_programs=True, tell=tell)
-
-
 @dataclass(frozen=True)
 class Begun:
     """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
@@ -303,17 +272,15 @@ class Begun:
         passes: dict[str, Future[str]] = {one: Future() for one in architectures}
         codes = {}
         for one, told in passes.items():
-            codes[one] = pool.submit(code_for, one, nvcc, path, flags, told.set_result)
+            codes[one] = pool.submit(compiled, nvcc, path, flags, one, True, told.set_result)
             codes[one].add_done_callback(partial(_end, told))
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, codes, passes)
 
     def is_of(self, path: str, flags: Sequence[str]) -> bool:
-        """Was it begun for this source and these flags?"""
         return (path, tuple(flags)) == (self.path, self.flags)
 
     def wait(self) -> None:
-        """Wait until all of it has ended, well or not."""
         self.expanded.exception()
         for code in self.codes.values():
             code.exception()

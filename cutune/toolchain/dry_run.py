@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.toolchain.cache import state_of
 from cutune.toolchain.compiler_commands import PLAIN, run_command
 from cutune.toolchain.nvcc import Nvcc
@@ -45,11 +45,7 @@ def read_dry_run(said: str) -> tuple[list[str], dict[str, str]]:
 
 
 def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """Return the words of the steps, but for files that are removed, and the variables.
-
-    Raises:
-        CutuneError: CT703 where a shell would do more than to run them.
-    """
+    """The words of the steps, without those that remove files, and the variables. Raises CT708."""
     lines, variables = read_dry_run(said)
     place = variables.get("CICC_PATH", "")
     steps = [line for line in lines if not _NO_STEP.match(line)]
@@ -66,24 +62,22 @@ def is_cicc(step: Sequence[str]) -> bool:
     return os.path.basename(step[0]) == "cicc"
 
 
-def front_end_failed(reason: str) -> CutuneError:
-    """Return the error of a front end that could not be asked, for this reason."""
-    return CutuneError.at(Code.FRONT_END_FAILED, reason=reason)
+class FrontEndFailed(CutuneError):
+    """nvcc's front end could not be asked, for this reason (CT708)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(Diagnostic.at(Code.FRONT_END_FAILED, reason=reason))
 
 
 def words(line: str) -> tuple[str, ...]:
-    """Split a command line as a shell that substitutes nothing does.
-
-    Raises:
-        CutuneError: CT703 where a shell would do more than that.
-    """
+    """Split a command line as a shell does that substitutes nothing. Raises CT708 for any other."""
     parts, at, line = [], 0, line.strip()
     while at < len(line):
         word = ""
         while at < len(line) and not line[at].isspace():
             piece = _PIECE.match(line, at)
             if piece is None:
-                raise front_end_failed(
+                raise FrontEndFailed(
                     f"an option holds '{line[at]}', which means something to a shell"
                 )
             word += _unquoted(piece)
@@ -116,23 +110,23 @@ def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Run a step and return its output. Raises CT703 when it fails."""
+    """Run a step and return its output. Raises CT708 when it fails."""
     done = run_any(command, environment)
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
-        raise front_end_failed(reason or f"'{command[0]}' failed")
+        raise FrontEndFailed(reason or f"'{command[0]}' failed")
     return done.stdout + done.stderr
 
 
 def run_any(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a step, whatever its status. Raises CT703 when it cannot be run."""
+    """Run a step, whatever its status. Raises CT708 when it cannot be run."""
     try:
         return run_command(command, environment)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error
+        raise FrontEndFailed(f"'{command[0]}' cannot be run: {reason}") from error
 
 
 def first_line(said: str) -> str:
@@ -167,9 +161,8 @@ _MOST = 1000
 def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
     """Return nvcc's answer to these words, `--dryrun` among them.
 
-    Args:
-        folder: where it would write files; of no matter for what it does.
-        output: what it would write besides; what that is called may matter.
+    `folder`: where it would write files, which has no influence on what it does. `output`: what it
+    would write besides, whose name may have.
     """
     stand_ins = _stand_ins(words, folder, output)
     arguments = [_with_stand_in(word, stand_ins) for word in words]

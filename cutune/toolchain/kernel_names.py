@@ -162,16 +162,12 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
 
 
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
-    """Return unique names: with template arguments, where needed with parameter types.
-
-    Args:
-        kernels: names in the source. entries: the names in the PTX of the same kernels.
-    """
+    """Unique names of kernels by their entries: with template arguments, or with parameters too."""
     whole = demangled(entries, parameters=True)
-    short = [_with_arguments(k, text) for k, text in zip(kernels, whole, strict=True)]
+    short = [k + _bracketed(k, text, "<>", "") for k, text in zip(kernels, whole, strict=True)]
     count = Counter(name for name, _ in {*zip(short, entries, strict=True)})
     return [
-        brief(name if count[name] == 1 else name + _parameters(kernel, text))
+        brief(name if count[name] == 1 else name + _bracketed(kernel, text, "()", f" ({text})"))
         for name, kernel, text in zip(short, kernels, whole, strict=True)
     ]
 
@@ -181,19 +177,12 @@ def brief(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
-def _with_arguments(kernel: str, text: str) -> str:
-    """`scale<float>` from `void scale<float>(int, float*)`."""
-    start = text.find(f"{kernel}<")
-    return kernel + _bracketed(text, start + len(kernel), "<>") if start >= 0 else kernel
-
-
-def _parameters(kernel: str, text: str) -> str:
-    start = text.find(f"{kernel}(")
-    return _bracketed(text, start + len(kernel), "()") if start >= 0 else f" ({text})"
-
-
-def _bracketed(text: str, start: int, pair: str) -> str:
-    depth = 0
+def _bracketed(kernel: str, text: str, pair: str, otherwise: str) -> str:
+    """`<float>` behind `scale` in `void scale<float>(int, float*)`, if the pair is `<>`."""
+    start = text.find(kernel + pair[0])
+    if start < 0:
+        return otherwise
+    start, depth = start + len(kernel), 0
     for index in range(start, len(text)):
         depth += {pair[0]: 1, pair[1]: -1}.get(text[index], 0)
         if depth == 0:

@@ -66,10 +66,7 @@ def found_program(name: str) -> str | None:
 
 
 def split_launcher(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split `[ccache] nvcc` from the arguments.
-
-    As CMAKE_CUDA_COMPILER_LAUNCHER and `ccache`'s prefix commands put the compiler behind us.
-    """
+    """Split the compiler, perhaps behind a launcher (CMake writes `ccache nvcc`), from the rest."""
     for count, word in enumerate(words[:4]):
         name = os.path.basename(word)
         if name.startswith("nvcc") and not name.endswith((".cu", ".o", ".cpp", ".c")):
@@ -103,17 +100,10 @@ def _is_us(path: str) -> bool:
     return os.path.basename(os.path.realpath(path)) == os.path.basename(sys.argv[0]) == "cutune"
 
 
-# ---- builds that find cutune
-
-
 def stand_in(folder: Path, nvcc: Path) -> Path:
-    """Write a script named nvcc that is `cutune nvcc`; its folder stays, as CMake remembers it.
+    """Write a script named nvcc that is `cutune nvcc` for this one. Raises CT002.
 
-    Args:
-        nvcc: what it calls.
-
-    Raises:
-        CutuneError: CT002.
+    Its folder stays, as CMake remembers it.
     """
     import shlex  # noqa: PLC0415 : `cutune nvcc` starts quicker without
 

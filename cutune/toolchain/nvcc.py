@@ -136,11 +136,7 @@ class Nvcc:
     def run(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run it, whatever its status. Output is decoded as latin-1, as sources are.
-
-        Raises:
-            CutuneError: CT712 where its shell would execute a part of a name.
-        """
+        """Run it, whatever its status. Raises CT712 where a shell would execute part of a name."""
         return self._execute([*self.extra_flags, *arguments], cwd)
 
     def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -172,11 +168,7 @@ class Nvcc:
     def checked(
         self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
     ) -> subprocess.CompletedProcess[str]:
-        """Return the result of a run with these arguments, or of the step that ended it.
-
-        Raises:
-            CutuneError: CT701 with nvcc's own messages.
-        """
+        """The result of a run, or of the step that ended it. Raises CT701 with nvcc's messages."""
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
             said = shown(result.stderr or result.stdout).rstrip()
@@ -187,27 +179,16 @@ class Nvcc:
 
     @staticmethod
     def source_words(path: str | Path, flags: Sequence[str]) -> list[str]:
-        """Return a source as nvcc is given it: by name where that says what it is, else as CUDA.
-
-        Args:
-            flags: what it is given besides, which may say it, too.
-        """
+        """A source as nvcc is given it: as CUDA, unless its name or a flag tells its language."""
         is_said = any(flag.partition("=")[0] in _LANGUAGE for flag in flags)
         language = [] if is_said or Path(path).suffix in _SOURCES else ["-x", "cu"]
         return [*language, str(path)]
 
-    def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
-        """The host pass of the preprocessor, with line markers."""
-        return self._preprocessed(path, flags, host_pass_flags(flags))
-
-    def preprocess_device(
-        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
+    def preprocess(
+        self, path: str | Path, flags: Sequence[str] = (), options: Sequence[str] = ()
     ) -> str:
-        """The device pass for an architecture, as `ptx` names it."""
-        return self._preprocessed(path, flags, device_pass_flags(flags, architecture))
-
-    def _preprocessed(self, path: str | Path, flags: Sequence[str], options: Sequence[str]) -> str:
-        words = [*options, *self.source_words(path, flags)]
+        """The preprocessor's output with line markers: of the host pass, or as `options` say."""
+        words = [*(options or host_pass_flags(flags)), *self.source_words(path, flags)]
         return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
@@ -217,7 +198,7 @@ class Nvcc:
         """
         with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
-            words = [*ptx_flags(flags, architecture), *self.source_words(path, flags)]
+            words = [*target_flags(flags, architecture), "-ptx", *self.source_words(path, flags)]
             self.check([*words, "-o", str(output)])
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
@@ -265,7 +246,6 @@ def remedies_of(said: str) -> list[Remedy]:
 
 
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
-    """Return the toolkit that nvcc names by `--dryrun`."""
     match = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
     return Path(match[1]).resolve() if match else None
 
@@ -281,17 +261,8 @@ def host_pass_flags(flags: Iterable[str]) -> list[str]:
     return [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__"]
 
 
-def device_pass_flags(flags: Iterable[str], architecture: str) -> list[str]:
-    """Compile flags for its device pass, for instance for `90a`; for nvcc's default without."""
-    return [*_for_target(flags, architecture), "-E"]
-
-
-def ptx_flags(flags: Iterable[str], architecture: str) -> list[str]:
-    """Compile flags for PTX, for instance for `90a`; for nvcc's default without a name."""
-    return [*_for_target(flags, architecture), "-ptx"]
-
-
-def _for_target(flags: Iterable[str], architecture: str) -> list[str]:
+def target_flags(flags: Iterable[str], architecture: str) -> list[str]:
+    """Compile flags for one architecture, for instance `90a`; for nvcc's default without a name."""
     target = [f"-arch=compute_{architecture}"] if architecture else []
     return [*without_target_flags(flags), *target]
 
@@ -318,11 +289,7 @@ def _environment() -> dict[str, str]:
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:
-    """Return the nvcc to use.
-
-    Raises:
-        CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
-    """
+    """The nvcc to use. Raises CT003 when there is none, CT702 when the one asked for is missing."""
     wanted = option or cudacxx()
     if wanted is not None:
         path = shutil.which(os.path.expanduser(wanted))
@@ -347,11 +314,7 @@ def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
 
 
 def host_compiler() -> str:
-    """Return the path of the C++ compiler that nvcc would use for host code.
-
-    Raises:
-        CutuneError: CT007 when there is none.
-    """
+    """The C++ compiler that nvcc would use for host code. Raises CT007 when there is none."""
     named = (os.environ.get(name) for name in ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX"))
     for candidate in (*named, "g++", "clang++", "c++"):
         if candidate and (path := shutil.which(candidate)):
@@ -360,13 +323,10 @@ def host_compiler() -> str:
 
 
 def without_driver(folder: Path) -> dict[str, str]:
-    """Return the variable by which `-lcuda` is linked where there is no driver, if there is none.
+    """The variable by which `-lcuda` is linked where there is no driver. Raises CT002, CT007.
 
     Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
     stays, holds nothing: a program that does call the driver is not linked, as it is not without.
-
-    Raises:
-        CutuneError: CT002, CT007.
     """
     command = [host_compiler(), "-print-file-name=libcuda.so"]
     if os.path.isabs(run_command(command, os.environ).stdout.strip()):

@@ -1,7 +1,7 @@
 """Preprocessed text of a source. Takes nvcc, a source and its flags, gives text with line markers.
 
 The one step is run that nvcc names by `--dryrun`. Where it names others, or that fails, nvcc does
-it, and says what is wrong.
+it, and says what is wrong. Line markers in the text name the files that it was made of.
 """
 
 from __future__ import annotations
@@ -9,16 +9,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.compiler_commands import run_limited
-from cutune.toolchain.dry_run import VARIABLES, commands, dry_answer, stand_in_for, with_source
-from cutune.toolchain.line_markers import masked
-from cutune.toolchain.nvcc import Nvcc, device_pass_flags, host_pass_flags
+from cutune.toolchain.dry_run import (
+    VARIABLES,
+    FrontEndFailed,
+    commands,
+    dry_answer,
+    stand_in_for,
+    with_source,
+)
+from cutune.toolchain.nvcc import Nvcc, host_pass_flags, target_flags
 
+#: A "#" that begins a line, in regular expressions. Texts of a megabyte are searched for it in half
+#: the time that `^#` takes, which is tried at each character.
+BEGIN = r"#(?<![^\n]#)"
+_NAME = re.compile(BEGIN + r'(?:line)? \d+ "((?:[^"\\\n]|\\.)*)"')
+#: What nobody closes is none: text such as `"R",f(` within a string. A pattern that begins with
+#: text is sought in a tenth of the time.
+_RAW = re.compile(r'R"(?:(?<!\wR")|(?<=\bu8R")|(?<=\b[uUL]R"))([^()\\\s]{0,16})\([\s\S]*?\)\1"')
 #: Options that may define a macro, also by a file.
 _DEFINES = re.compile(r"D|def|inc|macros|@|file")
 #: A macro that is its own name stays. To define these makes compilers warn.
@@ -26,9 +38,8 @@ MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
 
 def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
-    """Return the output of `Nvcc.preprocess`, `masked`."""
-    text = _expanded(nvcc, path, flags, host_pass_flags(flags))
-    return masked(nvcc.preprocess(path, flags)) if text is None else text
+    """The text that the host compiler gets, `masked`."""
+    return _pass(nvcc, path, flags, host_pass_flags(flags))
 
 
 def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
@@ -48,9 +59,13 @@ def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
 
 
 def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
-    """Return the output of `Nvcc.preprocess_device`, `masked`."""
-    text = _expanded(nvcc, path, flags, device_pass_flags(flags, architecture))
-    return masked(nvcc.preprocess_device(path, flags, architecture)) if text is None else text
+    """The text that the compiler for an architecture gets, `masked`."""
+    return _pass(nvcc, path, flags, [*target_flags(flags, architecture), "-E"])
+
+
+def _pass(nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str]) -> str:
+    text = _expanded(nvcc, path, flags, options)
+    return masked(nvcc.preprocess(path, flags, options)) if text is None else text
 
 
 def _expanded(
@@ -65,10 +80,28 @@ def _expanded(
         program, *rest = with_source(steps[0], stand_in, path)
         step = [program, *added, *rest]
         done = run_limited(step, {**os.environ, **variables}, path)
-    except CutuneError as error:
-        if error.diagnostic.code is not Code.FRONT_END_FAILED:
-            raise
-        return None
-    except OSError:
+    except (FrontEndFailed, OSError):
         return None
     return masked(done.stdout) if done.returncode == 0 else None
+
+
+def masked(text: str) -> str:
+    """Return the text with another byte for each `#` that begins a line within a raw string.
+
+    Programs hold the text of others, with `#line` in it, which no marker of their own is.
+    """
+    if 'R"' not in text:
+        return text
+    return _RAW.sub(lambda raw: raw[0].replace("\n#", "\n\1"), text)
+
+
+@lru_cache(maxsize=4096)
+def unescaped(path: str) -> str:
+    """The path of a line marker; a text, decoded as latin-1, has thousands of a hundred files."""
+    return os.fsdecode(path.replace("\\\\", "\\").replace('\\"', '"').encode("latin-1"))
+
+
+def files_of(text: str) -> list[str]:
+    """Return all files that were read, in one order everywhere."""
+    names = {*_NAME.findall(masked(text))}
+    return sorted(unescaped(name) for name in names if not name.startswith("<"))

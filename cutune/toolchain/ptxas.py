@@ -20,11 +20,8 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 class StaticCounters:
     """Resources of one compiled kernel for one architecture.
 
-    Attributes:
-        registers: of a thread.
-        static_shared_bytes: of a thread block.
-        spilled_bytes: that a thread, and what it calls, stores and loads for lack of registers; the
-            instructions are counted once.
+    `spilled_bytes`: that a thread, and what it calls, stores and loads for lack of registers; the
+    instructions are counted once.
     """
 
     registers: Annotated[int, Meta(ge=0, le=1024)]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cutune.toolchain.compiler_commands import quote_folder
-from cutune.toolchain.device_code import EMULATED, Begun, DeviceCode, code_for, targets
+from cutune.toolchain.device_code import EMULATED, Begun, DeviceCode, compiled, targets
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.preprocessed import host_pass
 
@@ -18,11 +18,8 @@ from cutune.toolchain.preprocessed import host_pass
 class Toolchain:
     """nvcc, and how it compiles the sources of a program.
 
-    Attributes:
-        nvcc_option: the nvcc that is asked for; None: the one that is found.
-        flags: options of nvcc for all sources.
-        architectures: compiled for besides those of the flags.
-        begun: a source that nvcc has begun to compile.
+    `nvcc_option`: the nvcc that is asked for; None: the one that is found. `architectures`: those
+    that are compiled for besides those of the flags. `begun`: what nvcc has begun to compile.
     """
 
     nvcc_option: str | None = None
@@ -32,19 +29,13 @@ class Toolchain:
 
     @cached_property
     def nvcc(self) -> Nvcc:
-        """The compiler.
-
-        Raises:
-            CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
-        """
+        """The compiler. Raises CT003 when there is none, CT702 when the one named is missing."""
         return find_nvcc(self.nvcc_option)
 
     def with_flags(self, flags: Sequence[str]) -> Toolchain:
-        """This toolchain with further flags."""
         return replace(self, flags=(*self.flags, *flags))
 
     def with_begun(self, path: str) -> Toolchain:
-        """This toolchain, with nvcc at work on a source."""
         flags = self.compile_flags(path)
         return replace(self, begun=Begun.at(self.nvcc, path, flags, self.architectures))
 
@@ -68,4 +59,4 @@ class Toolchain:
         begun = self.begun
         if begun is not None and begun.is_of(path, flags) and {*names} == {*begun.codes}:
             return begun.codes
-        return {one: pool.submit(code_for, one, self.nvcc, path, flags) for one in names}
+        return {one: pool.submit(compiled, self.nvcc, path, flags, one, True) for one in names}

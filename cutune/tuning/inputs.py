@@ -31,9 +31,8 @@ from cutune.emulator.link import TARGET_FLAGS
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device_code import targets
 from cutune.toolchain.dry_run import dry_answer, stand_in_for
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
-from cutune.toolchain.preprocessed import device_pass, host_pass
+from cutune.toolchain.preprocessed import device_pass, files_of, host_pass
 from cutune.toolchain.toolchain import Toolchain
 
 if TYPE_CHECKING:

@@ -290,7 +290,7 @@ def test_run_sums_up_the_kernels(
     build: Build, capfd: pytest.CaptureFixture[str], nvcc: Nvcc
 ) -> None:
     program = build(PROGRAMS / "vector_add.cu")
-    result = run_program([str(program), "500"], DeviceProfile.named("h200"), trace=True, nvcc=nvcc)
+    result = run_program([str(program), "500"], DeviceProfile.named("h200"), trace=True)
     assert isinstance(result, RunResult) and result.status == 0
     (kernel,) = result.kernels
     assert (kernel.launches, kernel.grid, kernel.block) == (1, (2, 1, 1), (256, 1, 1))

@@ -25,8 +25,8 @@ from cutune.toolchain import built_code as host_build
 from cutune.toolchain import dry_run
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
+from cutune.toolchain.preprocessed import files_of
 from cutune.toolchain.toolchain import Toolchain
 
 pytestmark = pytest.mark.nvcc

@@ -29,10 +29,11 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator import machine
 from cutune.emulator.assemble import assemble
 from cutune.emulator.build import build_library, machine_sources
-from cutune.emulator.machine import load, pack_parameters, pointer
+from cutune.emulator.machine import load, pointer
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from tests.fuzzing.failures import failure_of
 from tests.fuzzing.reader import ROOT, reader_named
+from tests.support.launch_parameters import pack_parameters
 
 SANITIZED = ("-O1", "-g1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 _SETTINGS = {

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pack_parameters
+from cutune.emulator.machine import LaunchCounters, LoadedModule, load
 from cutune.ptx.types import TYPE_BYTES
+from tests.support.launch_parameters import pack_parameters
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
 #: Around the statements of `run`: results in %rd1, thread in %r1, the place of its result in %rd3.

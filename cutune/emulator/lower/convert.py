@@ -38,8 +38,9 @@ def lower_conversion(encoder: FunctionEncoder) -> None:
         raise encoder.unsupported()
 
 
-def _finish(encoder: FunctionEncoder, text: str, value: int, kind: str) -> None:
-    """Put an integer of type `kind` into the destination, extended when that is wider."""
+def _finish(encoder: FunctionEncoder, value: int) -> None:
+    """Put an integer into the destination, extended when that is wider."""
+    text, kind = encoder.operands[0], encoder.modifiers[-2]
     is_wide, is_wide_target = (width_of(k) == 8 for k in (kind, encoder.register_type(text)))
     if TYPE_BYTES[kind] < 4:
         value = encoder.computed(f"extend_{kind}", "u32", a=value)
@@ -58,17 +59,18 @@ def _finish(encoder: FunctionEncoder, text: str, value: int, kind: str) -> None:
         encoder.records.pop()
 
 
-def _loaded(encoder: FunctionEncoder, text: str, kind: str) -> tuple[int, str]:
+def _loaded(encoder: FunctionEncoder) -> tuple[int, str]:
     """The source extended to a whole register, and the type it then has."""
-    value = encoder.source(text, kind)
+    kind = encoder.modifiers[-1]
+    value = encoder.source(encoder.operands[1], kind)
     if TYPE_BYTES[kind] >= 4:
         return value, kind
     return encoder.computed(f"extend_{kind}", "u32", a=value), f"{kind[0]}32"
 
 
 def _integer(encoder: FunctionEncoder) -> None:
-    target_kind, source_kind = encoder.modifiers[-2:]
-    value, held = _loaded(encoder, encoder.operands[1], source_kind)
+    target_kind = encoder.modifiers[-2]
+    value, held = _loaded(encoder)
     is_wide_target = TYPE_BYTES[target_kind] == 8
     if "sat" in encoder.modifiers and target_kind != held:
         value = encoder.computed(f"sat_{target_kind}_{held}", target_kind, a=value)
@@ -76,12 +78,12 @@ def _integer(encoder: FunctionEncoder) -> None:
         value = encoder.computed(f"widen_{held}", "u64", a=value)
     elif not is_wide_target and held[1:] == "64":
         value = encoder.computed("low_b64", "u32", a=value)
-    _finish(encoder, encoder.operands[0], value, target_kind)
+    _finish(encoder, value)
 
 
 def _from_integer(encoder: FunctionEncoder) -> None:
-    target_kind, source_kind = encoder.modifiers[-2:]
-    value, held = _loaded(encoder, encoder.operands[1], source_kind)
+    target_kind = encoder.modifiers[-2]
+    value, held = _loaded(encoder)
     if rounding(encoder.modifiers) and target_kind in ("f16", "bf16"):
         # Double holds every integer that is not too large for half precision anyway.
         value, held = encoder.computed(f"cvt_f64_{held}", "f64", a=value), "f64"
@@ -100,20 +102,20 @@ def _emit_rounded(encoder: FunctionEncoder, name: str, value: int) -> None:
         encoder.emit(f"relu_{kind}", d=destination, a=destination)
 
 
-def _as_single(encoder: FunctionEncoder, text: str, kind: str, flush: bool) -> tuple[int, str]:
+def _as_single(encoder: FunctionEncoder) -> tuple[int, str]:
     """Half precision as single, which holds it exactly."""
-    value = encoder.source(text, kind)
+    kind = encoder.modifiers[-1]
+    value = encoder.source(encoder.operands[1], kind)
     if kind in ("f16", "bf16"):
         return encoder.computed(f"cvt_f32_{kind}", "f32", a=value), "f32"
-    if flush and kind == "f32":
+    if "ftz" in encoder.modifiers and kind == "f32":
         value = encoder.computed("flush_f32", "f32", a=value)
     return value, kind
 
 
 def _to_integer(encoder: FunctionEncoder) -> None:
-    target_kind, source_kind = encoder.modifiers[-2:]
-    flush = "ftz" in encoder.modifiers
-    value, held = _as_single(encoder, encoder.operands[1], source_kind, flush)
+    target_kind = encoder.modifiers[-2]
+    value, held = _as_single(encoder)
     mode = next((m for m in encoder.modifiers if m in _TO_INTEGRAL), "rzi")
     # Narrow integers saturate at their own limits; going through 32 bits keeps the order.
     through = target_kind if TYPE_BYTES[target_kind] >= 4 else "s32"
@@ -124,16 +126,15 @@ def _to_integer(encoder: FunctionEncoder) -> None:
             is_nan = encoder.computed("setp_nan_f64", "pred", a=value, b=value)
             highest_bit = encoder.constant("u32", 1 << (8 * TYPE_BYTES[target_kind] - 1))
             result = encoder.computed("selp_b32", "u32", a=highest_bit, b=result, c=is_nan)
-    _finish(encoder, encoder.operands[0], result, target_kind)
+    _finish(encoder, result)
 
 
 def _float(encoder: FunctionEncoder) -> None:
     target_kind, source_kind = encoder.modifiers[-2:]
-    flush, text = "ftz" in encoder.modifiers, encoder.operands[1]
     if target_kind == "f64" and source_kind in ("f16", "bf16"):
-        value, held = encoder.source(text, source_kind), source_kind
+        value, held = encoder.source(encoder.operands[1], source_kind), source_kind
     else:
-        value, held = _as_single(encoder, text, source_kind, flush)
+        value, held = _as_single(encoder)
     integral = next((m for m in encoder.modifiers if m in _TO_INTEGRAL), "")
     if integral:
         value = encoder.computed(f"cvt_{integral}_{held}", held, a=value)
@@ -141,7 +142,7 @@ def _float(encoder: FunctionEncoder) -> None:
     if target_kind == held:
         name = "mov_b64" if held == "f64" else "mov_b32"
     _emit_rounded(encoder, name, value)
-    if flush and target_kind == "f32":
+    if "ftz" in encoder.modifiers and target_kind == "f32":
         last = encoder.records[-1]
         encoder.emit("flush_result_f32", d=last.d, a=last.d)
 
@@ -183,7 +184,6 @@ def _comparison(encoder: FunctionEncoder, comparison: str, kind: str, sources: l
 
 
 def _comparison_operands(encoder: FunctionEncoder, kind: str) -> tuple[str, list[int]]:
-    """Both operands of a comparison, and their type; half precision is compared as single."""
     texts = encoder.operands[1:3]
     if kind in ("f16", "bf16"):
         halves = [encoder.source(text, "u16") for text in texts]

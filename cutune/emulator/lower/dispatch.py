@@ -17,16 +17,15 @@ from cutune.emulator.lower.encoder import (
     elements,
     width_of,
 )
-from cutune.emulator.lower.matrix import MATRIX_LOWERINGS
-from cutune.emulator.lower.memory import MEMORY_LOWERINGS, TEXTURE_LOWERINGS
+from cutune.emulator.lower.memory import MEMORY_LOWERINGS
 from cutune.emulator.lower.opcodes import (
+    ROUNDED,
     bits_type,
     handler_name,
     handlers,
-    is_rounded,
     rounding,
 )
-from cutune.emulator.lower.warp import ASYNCHRONOUS_LOWERINGS, WARP_LOWERINGS
+from cutune.emulator.lower.warp import WARP_LOWERINGS
 from cutune.ptx.types import HINTS, Instruction
 
 
@@ -54,35 +53,31 @@ def _lower_regular(encoder: FunctionEncoder) -> None:
     opcode, modifiers = encoder.opcode, encoder.modifiers
     if not modifiers or not encoder.operands:
         raise encoder.unsupported()
+    if "cc" in modifiers:
+        _lower_carry(encoder)
+        return
     name = handler_name(opcode, modifiers)
     if name in handlers():
-        _apply(encoder, name, encoder.operands)
+        _apply(encoder, name)
         return
     plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
     name = handler_name(opcode, plain)
     flags = 0
-    if is_rounded(opcode, modifiers):
+    if opcode in ROUNDED and rounding(modifiers):
         opcode = "fma" if opcode == "mad" else opcode
         name = f"{opcode}_rounded_{modifiers[-1]}"
         flags = rounding(modifiers) << 8
     if name not in handlers():
         raise encoder.unsupported()
     flush = modifiers[-1] if "ftz" in modifiers else ""
-    result = _apply(encoder, name, encoder.operands, flush=flush, flags=flags)
+    result = _apply(encoder, name, flush=flush, flags=flags)
     for modifier, clamp in (("sat", "saturate"), ("relu", "relu")):
         if modifier in modifiers:
             encoder.emit(f"{clamp}_{modifiers[-1]}", d=result, a=result)
 
 
-def _apply(
-    encoder: FunctionEncoder,
-    name: str,
-    operands: tuple[str, ...],
-    *,
-    flush: str = "",
-    flags: int = 0,
-) -> int:
-    types = handlers()[name]
+def _apply(encoder: FunctionEncoder, name: str, *, flush: str = "", flags: int = 0) -> int:
+    types, operands = handlers()[name], encoder.operands
     if not types or (flags == 0 and len(operands) != len(types)):
         raise encoder.unsupported()
     sources = [
@@ -171,13 +166,12 @@ def _lower_bfi(encoder: FunctionEncoder) -> None:
 
 def _lower_permutation(encoder: FunctionEncoder) -> None:
     """`prmt.b32{.mode}`."""
-    _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"]), encoder.operands)
+    _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"]))
 
 
 def _lower_packed(encoder: FunctionEncoder) -> None:
     """Operations on packed values, whose handlers have all modifiers in their names."""
-    name = "_".join([encoder.opcode, *encoder.modifiers])
-    _apply(encoder, name, encoder.operands)
+    _apply(encoder, "_".join([encoder.opcode, *encoder.modifiers]))
 
 
 _CARRY_IN, _CARRY_OUT = 1, 2
@@ -200,10 +194,6 @@ def _lower_carry(encoder: FunctionEncoder) -> None:
         flags=(_CARRY_IN * reads + _CARRY_OUT * writes) << 8,
         **dict(zip("abc", slots, strict=False)),
     )
-
-
-def _lower_sum(encoder: FunctionEncoder) -> None:
-    (_lower_carry if "cc" in encoder.modifiers else _lower_regular)(encoder)
 
 
 def _lower_trap(encoder: FunctionEncoder) -> None:
@@ -229,14 +219,10 @@ _LOWERINGS: dict[str, Lowering] = {
     "bfi": _lower_bfi,
     "prmt": _lower_permutation,
     **dict.fromkeys(("dp4a", "dp2a", "vabsdiff2", "vabsdiff4"), _lower_packed),
-    **dict.fromkeys(("add", "sub", "mad"), _lower_sum),
     **dict.fromkeys(("addc", "subc", "madc"), _lower_carry),
     "cvt": lower_conversion,
     "trap": _lower_trap,
     **dict.fromkeys(("membar", "fence"), _lower_fence),
     **MEMORY_LOWERINGS,
     **WARP_LOWERINGS,
-    **TEXTURE_LOWERINGS,
-    **MATRIX_LOWERINGS,
-    **ASYNCHRONOUS_LOWERINGS,
 }

@@ -76,13 +76,11 @@ class Symbols(Protocol):
     """The symbols of the module that a function reads."""
 
     functions: dict[str, Function]
+    variables: dict[str, Variable]
     operands: list[int]
 
     def site(self, access: Access) -> int:
         """Number a memory instruction."""
-
-    def variable(self, name: str) -> Variable | None:
-        """A variable of the module."""
 
     def shared_offset(self, name: str, function: Function) -> int | None:
         """The offset of a variable in shared memory of the block; None: behind all others."""
@@ -107,8 +105,6 @@ class FunctionEncoder:
         self.begin(_NOTHING)
         self.frame, self.local_bytes = self._local_frame()
 
-    # ---- places ---------------------------------------------------------------------------
-
     def _local_frame(self) -> tuple[dict[str, int], int]:
         """Offsets of everything that a thread keeps in local memory for this function."""
         function = self.function
@@ -119,12 +115,10 @@ class FunctionEncoder:
         return dict(zip((v.name for v in variables), offsets, strict=True)), aligned(size, 16)
 
     def fail(self, reason: str) -> PtxError:
-        """The error for the instruction that is being lowered."""
         at = self.instruction
         return PtxError(at.line, reason, at.source_line)
 
     def unsupported(self) -> PtxError:
-        """The instruction has no counterpart in the machine."""
         return self.fail(f"'{'.'.join((self.opcode, *self.modifiers))}' is not supported")
 
     def emit(self, handler: str, **fields: int) -> Record:
@@ -147,8 +141,6 @@ class FunctionEncoder:
         at = self.instruction
         return self.symbols.site(Access(kind, space, size, bool(at.guard), at.line, real))
 
-    # ---- registers ------------------------------------------------------------------------
-
     def _new_slot(self, width: int) -> int:
         offset = self.register_bytes
         self.register_bytes += LANES * width
@@ -169,18 +161,12 @@ class FunctionEncoder:
         self.modifiers, self.operands = instruction.modifiers, instruction.operands
         self.used = {4: 0, 8: 0}
 
-    def is_register(self, text: str) -> bool:
-        """Is it a declared register?"""
-        return text in self.function.registers
-
     def register_type(self, text: str) -> str:
-        """Declared type of a register."""
         if text not in self.function.registers:
             raise self.fail(f"'{text}' is not a register")
         return self.function.registers[text]
 
     def register(self, text: str) -> int:
-        """Offset of a register."""
         kind = self.register_type(text)
         if text not in self.slots:
             if kind == "b128":
@@ -188,12 +174,8 @@ class FunctionEncoder:
             self.slots[text] = self._new_slot(width_of(kind))
         return self.slots[text]
 
-    def is_read(self, text: str) -> bool:
-        """Does some instruction of the function read the register?"""
-        return text in self._read
-
     @cached_property
-    def _read(self) -> frozenset[str]:
+    def read_registers(self) -> frozenset[str]:
         return frozenset(name for item in self.function.instructions for name in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
@@ -205,7 +187,6 @@ class FunctionEncoder:
         return self.register(text)
 
     def constant(self, kind: str, value: int) -> int:
-        """A register that holds a constant in all lanes."""
         width = width_of(kind)
         value &= (1 << 8 * width) - 1
         return self._constant((width, value), value)
@@ -216,13 +197,6 @@ class FunctionEncoder:
             self.constant_values.append((self.constant_bytes, key[0], value))
             self.constant_bytes += LANES * key[0]
         return self.constants[key]
-
-    def _address_constant(self, name: str) -> int:
-        """A register with the address of a module's variable or function."""
-        key = (8, name)
-        if key not in self.constants:
-            self.relocations.append(Relocation(self.constant_bytes, name))
-        return self._constant(key, 0)
 
     def source(self, text: str, kind: str) -> int:
         """The register that an operand stands for, as `kind` needs it."""
@@ -264,7 +238,7 @@ class FunctionEncoder:
             if self.function.is_kernel and parameter.name == name:
                 return self.computed("parameter_address", "u64", imm=offset)
         variable = next((v for v in self.function.variables if v.name == name), None)
-        variable = variable or self.symbols.variable(name)
+        variable = variable or self.symbols.variables.get(name)
         if variable is not None and variable.space == "shared":
             shared_offset = self.symbols.shared_offset(name, self.function)
             if shared_offset is not None:
@@ -274,7 +248,9 @@ class FunctionEncoder:
             raise self.fail(f"unknown operand '{name}'")
         if variable is not None and variable.external:
             raise self.fail(f"variable '{name}' is not defined in any module of the program")
-        return self._address_constant(name)
+        if (8, name) not in self.constants:
+            self.relocations.append(Relocation(self.constant_bytes, name))
+        return self._constant((8, name), 0)
 
     def finish(self, first_operand: int) -> None:
         """Replace the marks of constants by offsets; the number of registers is final now."""
@@ -289,15 +265,17 @@ class FunctionEncoder:
         operands = self.symbols.operands
         operands[first_operand:] = map(place, operands[first_operand:])
 
-    # ---- operands of special shape --------------------------------------------------------
-
     def memory_operand(self, text: str) -> tuple[str, int]:
-        """Base and offset of `[base+offset]`."""
         match = _MEMORY.match(text)
         if match is None:
             raise self.fail(f"address '{text}' not understood")
         base, offset = match.groups()
         return base, integer(offset) if offset else 0
+
+    def address_operand(self, text: str, is_shared: bool) -> tuple[int, int]:
+        """Register and offset of `[base+offset]`; addresses of shared memory have 32 bits."""
+        base, offset = self.memory_operand(text)
+        return self.source(base, "u32" if is_shared else "u64"), offset
 
     def table(self, values: list[int]) -> int:
         """Put further operands into the module's table; gives the flag bits that point there."""

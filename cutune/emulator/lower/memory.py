@@ -39,7 +39,7 @@ def space_of(encoder: FunctionEncoder) -> str:
     return next((space for space in spaces if space in _SPACES), "generic")
 
 
-def _element(kind: str) -> str:
+def _element_type(kind: str) -> str:
     return _NARROW.get(kind) or ("b64" if TYPE_BYTES[kind] == 8 else "b32")
 
 
@@ -51,13 +51,7 @@ def _handler_space(encoder: FunctionEncoder, address: str) -> str:
     return "global" if space in ("generic", "const") else space
 
 
-def _address(encoder: FunctionEncoder, text: str, space: str) -> tuple[int, int]:
-    """Register with the base address and the offset, for handlers of the given space."""
-    base, offset = encoder.memory_operand(text)
-    return encoder.source(base, "u32" if space == "shared" else "u64"), offset
-
-
-def _access(encoder: FunctionEncoder, kind: str, size: int, handler_space: str) -> int:
+def _number_access(encoder: FunctionEncoder, kind: str, size: int, handler_space: str) -> int:
     # Parameters of a kernel lie in constant memory, those of a call in its thread's own.
     space = space_of(encoder)
     space = "const" if space == "param" and handler_space == "global" else space
@@ -65,12 +59,12 @@ def _access(encoder: FunctionEncoder, kind: str, size: int, handler_space: str) 
     return encoder.access(kind, space, size, real=is_real)
 
 
-def _flags(encoder: FunctionEncoder, space: str) -> int:
+def _access_flags(encoder: FunctionEncoder, space: str) -> int:
     flags = SHARED if space == "shared" else 0
     return flags if _SPIN.isdisjoint(encoder.modifiers) else flags | SPINNING
 
 
-def _moved(encoder: FunctionEncoder, operand: str) -> tuple[str, list[str]]:
+def _moved_elements(encoder: FunctionEncoder, operand: str) -> tuple[str, list[str]]:
     """The type that a load or store moves, and the elements of its register operand."""
     kind = encoder.modifiers[-1]
     if kind == "b128" or "v8" in encoder.modifiers:
@@ -78,30 +72,30 @@ def _moved(encoder: FunctionEncoder, operand: str) -> tuple[str, list[str]]:
     return kind, elements(operand)
 
 
-def _vector(parts: list[str]) -> str:
+def _vector_prefix(parts: list[str]) -> str:
     return f"v{len(parts)}_" if len(parts) > 1 else ""
 
 
 def _lower_load(encoder: FunctionEncoder) -> None:
     target, address = encoder.operands[:2]
-    kind, parts = _moved(encoder, target)
+    kind, parts = _moved_elements(encoder, target)
     base, offset = encoder.memory_operand(address)
     parameters = {p.name: o for o, p in parameter_offsets(encoder.function)}
     if space_of(encoder) == "param" and encoder.function.is_kernel and base in parameters:
         for k, part in enumerate(parts):
             slot = _receiver(encoder, part, kind)
             place = parameters[base] + offset + k * TYPE_BYTES[kind]
-            encoder.emit(f"ld_param_{_element(kind)}", d=slot, imm=place)
+            encoder.emit(f"ld_param_{_element_type(kind)}", d=slot, imm=place)
             _widen_received(encoder, part, kind, slot)
         return
     space = _handler_space(encoder, address)
-    slot_a, offset = _address(encoder, address, space)
-    site = _access(encoder, "load", TYPE_BYTES[kind] * len(parts), space)
-    flags = _flags(encoder, space)
+    slot_a, offset = encoder.address_operand(address, space == "shared")
+    site = _number_access(encoder, "load", TYPE_BYTES[kind] * len(parts), space)
+    flags = _access_flags(encoder, space)
     receivers = [_receiver(encoder, part, kind) for part in parts]
     if len(parts) > 1:
         flags |= encoder.table(receivers)
-    name = f"ld_{space}_{_vector(parts)}{_element(kind)}"
+    name = f"ld_{space}_{_vector_prefix(parts)}{_element_type(kind)}"
     encoder.emit(name, d=receivers[0], a=slot_a, x=site, flags=flags, imm=offset)
     for part, slot in zip(parts, receivers, strict=True):
         _widen_received(encoder, part, kind, slot)
@@ -109,7 +103,7 @@ def _lower_load(encoder: FunctionEncoder) -> None:
 
 def _receiver(encoder: FunctionEncoder, text: str, kind: str) -> int:
     """The register for a loaded value: a temporary one where the target is wider than the type."""
-    loaded = "u64" if _element(kind) == "b64" else "u32"
+    loaded = "u64" if _element_type(kind) == "b64" else "u32"
     if text == "_":
         return encoder.temporary(loaded)
     target = width_of(encoder.register_type(text))
@@ -125,18 +119,18 @@ def _widen_received(encoder: FunctionEncoder, text: str, kind: str, slot: int) -
 
 def _lower_store(encoder: FunctionEncoder) -> None:
     address, value = encoder.operands[:2]
-    kind, parts = _moved(encoder, value)
+    kind, parts = _moved_elements(encoder, value)
     space = _handler_space(encoder, address)
     bits = f"b{8 * TYPE_BYTES[kind]}"
     lane = kind if kind in ("f32", "f64") else "b64" if bits == "b64" else "b32"
     sources = [encoder.source(part, lane) for part in parts]
-    slot, offset = _address(encoder, address, space)
+    slot, offset = encoder.address_operand(address, space == "shared")
     _emit_release(encoder)
-    site = _access(encoder, "store", TYPE_BYTES[kind] * len(parts), space)
-    flags = _flags(encoder, space)
+    site = _number_access(encoder, "store", TYPE_BYTES[kind] * len(parts), space)
+    flags = _access_flags(encoder, space)
     if len(parts) > 1:
         flags |= encoder.table(sources)
-    name = f"st_{space}_{_vector(parts)}{bits}"
+    name = f"st_{space}_{_vector_prefix(parts)}{bits}"
     encoder.emit(name, a=slot, b=sources[0], x=site, flags=flags, imm=offset)
 
 
@@ -155,17 +149,18 @@ def _lower_atomic(encoder: FunctionEncoder) -> None:
         raise encoder.unsupported()
     is_signless = operation not in ("min", "max", "inc", "dec") and kind[0] in "su"
     space = _handler_space(encoder, address)
-    slot, offset = _address(encoder, address, space)
+    slot, offset = encoder.address_operand(address, space == "shared")
     sources = [encoder.source(text, kind) for text in values[: 2 if operation == "cas" else 1]]
-    destination = encoder.destination(result, kind) if encoder.is_read(result) else NO_REGISTER
+    is_read = result in encoder.read_registers
+    destination = encoder.destination(result, kind) if is_read else NO_REGISTER
     _emit_release(encoder)
-    site = _access(encoder, "atomic", TYPE_BYTES[kind], space)
+    site = _number_access(encoder, "atomic", TYPE_BYTES[kind], space)
     encoder.emit(
         f"atom_{operation}_{bits_type(kind) if is_signless else kind}",
         d=destination,
         a=slot,
         x=site,
-        flags=_flags(encoder, space),
+        flags=_access_flags(encoder, space),
         imm=offset,
         **dict(zip("bc", sources, strict=False)),
     )
@@ -223,7 +218,7 @@ def lower_function_call(encoder: FunctionEncoder, resume: int) -> None:
     for text in (*results, *arguments):
         if text not in encoder.frame:
             raise encoder.fail(f"call operand '{text}' is not a .param variable")
-    if encoder.is_register(name):
+    if name in encoder.function.registers:
         table = _indirect_copies(encoder, results, arguments)
         target = encoder.source(name, "u64")
         encoder.emit("call_indirect", a=target, x=resume, flags=encoder.table(table))
@@ -232,12 +227,9 @@ def lower_function_call(encoder: FunctionEncoder, resume: int) -> None:
     if callee is None or callee.body is None:
         raise encoder.fail(f"function '{name}' is not defined in this module")
     frame = FunctionEncoder(callee, encoder.symbols).frame
-    table = [len(arguments)]
-    for text, parameter in zip(arguments, callee.parameters, strict=True):
-        table += [encoder.frame[text], frame[parameter.name], parameter.size]
-    table.append(len(results))
-    for text, result in zip(results, callee.results, strict=True):
-        table += [frame[result.name], encoder.frame[text], result.size]
+    to = [(frame[parameter.name], parameter.size) for parameter in callee.parameters]
+    back = [(frame[result.name], result.size) for result in callee.results]
+    table = [*_copies(encoder, arguments, to), *_copies(encoder, results, back, is_back=True)]
     index = list(encoder.symbols.functions).index(name)
     encoder.emit("call", x=resume, imm=index, flags=encoder.table(table))
 
@@ -252,25 +244,20 @@ def _indirect_copies(
     declared = {v.name: v for v in (*encoder.function.variables, *encoder.function.parameters)}
     _, behind_results = placed(declared[name] for name in results)
     offsets, _ = placed((declared[name] for name in arguments), behind_results)
-    table = [len(arguments)]
-    for name, offset in zip(arguments, offsets, strict=True):
-        table += [encoder.frame[name], offset, declared[name].size]
-    table.append(len(results))
-    for name in results:
-        table += [0, encoder.frame[name], declared[name].size]
+    to = [(at, declared[name].size) for name, at in zip(arguments, offsets, strict=True)]
+    back = [(0, declared[name].size) for name in results]
+    return [*_copies(encoder, arguments, to), *_copies(encoder, results, back, is_back=True)]
+
+
+def _copies(
+    encoder: FunctionEncoder, names: list[str], places: list[tuple[int, int]], is_back: bool = False
+) -> list[int]:
+    """A count and triples `from to size` between the frames of caller and callee."""
+    table = [len(names)]
+    for name, (place, size) in zip(names, places, strict=True):
+        own = encoder.frame[name]
+        table += [place, own, size] if is_back else [own, place, size]
     return table
-
-
-MEMORY_LOWERINGS: dict[str, Lowering] = {
-    "ld": _lower_load,
-    "ldu": _lower_load,
-    "st": _lower_store,
-    "atom": _lower_atomic,
-    "red": _lower_atomic,
-    "cvta": _lower_address_conversion,
-    "isspacep": _lower_space_test,
-    "call": _lower_builtin_call,
-}
 
 
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
@@ -338,9 +325,13 @@ def _lower_surface(encoder: FunctionEncoder) -> None:
     encoder.emit(f"surface_{'store' if is_store else 'load'}_{kind}", a=handle, flags=table)
 
 
-TEXTURE_LOWERINGS: dict[str, Lowering] = {
-    "tex": _lower_fetch,
-    "tld4": _lower_fetch,
-    "suld": _lower_surface,
-    "sust": _lower_surface,
+MEMORY_LOWERINGS: dict[str, Lowering] = {
+    **dict.fromkeys(("ld", "ldu"), _lower_load),
+    "st": _lower_store,
+    **dict.fromkeys(("atom", "red"), _lower_atomic),
+    "cvta": _lower_address_conversion,
+    "isspacep": _lower_space_test,
+    "call": _lower_builtin_call,
+    **dict.fromkeys(("tex", "tld4"), _lower_fetch),
+    **dict.fromkeys(("suld", "sust"), _lower_surface),
 }

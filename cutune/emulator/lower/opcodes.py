@@ -32,7 +32,8 @@ _SIGNLESS = frozenset(
     """.split()  # noqa: SIM905
 )
 _DIRECTIONS = {"rz": 1, "rm": 2, "rp": 3}
-_ROUNDED = frozenset(("add", "sub", "mul", "div", "fma", "mad", "rcp", "sqrt"))
+#: Arithmetic that may round in a direction other than to the nearest.
+ROUNDED = frozenset(("add", "sub", "mul", "div", "fma", "mad", "rcp", "sqrt"))
 
 
 @cache
@@ -60,7 +61,6 @@ def _with_families(text: str) -> Iterator[str]:
 
 
 def _written_out(parameters: str, body: str, arguments: str) -> str:
-    """The lines of a family for one use of it."""
     lines = re.sub(r"^ +| *\\$", "", body, flags=re.MULTILINE)
     for parameter, argument in zip(parameters.split(", "), arguments.split(", "), strict=True):
         lines = re.sub(rf"\b{parameter}\b", argument, lines)
@@ -73,11 +73,7 @@ def bits_type(kind: str) -> str:
 
 
 def handler_name(opcode: str, modifiers: Sequence[str]) -> str:
-    """The handler that executes an opcode of the regular form `op d, a, b, c`.
-
-    `.ftz` and `.sat` stay in the name; where no handler of that name exists, the lowering puts
-    separate operations around the plain one.
-    """
+    """The handler of an opcode of the form `op d, a, b, c`; `.ftz` and `.sat` stay in the name."""
     kept = [m for m in modifiers[:-1] if m not in _IGNORED]
     kind = modifiers[-1]
     if opcode == "div" and "approx" in modifiers:
@@ -101,8 +97,3 @@ def handler_name(opcode: str, modifiers: Sequence[str]) -> str:
 def rounding(modifiers: Sequence[str]) -> int:
     """0 to the nearest, 1 to zero, 2 down, 3 up."""
     return next((_DIRECTIONS[m] for m in modifiers if m in _DIRECTIONS), 0)
-
-
-def is_rounded(opcode: str, modifiers: Sequence[str]) -> bool:
-    """Does the arithmetic operation round in a direction other than to the nearest?"""
-    return opcode in _ROUNDED and rounding(modifiers) > 0

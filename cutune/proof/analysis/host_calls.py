@@ -24,10 +24,10 @@ from pathlib import Path
 from cutune.core.workspace import Json
 from cutune.toolchain.cache import state_of
 from cutune.toolchain.cudafe import HostText, kept_answer
-from cutune.toolchain.dry_run import front_end_failed
+from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.kernel_names import entry_name
-from cutune.toolchain.line_markers import masked, unescaped
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.preprocessed import masked, unescaped
 
 _PUSH = "(__cudaPushCallConfiguration("
 _MARK = "cutune_launched_"
@@ -189,7 +189,7 @@ class _LineMarkers:
     def place(self, offset: int) -> tuple[str, int]:
         index = bisect_right(self.starts, offset) - 1
         if index < 0:
-            raise front_end_failed("a launch has no line")
+            raise FrontEndFailed("a launch has no line")
         marker = self.markers[index]
         line = int(marker[1]) + self.text.count("\n", marker.end(), offset)
         return os.path.realpath(unescaped(self.paths[index])), line
@@ -215,11 +215,11 @@ def _call(text: str, start: int) -> tuple[int, int]:
     condition_end = _end(text, start + 1)
     no_launch = _NO_LAUNCH.match(text, condition_end)
     if no_launch is None:
-        raise front_end_failed("cudafe++ writes launches in another way")
+        raise FrontEndFailed("cudafe++ writes launches in another way")
     end = _end(text, no_launch.end())
     end = len(text[:end].rstrip())
     if text[end - 1] != ")":
-        raise front_end_failed("cudafe++ writes launches in another way")
+        raise FrontEndFailed("cudafe++ writes launches in another way")
     return no_launch.end(), end
 
 
@@ -229,7 +229,7 @@ def _end(text: str, start: int) -> int:
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(piece[0], 0)
         if depth < 0 or (depth == 0 and piece[0] in (";", ":")):
             return piece.start()
-    raise front_end_failed("cudafe++ writes launches in another way")
+    raise FrontEndFailed("cudafe++ writes launches in another way")
 
 
 def _callee_before(lines: Sequence[str], at: int) -> str | None:

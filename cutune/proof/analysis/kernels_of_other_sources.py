@@ -26,7 +26,7 @@ from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import Syntax
 from cutune.source.unit.macros import Seen, Unsteady
 from cutune.source.unit.preprocess import early_macros, expanded_parts
-from cutune.toolchain.dry_run import front_end_failed
+from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.kernel_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
@@ -151,7 +151,7 @@ class ReadSource:
     @property
     def _asked(self) -> Nvcc:
         if self.nvcc is None:
-            raise front_end_failed("its text alone is read")
+            raise FrontEndFailed("its text alone is read")
         return self.nvcc
 
     @property

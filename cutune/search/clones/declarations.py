@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from cutune.source.syntax.tokens import TRIVIA, Token, lex
-from cutune.toolchain.line_markers import BEGIN, masked, unescaped
+from cutune.toolchain.preprocessed import BEGIN, masked, unescaped
 
 
 def _words(text: str) -> frozenset[str]:

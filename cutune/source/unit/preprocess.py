@@ -19,7 +19,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import UnitPart
-from cutune.toolchain.line_markers import BEGIN, unescaped
+from cutune.toolchain.preprocessed import BEGIN, unescaped
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
 _DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)

@@ -27,16 +27,12 @@ _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
 def default_device() -> str:
-    """Return `$CUTUNE_DEVICE`, else the profiles of this machine's GPUs, else an H200's."""
+    """`$CUTUNE_DEVICE`, else the profiles of this machine's GPUs, else an H200's."""
     return os.environ.get(VARIABLE) or ",".join(present_profiles()) or FALLBACK
 
 
 def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
-    """Return the profiles of these names, or paths, each once; `all`: this machine's first.
-
-    Raises:
-        CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
-    """
+    """Profiles by name or path, each once; `all`: this machine's first. Raises as `named`."""
     from cutune.toolchain.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 
     wanted: dict[str, None] = {}
@@ -48,13 +44,13 @@ def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
 
 
 def present_profiles() -> list[str]:
-    """Return the shipped profiles of GPUs that this machine has, each once."""
+    """The shipped profiles of the GPUs in this machine, each once."""
     present = dict.fromkeys(_present())
     return [name for gpu in present for name in [profile_of(gpu)] if name]
 
 
 def profile_of(gpu: str) -> str | None:
-    """Return the shipped profile of a GPU, given the driver's name of it."""
+    """The shipped profile of a GPU, by the name that the driver gives it."""
     # Asked where there is a GPU only: a wrapper of a compiler starts quickly elsewhere.
     from cutune.toolchain.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 

@@ -114,17 +114,7 @@ class ModelConstants:
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """One GPU as the models see it.
-
-    Attributes:
-        sm_count: number of multiprocessors.
-        clock_ghz: clock of the SMs.
-        dram_gbs: peak bandwidth of device memory, GB/s.
-        l2_bytes: size of the L2 cache.
-        limits: of the hardware.
-        model: constants of the mechanistic model.
-        provenance: sources of the numbers, by name.
-    """
+    """One GPU as the models see it; `dram_gbs`: at best; `provenance`: sources of the numbers."""
 
     name: Label
     compute_capability: tuple[_Version, _Version]
@@ -148,7 +138,6 @@ class DeviceProfile:
 
     @property
     def is_calibrated(self) -> bool:
-        """Were its constants fitted to times of this GPU?"""
         return any(text.startswith(FITTED) for text in self.provenance.values())
 
     @property
@@ -157,7 +146,6 @@ class DeviceProfile:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def to_json(self) -> dict[str, Any]:
-        """The content of its profile file."""
         major, minor = self.compute_capability
         return {
             "schema": SCHEMA,
@@ -174,11 +162,7 @@ class DeviceProfile:
 
     @staticmethod
     def named(name: str) -> DeviceProfile:
-        """Return a shipped profile by name, or any profile by the path of its JSON file.
-
-        Raises:
-            CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
-        """
+        """A shipped profile by name, or any by the path of its file. Raises CT001, CT004, CT005."""
         if name.endswith(".json"):
             try:
                 text = Path(name).read_text(encoding="utf-8")
@@ -194,17 +178,17 @@ class DeviceProfile:
 
 
 def profile_names() -> list[str]:
-    """Return the names of the shipped profiles."""
+    """The names of the shipped profiles."""
     return sorted(path.stem for path in _PROFILES.glob("*.json"))
 
 
 def shipped_profiles() -> list[DeviceProfile]:
-    """Return the shipped profiles, in the order of their names."""
+    """The shipped profiles, in the order of their names."""
     return [DeviceProfile.named(name) for name in profile_names()]
 
 
 def _text(value: Fraction) -> str:
-    """Write a constant as a decimal number, or as a fraction where it is none."""
+    """A constant as a decimal number where that is exact, else as a fraction."""
     text = f"{float(value):.10g}"
     return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
 
@@ -241,7 +225,7 @@ def can_launch(resources: BlockResources, limits: Limits) -> bool:
 
 
 def resident_blocks(resources: BlockResources, limits: Limits) -> int:
-    """Return the thread blocks resident on one SM; 0 when a block cannot be launched at all."""
+    """The thread blocks resident on one SM; 0 where one block exceeds the limits."""
     if (
         not 0 < resources.threads <= limits.threads_per_block
         or resources.registers_per_thread > limits.registers_per_thread

@@ -23,7 +23,7 @@ LARGEST_SHARED = 49152
 
 
 def as_block(values: Sequence[int]) -> Block:
-    """Return a block of three integers, as JSON holds them in a list."""
+    """Three integers of a JSON list as a block."""
     x, y, z = values
     return (x, y, z)
 
@@ -52,12 +52,12 @@ def threads_of(block: Block) -> int:
 
 
 def warps_of(block: Block) -> int:
-    """Return the number of warps, the last one possibly with idle lanes."""
+    """The number of warps; the last one may have idle lanes."""
     return -(-threads_of(block) // WARP)
 
 
 def warp_footprint(block: Block) -> Block:
-    """Return the ids that a warp covers per dimension; approximate unless sizes are powers of 2."""
+    """The ids that a warp covers per dimension; approximate unless sizes are powers of 2."""
     x = min(block[0], WARP)
     y = min(block[1], max(1, WARP // x))
     z = min(block[2], max(1, WARP // (x * y)))
@@ -81,7 +81,7 @@ NO_GRID_KEPT = (False, False, False)
 
 
 def grid_of(block: Block, extents: Block, grid_kept: Sequence[bool] = NO_GRID_KEPT) -> Block:
-    """Return the thread blocks that cover the extents; a kept grid's extents are its blocks."""
+    """The thread blocks that cover the extents; a kept grid's extents are its blocks."""
     x, y, z = (
         extent if is_kept else -(-extent // size)
         for extent, size, is_kept in zip(extents, block, grid_kept, strict=True)

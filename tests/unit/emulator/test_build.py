@@ -48,7 +48,7 @@ def test_libraries_share_objects(tmp_path: Path) -> None:
 def test_every_source_is_in_one_unit() -> None:
     for kind in ("machine", "runtime"):
         sources = sorted(NATIVE.glob(f"{kind}*.cpp"))
-        units = joined_units(sources, build.kept_file)
+        units = joined_units(sources)
         alone = [unit.name for unit in units if unit.parent == NATIVE]
         included = [
             name
@@ -64,7 +64,7 @@ def test_a_unit_holds_no_more_than_it_may(tmp_path: Path) -> None:
     sources = [tmp_path / f"{name}.cpp" for name in "abcd"]
     for source, size in zip(sources, (MOST_BYTES // 2, 10, MOST_BYTES * 2, 10), strict=True):
         source.write_text("/" * size)
-    large, small, last = joined_units(sources, build.kept_file)
+    large, small, last = joined_units(sources)
     assert large == sources[2], "the largest first, for it takes longest"
     assert small.read_text() == '#include "a.cpp"\n#include "b.cpp"\n'
     assert last == sources[3]
@@ -74,7 +74,7 @@ def test_what_declares_weakly_stands_alone(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text("int a;\n")
     (tmp_path / "b.cpp").write_text('#include "../program.h"\n')
     sources = [tmp_path / "a.cpp", tmp_path / "b.cpp"]
-    assert sorted(joined_units(sources, build.kept_file)) == sources
+    assert sorted(joined_units(sources)) == sources
 
 
 def test_a_change_of_an_included_source_is_compiled(
@@ -84,10 +84,10 @@ def test_a_change_of_an_included_source_is_compiled(
     for name in "ab":
         (tmp_path / f"{name}.cpp").write_text(f'extern "C" int {name}() {{ return 1; }}\n')
     sources = sorted(tmp_path.glob("*.cpp"))
-    first = build.build_library("joint", joined_units(sources, build.kept_file), ())
+    first = build.build_library("joint", joined_units(sources), ())
     assert ctypes.CDLL(str(first)).b() == 1
     sources[1].write_text('extern "C" int b() { return 2; }\n')
-    second = build.build_library("joint", joined_units(sources, build.kept_file), ())
+    second = build.build_library("joint", joined_units(sources), ())
     assert ctypes.CDLL(str(second)).b() == 2
 
 

@@ -9,9 +9,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import LoadedModule, load, pack_parameters
+from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.sampling import run_sampled, strata
 from cutune.toolchain.nvcc import find_nvcc
+from tests.support.launch_parameters import pack_parameters
 
 GHOST_BASE = 1 << 56
 GHOSTS = (GHOST_BASE, 1 << 44)

@@ -69,7 +69,7 @@ def line(record: LaunchRecord) -> str:
         "counters": {
             "executed_blocks": record.executed_blocks,
             "working_threads": record.working_threads,
-            "blocks": [list(vars(block).values()) for block in record.blocks],
+            "blocks": record.blocks,
             "sites": [{"site": one.site, **one.counters} for one in record.sites],
         },
     }

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pack_parameters, pointer
+from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pointer
+from tests.support.launch_parameters import pack_parameters
 from tests.support.ptx_statements import HEADER
 
 GHOST_BASE = 1 << 56

@@ -11,9 +11,8 @@ from cutune.core.reading import read_source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.unit.macros import Seen, Unsteady
 from cutune.source.unit.preprocess import expanded_parts
-from cutune.toolchain.line_markers import masked
 from cutune.toolchain.nvcc import host_compiler
-from cutune.toolchain.preprocessed import MARKING
+from cutune.toolchain.preprocessed import MARKING, masked
 
 SYSTEM = "#pragma GCC system_header\n#define OF_SYSTEM (__COUNTER__ + 1)\n#define PLACE __LINE__\n"
 LAUNCH = "void f() {{ k<<<1,\n2>>>({}); }}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.toolchain.line_markers import files_of, masked
+from cutune.toolchain.preprocessed import files_of, masked
 
 MARKER = '\n# 1 "inner"\n'
 

@@ -10,7 +10,7 @@ import pytest
 from cutune.core.diagnostics import CutuneError
 from cutune.source.unit.preprocess import early_macros
 from cutune.toolchain import preprocessed
-from cutune.toolchain.nvcc import Nvcc, find_nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc, target_flags
 from cutune.toolchain.preprocessed import (
     definitions_before,
     device_pass,
@@ -37,8 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refuse_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("preprocess", "preprocess_device"):
-        monkeypatch.setattr(Nvcc, name, None)
+    monkeypatch.setattr(Nvcc, "preprocess", None)
 
 
 @pytest.mark.parametrize("name", ["app.cu", "of a user's (1).cu", "app.other", "app.cpp"])
@@ -55,7 +54,8 @@ def test_the_text_is_that_of_nvcc(
 ) -> None:
     (folder / name).write_text(SOURCE)
     nvcc = find_nvcc()
-    expected = nvcc.preprocess(name, flags), nvcc.preprocess_device(name, flags, "90")
+    device = [*target_flags(flags, "90"), "-E"]
+    expected = nvcc.preprocess(name, flags), nvcc.preprocess(name, flags, device)
     assert "host" in expected[0] and 'size.h"' in expected[0]
     assert name.endswith("cpp") or "architecture = 900" in expected[1]
     refuse_nvcc(monkeypatch)

@@ -18,7 +18,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import locate
 from cutune.toolchain import nvcc as toolchain
 from cutune.toolchain.dry_run import first_error
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import (
     TOOLKIT_PACKAGES,
     Nvcc,
@@ -28,6 +27,7 @@ from cutune.toolchain.nvcc import (
     without_driver,
     without_target_flags,
 )
+from cutune.toolchain.preprocessed import files_of
 
 FAKE = """#!/bin/sh
 case "$*" in
