@@ -226,6 +226,18 @@ def show_compile_line(
     print(f"compile it with: {shlex.join(words)}", file=sys.stderr)
 
 
+def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
+    """Print the options of nvcc, and the command, that belong to the emitted program."""
+    from cutune.search.tunables.choices import choices_of
+    from cutune.search.tunables.compiled_values import compiler_flags, make_command
+
+    values = choices_of(program, workspace).fixed
+    if flags := compiler_flags(values, asked):
+        print(f"compile with: {' '.join(flags)}")
+    if make := make_command(values, asked):
+        print(f"build it with: {make}")
+
+
 def show(diagnostic: Diagnostic) -> None:
     """Print a message to standard error, with colours where that is a terminal that has some."""
     wants_none = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"

@@ -174,7 +174,6 @@ def _add_emit(emit: Parser) -> None:
 
 
 def _chosen_by(text: str) -> int:
-    """The seed of `random:SEED`."""
     word, _, seed = text.partition(":")
     if word != "random" or not (seed.isascii() and seed.isdigit()):
         raise argparse.ArgumentTypeError(f"'{text}' is not random:SEED, such as random:1")

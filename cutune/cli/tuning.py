@@ -10,10 +10,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import Options, show, show_compile_line, sizes_to_show, varied_values
+from cutune.cli.common import (
+    Options,
+    print_values,
+    show,
+    show_compile_line,
+    sizes_to_show,
+    varied_values,
+)
 from cutune.cli.options import PAPER
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import write_text
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ def collect_verb(options: Options) -> int:
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         options.wrong("--launches-only is for models made on the emulated device")
     if options.tunables is not None:
-        from cutune.cli.gpu import collect_tunables, compare_techniques
+        from cutune.cli.parameters import collect_tunables, compare_techniques
 
         if options.compare is not None:
             compare_techniques(programs, options)
@@ -58,7 +66,6 @@ def collect_verb(options: Options) -> int:
 
 
 def _check_alone(options: Options) -> None:
-    """Options that only `--tunables` reads are not left unread."""
     names = (
         *("search", "technique", "start", "timeout", "tolerance", "ignore", "compare"),
         *WORKER_OPTION_NAMES,
@@ -79,12 +86,11 @@ def fit_verb(options: Options) -> int:
     if options.json and (options.table or options.model is not None):
         options.wrong("--json is for models of kernels; write tables with -o FILE.json")
     if options.table:
-        from cutune.cli.fit_table import fit_tables
+        from cutune.cli.parameters import fit_tables
 
         return fit_tables(options)
     if options.model == NEIGHBOURS:
-        from cutune.cli.fit_table import checked_limit
-        from cutune.cli.parameters import fit_measured
+        from cutune.cli.parameters import checked_limit, fit_measured
 
         if options.file is None:
             options.wrong("--model neighbours needs the program's FILE, or --table")
@@ -106,7 +112,6 @@ def fit_verb(options: Options) -> int:
 
 def emit_verb(options: Options) -> int:
     """Write the tuned program."""
-    from cutune.cli.parameters import emit_values, print_values
     from cutune.tuning.stages import emit
     from cutune.tuning.tune import make_folder_of
 
@@ -114,7 +119,7 @@ def emit_verb(options: Options) -> int:
     # What is not proven on compiled code is not written.
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
-        return emit_values(programs, options)
+        return _emit_values(programs, options)
     targets = _targets(programs, options)
     make_folder_of(targets)
     if options.choose is not None:
@@ -133,10 +138,40 @@ def emit_verb(options: Options) -> int:
     return 0
 
 
+def _emit_values(programs: Sequence[Program], options: Options) -> int:
+    from cutune.search.tunables.choices import choices_of, replacement
+    from cutune.search.tunables.compiled_values import (
+        HEADER,
+        header_text,
+        options_text,
+        without_place,
+    )
+
+    if len(programs) > 1:
+        options.wrong("--as takes one FILE")
+    (program,), workspace, asked = programs, options.place, options.parameters
+    values = choices_of(program, workspace).fixed
+    if not values:
+        path = program.source.path
+        raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
+    for diagnostic in without_place(program, values, asked):
+        show(diagnostic)
+    for name in replacement(program, workspace).routines:
+        show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, name=name))
+    if options.form == HEADER:
+        text, ending = header_text(program, values), ".tuned.h"
+    else:
+        text, ending = options_text(program, values, asked), ".tuned.flags"
+    output = Path(options.output or Path(program.source.path).with_suffix(ending))
+    write_text(output, text)
+    if options.form == HEADER:
+        print_values(asked, program, workspace)
+    return 0
+
+
 def _show_compile_line(
     toolchain: Toolchain, programs: Sequence[Program], targets: Sequence[Target]
 ) -> None:
-    """Sources of one program have options each."""
     if len(programs) == 1:
         show_compile_line(toolchain, programs[0], targets[0])
 

@@ -108,7 +108,6 @@ def _rows(
 
 
 def _runs(places: Sequence[float]) -> list[list[float]]:
-    """First and last of each run of neighbouring columns."""
     runs: list[list[float]] = []
     for x in places:
         if runs and x - runs[-1][1] < 1.5 * COLUMN:

@@ -284,7 +284,6 @@ def _label(sizes: Mapping[str, int], *first: str) -> str:
 def _questions(
     model: FittedModel, launches: Sequence[SweptLaunch], sizes: Sequence[int] | None
 ) -> Iterator[SizeQuestion]:
-    """The launches, then sizes that none of them has."""
     timed = _spread(launches)
     labels = _labels(timed)
     for launch, label in zip(timed, labels, strict=True):
@@ -297,7 +296,6 @@ def _questions(
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
-    """At most `MOST_SHOWN` of them, the smallest and the largest too."""
     ordered = sorted(launches, key=lambda one: (one.size or 0, sorted(one.sizes.items())))
     if len(ordered) <= MOST_SHOWN:
         return ordered
@@ -306,7 +304,6 @@ def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
 
 
 def _labels(launches: Iterable[SweptLaunch]) -> list[str]:
-    """A short and unique name of the sizes of each."""
     labels: list[str] = []
     for launch in launches:
         label = str(launch.size) if launch.size is not None else _label(launch.sizes) or "?"

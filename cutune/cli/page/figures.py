@@ -58,7 +58,6 @@ def _documents(
 
 
 def _save(folder: Path, name: str, pages: Sequence[Any]) -> Iterator[Path]:
-    """One PDF with all pages, and a PNG of each."""
     pdf = folder / f"{name}.pdf"
     # Without the date: the same input gives the same bytes.
     about = {"CreationDate": None}
@@ -96,7 +95,6 @@ def _gains(report: PageFacts) -> Any:
 
 
 def _times(cases: Sequence[Case], judged: str, device: str) -> Any:
-    """From best to worst, with default and choice, in milliseconds."""
     figure = _figure(len(cases))
     axes, places = figure.add_subplot(), range(len(cases))
     best = [min(case.launch.times.values()) / 1e3 for case in cases]
@@ -133,7 +131,6 @@ TABLE_2 = ("kernel", "N", "best", "cycles", "chosen", "cycles", "collected cycle
 
 
 def _table(title: str, head: Row, rows: Sequence[Row]) -> list[Any]:
-    """Pages with at most `ROWS` rows."""
     parts = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
     return [_table_page(title, head, part) for part in parts]
 

@@ -171,7 +171,6 @@ def _models(workspace: Workspace) -> list[FittedModel]:
 def _together(
     analyzer: Analyzer, compiled: CompiledTogether, known: Sequence[FittedModel]
 ) -> list[ReportSource]:
-    """The sources of one program: one may define what another one launches."""
     own, read, unread = analyzer.with_flags(compiled.flags), [], []
     try:
         with chdir(compiled.folder):
@@ -191,7 +190,6 @@ def _together(
 def _unit(
     analyzer: Analyzer, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
 ) -> ReportSource:
-    """A source of a build, read as the build compiles it."""
     path = str((Path(unit.folder) / unit.source).resolve())
     try:
         read = [one.read(analyzer) for one in (unit, *lenders_of(unit, workspace))]

@@ -100,7 +100,6 @@ def _tables(variant: str, known: Mapping[Block, Candidate], cell: _Cells) -> Ite
 
 
 def _plane(caption: str, words: str, known: Mapping[Block, Candidate], cell: _Cells) -> HeatTable:
-    """Columns by width, rows by height."""
     columns, rows = (_groups({block[axis] for block in known}) for axis in (0, 1))
 
     def at(widths: set[int], heights: set[int]) -> HeatCell:
@@ -113,7 +112,6 @@ def _plane(caption: str, words: str, known: Mapping[Block, Candidate], cell: _Ce
 
 
 def _groups(widths: Iterable[int]) -> list[tuple[str, set[int]]]:
-    """Each width by itself, or those from one power of two to the next."""
     ordered = sorted(widths)
     if len(ordered) <= MOST_WIDTHS:
         return [(str(width), {width}) for width in ordered]

@@ -289,7 +289,6 @@ def question_of(model: FittedModel) -> str:
 
 
 def _size_text(model: FittedModel, size: int) -> str:
-    """The value of all sizes but for those that are held, and these."""
     if word := threads_alone(model.kernel):
         return f"{word} = {size}"
     if not model.kernel.parameters:
@@ -345,7 +344,6 @@ def outcomes(
 def _outcome(
     launch: SeenLaunch, entries: Sequence[str], kept: Mapping[str, str], said: Sequence[Diagnostic]
 ) -> LaunchRow:
-    """The outcome of a launch; `entries`: of its kernels that have a model."""
     outcome, why, code = TuningOutcome.TUNED, "", ""
     if not launch.is_tunable:
         outcome, why, code = TuningOutcome.REFUSED, launch.reason, launch.code

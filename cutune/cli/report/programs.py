@@ -275,13 +275,11 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
 
 def _callee(site: LaunchSite) -> str:
-    """The kernel, with the template arguments that the launch names."""
     arguments = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
     return brief(site.kernel + " ".join(arguments[1].split())) if arguments else site.kernel
 
 
 def _refusal(site: LaunchSite) -> str:
-    """The reason, without the kernel's name where the table shows it already."""
     reason = site.reason.removeprefix(f"kernel '{site.kernel}' ")
     return f"{reason} [{site.code.number}]" if site.code is not None else reason
 
@@ -348,7 +346,6 @@ def print_suggestions(programs: Sequence[Program], console: Console | None = Non
 
 
 def _unmodelled(program: Program) -> Iterator[str]:
-    """A paragraph for each launch that may be changed, and that no model can choose for."""
     for site in program.launches:
         if why := why_unmodelled(program, site):
             yield (

@@ -47,7 +47,6 @@ class _Reader:
         self._inputs: list[str] = []
 
     def read(self, words: Sequence[str]) -> list[str]:
-        """Inputs, then options; of `run` the other way around."""
         rest = list(words)
         while rest:
             word = rest[0]
@@ -138,7 +137,6 @@ class _Reader:
 def _unknown_option(
     parser: Parser, word: str, others: Collection[str], verbs: Mapping[str, Parser]
 ) -> Diagnostic:
-    """The message; it names verbs that have the option, else an option with a similar name."""
     name = word.partition("=")[0]
     having = [f"cutune {verb}" for verb, own in verbs.items() if name in own.options]
     nearest = f"; it is one of {', '.join(having)}" if having else ""

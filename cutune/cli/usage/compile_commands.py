@@ -161,7 +161,6 @@ def inputs_of(words: Sequence[str]) -> list[Input]:
 
 
 def _sources_below(folder: Path) -> Iterator[Path]:
-    """The CUDA sources of a folder, without what is hidden or written by cutune."""
     for path in sorted(folder.rglob("*.cu")):
         parts = path.relative_to(folder).parts
         endings = {ending for part in parts for ending in Path(part).suffixes[-2:]}

@@ -76,7 +76,7 @@ the steps of tune
         write the program that chooses its thread blocks
         cutune emit app.cu -o app.tuned.cu
 models and GPUs
-    evaluate: cutune.cli.gpu
+    evaluate: cutune.cli.evaluating
         compare the chosen blocks with an exhaustive sweep, and with other strategies
         cutune evaluate app.cu --from sweep.json
     device: cutune.cli.asking
