@@ -131,7 +131,7 @@ def in_words(curve: Sequence[CurvePoint]) -> str:
     return f"choice over the size: {'; '.join(words)}"
 
 
-WIDTH, TERM_ROW, TERM_BAR, TOP = 360.0, 42.0, 16.0, 4.0
+WIDTH, TERM_ROW, TERM_BAR, TERM_TOP = 360.0, 42.0, 16.0, 4.0
 #: Widths in which a name of a term fits.
 LETTER = 7.0
 #: Terms in the order of the bars, and how they are called.
@@ -183,10 +183,10 @@ def stacked_bars(rows: Sequence[TermRow]) -> Svg:
     parts: list[Svg] = []
     labels = []
     for number, row in enumerate(rows):
-        parts += _term_bar(row, TOP + number * TERM_ROW, scale, unit)
+        parts += _term_bar(row, TERM_TOP + number * TERM_ROW, scale, unit)
         terms = ", ".join(f"{TERMS[term]} {unit(us)}" for term, us in row.terms)
         labels.append(f"{row.label}: predicted {unit(row.predicted_us)}, alone {terms}")
-    height = TOP + TERM_ROW * len(rows)
+    height = TERM_TOP + TERM_ROW * len(rows)
     return picture(WIDTH, height, "; ".join(labels), *parts, class_="terms")
 
 
@@ -242,7 +242,7 @@ def _regret_bar(name: str, score: StrategyScore, y: float, scale: PictureScale) 
     yield text(at, y + 27, f"{100 * score.mean:.1f} %", "strong" if is_ours else "")
 
 
-SIZE, LEFT, BOTTOM, EDGE = 340.0, 44.0, 40.0, 12.0
+SIZE, AXIS, BOTTOM, EDGE = 340.0, 44.0, 40.0, 12.0
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ def scatter(at: AtSizes) -> Svg | None:
         return None
     times = [us for _, *both in known for us in both]
     low, high = min(times) / 1.1, max(times) * 1.1
-    across = PictureScale(low, high, LEFT, SIZE - EDGE, is_logarithmic=True)
+    across = PictureScale(low, high, AXIS, SIZE - EDGE, is_logarithmic=True)
     up = PictureScale(low, high, SIZE - BOTTOM, EDGE, is_logarithmic=True)
     unit = unit_for(times)
     parts = [*_axes(across, up, unit), line(across(low), up(low), across(high), up(high), "equal")]
@@ -317,9 +317,9 @@ def _axes(across: PictureScale, up: PictureScale, unit: TimeUnit) -> list[Svg]:
     parts = []
     for tick in across.ticks:
         x, y = across(tick), up(tick)
-        parts += [line(x, EDGE, x, SIZE - BOTTOM, "grid"), line(LEFT, y, SIZE - EDGE, y, "grid")]
+        parts += [line(x, EDGE, x, SIZE - BOTTOM, "grid"), line(AXIS, y, SIZE - EDGE, y, "grid")]
         parts.append(text(x, SIZE - BOTTOM + 14, unit.tick(tick), anchor="middle"))
-        parts.append(text(LEFT - 5, y + 4, unit.tick(tick), anchor="end"))
-    parts.append(text((LEFT + SIZE) / 2, SIZE - 8, f"measured, {unit.name}", anchor="middle"))
-    parts.append(text(LEFT + 4, EDGE + 8, f"predicted, {unit.name}"))
+        parts.append(text(AXIS - 5, y + 4, unit.tick(tick), anchor="end"))
+    parts.append(text((AXIS + SIZE) / 2, SIZE - 8, f"measured, {unit.name}", anchor="middle"))
+    parts.append(text(AXIS + 4, EDGE + 8, f"predicted, {unit.name}"))
     return parts
