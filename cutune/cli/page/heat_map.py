@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cutune.cli.page.charts import TimeUnit, ratio, unit_for
 from cutune.cli.page.page_facts import AtSizes, Candidate
-from cutune.cli.page.svg import TimeUnit, ratio, unit_for
 from cutune.proof.variants.bounds import NAME as BOUNDS
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.thread_block import Block, configuration_text, shape

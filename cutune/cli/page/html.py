@@ -17,18 +17,21 @@ from cutune import __version__
 from cutune.check.evaluate import OWN, Case, Evaluation
 from cutune.cli.page.charts import (
     TERMS,
+    Svg,
     TermRow,
     agreement,
     choice_chart,
     ranked_scores,
+    ratio,
     regret_bars,
     scatter,
     stacked_bars,
     term_rows,
+    three_digits,
+    unit_for,
 )
 from cutune.cli.page.heat_map import SHADES, heat_tables, variant_words
 from cutune.cli.page.page_facts import SPEAKING_GAIN, AtSizes, LaunchFacts, PageFacts, Standing
-from cutune.cli.page.svg import Svg, ratio, three_digits, unit_for
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.model.measurement.sweep import SweptConfiguration

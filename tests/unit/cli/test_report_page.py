@@ -13,20 +13,22 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.cli.page import html
-from cutune.cli.page.charts import TERMS, choice_chart, shown_rows
+from cutune.cli.page.charts import (
+    MICROSECONDS,
+    TERMS,
+    PictureScale,
+    Svg,
+    choice_chart,
+    count,
+    element,
+    shown_rows,
+    three_digits,
+    unit_for,
+)
 from cutune.cli.page.figures import TABLE_3, table_3, write_figures
 from cutune.cli.page.heat_map import SHADES
 from cutune.cli.page.html import to_html
 from cutune.cli.page.page_facts import PageFacts
-from cutune.cli.page.svg import (
-    MICROSECONDS,
-    PictureScale,
-    Svg,
-    count,
-    element,
-    three_digits,
-    unit_for,
-)
 from cutune.core.diagnostics import CutuneError
 from tests.support.reported_program import HOSTILE, hostile, whole
 
