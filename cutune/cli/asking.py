@@ -1,4 +1,4 @@
-"""Verbs that answer: `select`, `report`, `device`, and `run`, `doctor`, `help`."""
+"""Verbs that answer: `select`, `report`, `device`, and `run`, `help`."""
 
 from __future__ import annotations
 
@@ -148,15 +148,6 @@ def run_verb(options: Options) -> int:
             shown=options.findings,
             limit=options.limit,
         )
-
-
-def doctor_verb(options: Options) -> int:
-    """Show what the machine has and lacks."""
-    from cutune.cli.doctor import clear_cache, main_doctor
-
-    if options.clear_cache:
-        return clear_cache(options.quiet)
-    return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
 
 
 def help_verb(options: Options) -> int:

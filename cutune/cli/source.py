@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import Options, show, show_compile_line
-from cutune.cli.usage.compile_commands import inputs_of
+from cutune.cli.usage.command_line import inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import ANALYZING
 from cutune.source.program import Program

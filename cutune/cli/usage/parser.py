@@ -90,7 +90,7 @@ other tuners
         compare tuners on benchmarks, as the suite BAT does
         cutune bat -b sort -a kernel_tuner --replay sort.csv
 this tool
-    doctor: cutune.cli.asking
+    doctor: cutune.cli.doctor
         what this machine has and lacks
         cutune doctor
     help: cutune.cli.asking
