@@ -37,7 +37,7 @@ class Verb(NamedTuple):
 #: Groups; of each verb its name, the modules of its function and its options; help; an example.
 _TABLE = """\
 tune a program
-    inspect: cutune.cli.source
+    inspect: cutune.cli.tuning
         list kernels and launches, and which can be tuned
         cutune inspect app.cu --suggest
     tune: cutune.cli.tuning
@@ -63,7 +63,7 @@ is it still the same?
         run a program on the emulated device; a .cu file is compiled for it first
         cutune run --check app.cu 1000
 the steps of tune
-    instrument: cutune.cli.source
+    instrument: cutune.cli.tuning
         put hooks at the launches of a program
         cutune instrument app.cu -o app.instrumented.cu
     collect: cutune.cli.tuning
