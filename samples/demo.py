@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cutune.cli.common import show
+from cutune.cli.main import show
 from cutune.cli.page.gather import ReportSource, Timings, read_timings, report_of
 from cutune.cli.page.html import to_html
 from cutune.cli.report.console import standard_output

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.cli.common import Options, show, sizes_to_show
+from cutune.cli.main import Options, show, sizes_to_show
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS

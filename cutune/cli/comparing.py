@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutune.check.verify import Conditions, RunPlace, verify
-from cutune.cli.common import Options, show, varied_values
+from cutune.cli.main import Options, show, varied_values
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 from cutune.measure.agreement import Agreement

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from cutune.cli.common import Options
+from cutune.cli.main import Options
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from cutune.check.evaluate import OWN, Case, Evaluation, StrategyScore, evaluate
 from cutune.check.training_table import TrainingRow, training_rows
-from cutune.cli.common import Options, show
+from cutune.cli.main import Options, show
 from cutune.cli.options import CACHE_STATES
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document

@@ -6,39 +6,38 @@ the tuned program or a classifier.
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 from lark import UnexpectedInput
+from rich.console import Console
+from rich.table import Table
 
-from cutune.cli.common import (
+from cutune.cli.main import (
     Options,
     print_values,
     show,
     show_compile_line,
-    start_of,
     varied_values,
 )
 from cutune.cli.options import parser
-from cutune.cli.report.classifiers import (
-    print_comparison,
-    print_fixed,
-    print_model,
-    print_published_procedure,
-    print_sets,
-    print_transfers,
-)
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
 from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.builds import tuned_copy
+from cutune.search.clones.value_sets import SetChoice
 from cutune.search.collect import HostSweep, Search, collect_host
-from cutune.search.compare import compare
+from cutune.search.compare import MOST, TunerComparison, compare, quartiles
 from cutune.search.neighbours.classifier import (
     SCHEMA,
+    ChoiceModel,
+    FittedClassifier,
+    Intervals,
+    Regret,
+    Transfer,
     accuracy,
     corrected,
     document_entry,
@@ -50,20 +49,22 @@ from cutune.search.neighbours.classifier import (
 )
 from cutune.search.neighbours.emit_classifier import emit_choices
 from cutune.search.neighbours.published_procedure import distribution, search
-from cutune.search.neighbours.table import Columns, read_labels, read_table
+from cutune.search.neighbours.table import Columns, Configuration, Point, read_labels, read_table
 from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import GPU, Measuring
 from cutune.search.tunables.choices import HostChoices, choices_of, fit_host, write_choices
+from cutune.search.tunables.compiled_values import FixedChoice
 from cutune.search.tunables.measured_blocks import fit_blocks
 from cutune.search.tunables.verb_options import LIMIT_PERCENT, TECHNIQUES
 from cutune.search.workers.choose_workers import workers_of
 from cutune.source.program import Program
 from cutune.source.rewrite.output import Target
 from cutune.space.annotation import names_in, read_condition
-from cutune.space.parameter import holes
+from cutune.space.condition import Value
+from cutune.space.parameter import holes, read_option
 from cutune.tuning.stages import emit
 
 
@@ -72,20 +73,17 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     if len(programs) > 1 or options.repetitions < 1 or options.jobs < 1:
         options.wrong("--tunables takes one FILE, at least one repetition and job")
     _check_make(options)
-    if options.timeout is not None and not 0 < options.timeout < math.inf:
+    if options.timeout is not None and not 0 < options.timeout < inf:
         options.wrong("--timeout takes seconds, more than none")
-    names = _names(options)
-    tolerance = options.tolerance
-    if tolerance is not None and not 0 <= tolerance < math.inf:
+    if options.tolerance is not None and not 0 <= options.tolerance < inf:
         options.wrong("--tolerance takes a number from 0 on, as 1e-3")
-    rules = rules_of(tolerance, options.ignored)
+    rules = rules_of(options.tolerance, options.ignored)
     how = Measuring(on, options.repetitions, options.timeout, rules)
-    search, statuses = _search(options, on), options.statuses
-    folder = options.place.folder
-    workers = workers_of(options, on == GPU, folder, parser().error)
-    kept, parameters = None, options.parameters
-    sweep = HostSweep(names, how, search, options.jobs, statuses, workers, kept, parameters)
-    vary, workspace, device = varied_values(options.vary), options.place, options.profile
+    search, statuses, workspace = _search(options, on), options.statuses, options.place
+    workers = workers_of(options, on == GPU, workspace.folder, parser().error)
+    asked = search, options.jobs, statuses, workers, None, options.parameters
+    sweep = HostSweep(_names(options), how, *asked)
+    vary, device = varied_values(options.vary), options.profile
     about = programs[0], options.run, vary, workspace, sweep, device
     found = collect_host(options.toolchain, options.reporter, *about)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
@@ -108,8 +106,7 @@ def _check_make(options: Options) -> None:
         options.wrong("--make names no command, as in --make make")
     if "{program}" in options.run:
         options.wrong("with --make, --run names the program: --run './app {n}'")
-    named = holes(options.nvcc_flag)
-    if named:
+    if named := holes(options.nvcc_flag):
         options.wrong(
             f"--nvcc-flag does not reach --make; write {{{min(named)}}} there, as "
             "in --make 'make NVCCFLAGS=-maxrregcount={R}'"
@@ -123,9 +120,8 @@ def compare_techniques(programs: Sequence[Program], options: Options) -> None:
     installed = (one.name for one in EVERY if one.is_installed)
     asked = options.compare.split(",") if options.compare else installed
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
-    names = _names(options)
-    path, device = options.place.trials, options.profile
-    about = programs[0], options.run, path, names, techniques, device
+    tried = options.place.trials, _names(options), techniques, options.profile
+    about = programs[0], options.run, *tried
     for one in compare(options.reporter, options.parameters, *about):
         print_comparison(one)
 
@@ -136,7 +132,7 @@ def _names(options: Options) -> list[str]:
 
 def _search(options: Options, on: str) -> Search | None:
     """The search that is asked for; None: run all. Raises CT801, CT815, CT816, CT817."""
-    start = start_of(options.start)
+    start = _start_of(options.start)
     technique = technique_named(TECHNIQUES[0] if options.technique is None else options.technique)
     if options.search is None:
         if options.technique is not None or start:
@@ -148,23 +144,34 @@ def _search(options: Options, on: str) -> Search | None:
     return Search(technique, budget, start)
 
 
+def _start_of(text: str | None) -> dict[str, Value]:
+    """The values of `--start`. Raises CT425, CT801, CT802."""
+    start: dict[str, Value] = {}
+    for one in map(read_option, text.split(",") if text is not None else ()):
+        if one.name in start:
+            raise CutuneError.at(Code.PARAMETER_TWICE, name=one.name)
+        if len(one.values) > 1:
+            reason = f"--start: '{one.name}' begins with one value, as in --start {one.name}=1"
+            raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
+        start[one.name] = one.values[0]
+    return start
+
+
 def fit_measured(program: Program, options: Options, limit: float) -> None:
-    workspace = options.place
+    """Fit what was measured of a program, blocks or parameters, and print it."""
+    workspace, asked, choices = options.place, options.parameters, HostChoices(None, [])
     has_host_times = workspace.trials.exists()
-    asked = options.parameters
     may_lack = has_host_times or bool(asked.parameters)
     blocks = fit_blocks(show, program, workspace, limit, may_lack)
     has_parameters = program.tunables or program.constants or asked.parameters
-    is_host_wanted = has_host_times or (has_parameters and not blocks)
-    choices = HostChoices(None, [])
-    if is_host_wanted:
+    if has_host_times or (has_parameters and not blocks):
         about = asked, program, workspace, limit, options.profile
         choices = fit_host(UnitCompiler(options.toolchain), show, *about)
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
-        print_fixed(choices.fixed)
+        _print_fixed(choices.fixed)
     if choices.sets is not None:
-        print_sets(choices.sets)
+        _print_sets(choices.sets)
     for model in choices.models:
         print_model(model)
     for choice in blocks:
@@ -174,7 +181,6 @@ def fit_measured(program: Program, options: Options, limit: float) -> None:
 
 def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> int:
     """Run all configurations on a GPU, and write the best where `target_of` says."""
-
     if options.json:
         options.wrong("--tunables has no --json; cutune collect --tunables and fit have it")
     if len(options.files) != 1:
@@ -207,33 +213,30 @@ def fit_tables(options: Options) -> int:
     if columns.time is None:
         if len(options.table) > 1 or options.output is not None or options.given:
             raise _misuse("without --time there are labels only; name the column of times")
-        labels, split = read_labels(_named(options.table[0])[1], columns), options.split
+        labels = read_labels(_name_and_path(options.table[0])[1], columns)
         print(
             f"{len(labels)} labelled sizes: leave-one-out accuracy "
             f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "
             f"{null_accuracy(labels):.3f}"
         )
-        if split is not None:
-            print_published_procedure("labels", search(labels, split), distribution(labels))
+        if options.split is not None:
+            _print_published_procedure("labels", labels, options.split)
         return 0
-    paths = dict(map(_named, options.table))
+    paths = dict(map(_name_and_path, options.table))
     if len(paths) < len(options.table):
         raise _misuse("tables of several devices need names: --table a=a.csv --table b=b.csv")
     tables = {name: read_table(path, columns) for name, path in paths.items()}
-    limit = checked_limit(options.limit)
+    table, limit = next(iter(tables.values())), checked_limit(options.limit)
     if len(tables) > 1 and options.given:
         raise _misuse("tables of several devices are compared without --given")
-    table = next(iter(tables.values()))
-    given = len(options.given.split(",")) if options.given else 0
-    model = fit_choice(table, limit, given)
+    model = fit_choice(table, limit, len(options.given.split(",")) if options.given else 0)
     print_model(model)
     if options.split is not None:
         optima = {"observed": observed(table), "corrected": corrected(table, limit)}
         for word, labels in optima.items():
-            split, every = search(labels, options.split), distribution(labels)
-            print_published_procedure(f"{word} optima", split, every)
+            _print_published_procedure(f"{word} optima", labels, options.split)
     if len(tables) > 1:
-        print_transfers(model, transfer(tables, limit))
+        _print_transfers(model, transfer(tables, limit))
     if options.output is not None:
         path = Path(options.output)
         if path.suffix == ".json":
@@ -274,7 +277,7 @@ def _check_condition(text: str, known: set[str]) -> None:
         raise _misuse(f"--allow speaks of '{min(names - known)}'; it may speak of {listed} alone")
 
 
-def _named(word: str) -> tuple[str, str]:
+def _name_and_path(word: str) -> tuple[str, str]:
     """`NAME=FILE`, or a file that is named after itself."""
     name, equals, path = word.partition("=")
     return (name, path) if equals and not Path(word).exists() else (Path(word).stem, word)
@@ -282,3 +285,138 @@ def _named(word: str) -> tuple[str, str]:
 
 def _misuse(reason: str) -> CutuneError:
     return CutuneError.at(Code.BAD_TABLE_OPTION, reason=reason)
+
+
+def print_model(model: ChoiceModel) -> None:
+    """The rule of each choice, and its evidence."""
+    print(f"{', '.join(model.tunables)}, at most {model.limit:.1%} slower at measured sizes")
+    for choice in model.choices:
+        if model.given:
+            print(f"given {_settings(dict(zip(model.given, choice.given, strict=True)))}:")
+        _print_choice(model, choice)
+
+
+def _print_fixed(choice: FixedChoice) -> None:
+    print(f"{_settings(choice.values)} at all sizes: {_lost(choice, choice.lost)}")
+    if choice.own is not None and choice.own != choice.values:
+        print(f"  the program's own {_settings(choice.own)}: {_lost(choice, choice.own_lost)}")
+
+
+def _print_sets(choice: SetChoice) -> None:
+    print(f"{', '.join(choice.names)} by {', '.join(choice.model.sizes)}, in one program:")
+    for number, values in enumerate(choice.sets, 1):
+        print(f"  set {number}: {_settings(dict(zip(choice.names, values, strict=True)))}")
+    print("  set 0: the program's own values")
+    for one in choice.model.choices:
+        _print_choice(choice.model, one)
+
+
+def _settings(values: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _lost(choice: FixedChoice, regret: Regret | None) -> str:
+    if regret is None:
+        return "not known"
+    place = zip(choice.sizes, regret.worst_point, strict=True)
+    where = f" ({_settings(dict(place))})" if choice.sizes else ""
+    return f"time lost mean {regret.mean:.2%}, worst {regret.worst:.2%}{where}"
+
+
+def _print_choice(model: ChoiceModel, choice: FittedClassifier) -> None:
+    rule, evidence = choice.rule, choice.evidence
+    if isinstance(rule, Intervals):
+        for limit, label in zip(rule.limits, rule.configurations, strict=False):
+            print(f"  {model.sizes[0]} <= {limit}: {_named(model, label)}")
+        print(f"  above: {_named(model, rule.configurations[-1])}")
+    else:
+        print(f"  the nearest of {len(rule.points)} measured sizes")
+    if evidence is None:
+        return
+    print(
+        f"  {choice.measured} sizes; leave-one-out accuracy {evidence.observed_accuracy:.3f} "
+        f"observed, {evidence.corrected_accuracy:.3f} corrected; most frequent class "
+        f"{evidence.null_accuracy:.3f}"
+    )
+    print(f"  time lost at measured sizes: {_loss(model, evidence.at_measured)}")
+    print(f"  time lost where the size was left out: {_loss(model, evidence.left_out)}")
+    if evidence.amid:
+        amid = ", ".join(map(str, evidence.amid))
+        print(f"  as much may be lost between; measure {model.sizes[0]} = {amid} too")
+    if evidence.fixed is not None:
+        loss = _loss(model, evidence.at_fixed)
+        print(f"  time lost with {_named(model, evidence.fixed)} everywhere: {loss}")
+
+
+def _print_published_procedure(
+    name: str, labels: Mapping[Point, Configuration], random_state: int
+) -> None:
+    """One split of the published procedure, beside many."""
+    split, every = search(labels, random_state), distribution(labels)
+    remark = "" if split.complete else " (a class is missing in training)"
+    print(
+        f"split {split.random_state} of {name}: k = {split.k}, accuracy {split.accuracy:.2f}, "
+        f"most frequent class {split.null_accuracy:.2f}; {split.training} sizes for training, "
+        f"{split.tested} for testing{remark}"
+    )
+    if every is None:
+        print("  no split keeps every class in training")
+        return
+    print(
+        f"  1-NN over {every.splits} splits, {every.complete} with every class in "
+        f"training: mean {every.mean:.2f}, from {every.lowest:.2f} to "
+        f"{every.highest:.2f}; perfect in {every.perfect:.1%}"
+    )
+
+
+def _print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
+    """The loss of each device's heuristic on each device."""
+    names = list(dict.fromkeys(t.made_on for t in transfers))
+    losses: Mapping[tuple[str, str], Regret | None] = {
+        (t.made_on, t.used_on): t.regret for t in transfers
+    }
+    table = Table("heuristic of", *(f"on {name}" for name in names), box=None)
+    for made_on in names:
+        table.add_row(made_on, *(_loss(model, losses[made_on, used_on]) for used_on in names))
+    Console(emoji=False).print(table)
+
+
+def print_comparison(comparison: TunerComparison) -> None:
+    """Print what each technique needs to be within 5 % of the best at a size, the best first."""
+    chance = f"random search: {comparison.chance:.1f} on the average"
+    print(f"{comparison.where}: {comparison.size} configurations; {chance}")
+    table = techniques_table("configurations", "seconds", "score")
+    for one in sorted(comparison.scores, key=lambda score: -score.score):
+        needed = _quartiles(one.needed, f">{MOST}", 0)
+        table.add_row(one.technique, needed, _quartiles(one.seconds, "-", 1), f"{one.score:.2f}")
+    Console(emoji=False).print(table)
+
+
+def techniques_table(*headings: str) -> Table:
+    """A table with a row per technique; its other columns hold numbers."""
+    table = Table("technique", box=None)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _quartiles(values: Sequence[float], none: str, digits: int) -> str:
+    """The median, and the quartiles around it; `none` stands for infinity."""
+    low, middle, high = (none if v == inf else f"{v:.{digits}f}" for v in quartiles(values))
+    return f"{middle} ({low}..{high})"
+
+
+def _named(model: ChoiceModel, label: Configuration) -> str:
+    return _settings(dict(zip(model.tunables, label, strict=True)))
+
+
+def _loss(model: ChoiceModel, regret: Regret | None) -> str:
+    if regret is None:
+        return "not known"
+    # The tables of single choices leave out what is given.
+    whole = (*model.given, *model.sizes)
+    names = whole if len(regret.worst_point) == len(whole) else model.sizes
+    place = _settings(dict(zip(names, regret.worst_point, strict=True)))
+    untimed = regret.total - regret.known
+    rest = f"; {untimed} sizes without a time" if untimed else ""
+    return f"mean {regret.mean:.2%}, worst {regret.worst:.2%} ({place}){rest}"

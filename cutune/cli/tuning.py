@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import (
+from cutune.cli.main import (
     Options,
     print_values,
     show,

@@ -90,9 +90,8 @@ def provenance(
 def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
     """The commands that made a workspace, as `convert` reads them; none where none was noted."""
     path = workspace.commands
-    if not path.exists():
-        return []
-    return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
+    known = read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None)
+    return list(known) if path.exists() else []
 
 
 @dataclass(frozen=True)

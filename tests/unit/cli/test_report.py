@@ -22,7 +22,7 @@ from cutune.cli.page.gather import (
     read_timings,
     report_of,
 )
-from cutune.cli.page.heat_map import heat_tables, variant_words
+from cutune.cli.page.html import heat_tables, variant_words
 from cutune.cli.page.page_facts import AtSizes, Candidate, KernelFacts, PageFacts, Standing
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic

@@ -26,8 +26,7 @@ from cutune.cli.page.charts import (
     unit_for,
 )
 from cutune.cli.page.figures import TABLE_3, table_3, write_figures
-from cutune.cli.page.heat_map import SHADES
-from cutune.cli.page.html import to_html
+from cutune.cli.page.html import SHADES, to_html
 from cutune.cli.page.page_facts import PageFacts
 from cutune.core.diagnostics import CutuneError
 from tests.support.reported_program import HOSTILE, hostile, whole
