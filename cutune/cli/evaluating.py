@@ -64,7 +64,10 @@ def evaluate_verb(options: Options) -> int:
             write_sweep(Path(options.save), swept)
     found = evaluate(swept, models, device, options.files, options.train, options.model)
     print_evaluation(found, not options.scores)
-    save(found, options.json, options.csv)
+    if options.json is not None:
+        write_document(Path(options.json), SCHEMA, to_json(found))
+    if options.csv is not None:
+        replace_file(Path(options.csv), to_csv(found).encode())
     return 0
 
 
@@ -146,14 +149,6 @@ def _picture(case: Case, judged: str) -> str:
         place = math.log1p(case.regret(strategy)) / spread if spread > 0 else 0.0
         line[min(PICTURE_WIDTH - 1, int(place * PICTURE_WIDTH))] = mark
     return "".join(line)
-
-
-def save(evaluation: Evaluation, json_path: str | None, csv_path: str | None) -> None:
-    """Write the files that are asked for. Raises CT002."""
-    if json_path is not None:
-        write_document(Path(json_path), SCHEMA, to_json(evaluation))
-    if csv_path is not None:
-        replace_file(Path(csv_path), to_csv(evaluation).encode())
 
 
 def to_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from cutune import __version__
@@ -18,6 +19,8 @@ WORKSPACE = ".cutune"
 EXACT, PAPER = "exact", "paper"
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 CACHE_STATES = ("restored", "repeated", "program")
+#: What several verbs have, as `add_option` takes it.
+NVCC_OPTION, QUIET_OPTION = ("--nvcc PATH", "the compiler to use"), ("-q --quiet", "no progress")
 
 
 def parser() -> Parser:
@@ -26,7 +29,14 @@ def parser() -> Parser:
     main = Parser(prog="cutune", description=about)
     main.add_argument("--version", action="version", version=f"cutune {__version__}")
     verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
-    add = partial(_add_verb, verbs)
+
+    def add(name: str, *parents: Parser, **keywords: Any) -> Parser:
+        verb = next(verb for verb in VERBS if verb.name == name)
+        added = verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
+        if verb.options:  # those of a verb of another room
+            getattr(import_module(verb.options), f"add_{name}")(added)
+        return added
+
     source, place, running = _source_options(), _place_options(), _running_options()
     judge, measured = _model_options(), _model_options(NEIGHBOURS)
     candidates, fitting, recording = (Parser(add_help=False) for _ in range(3))
@@ -67,20 +77,6 @@ def parser() -> Parser:
     return main
 
 
-def _add_verb(
-    verbs: argparse._SubParsersAction[Parser],
-    name: str,
-    *parents: Parser,
-    **keywords: Any,
-) -> Parser:
-    """The parser of a verb, with the options of others, and those of a verb of another room."""
-    verb = next(verb for verb in VERBS if verb.name == name)
-    added = verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
-    if verb.options:
-        verb.add_options(added)
-    return added
-
-
 def add_option(group: argparse._ActionsContainer, written: str, text: str, **about: Any) -> None:
     """Add an option as it is written, `-o --output FILE`; one without a value is a flag.
 
@@ -108,14 +104,6 @@ def _add_output(verb: Parser, default: str = "NAME.tuned.cu") -> None:
 def add_json(verb: argparse._ActionsContainer) -> None:
     """`--json`: docs/json.md has the documents."""
     add_option(verb, "--json", "for programs instead of people")
-
-
-def _add_nvcc(group: argparse._ActionsContainer) -> None:
-    add_option(group, "--nvcc PATH", "the compiler to use")
-
-
-def _add_quiet(group: argparse._ActionsContainer) -> None:
-    add_option(group, "-q --quiet", "no progress")
 
 
 def _add_inspect(inspect: Parser) -> None:
@@ -239,8 +227,8 @@ def _add_device(device: Parser) -> None:
     add_option(device, "--calibrate", calibrate)
     add_option(device, "--gpu INDEX", "which GPU", default=0)
     add_option(device, "-o --output FILE", "profile to write")
-    _add_nvcc(device)
-    _add_quiet(device)
+    add_option(device, *NVCC_OPTION)
+    add_option(device, *QUIET_OPTION)
 
 
 def _add_run(run: Parser) -> None:
@@ -301,7 +289,7 @@ def _add_doctor(doctor: Parser) -> None:
     option = partial(add_option, doctor)
     add_json(doctor)
     option("--quiet", "problems only")
-    _add_nvcc(doctor)
+    option(*NVCC_OPTION)
     option("--install-toolkit", "where no nvcc is found, install it from the Python index")
     clear = "remove what was built for this machine; it is built again when it is needed"
     option("--clear-cache", clear)
@@ -317,7 +305,7 @@ def _source_options() -> Parser:
     options = Parser(add_help=False)
     group = options.add_argument_group("compiling")
     option, add_each = partial(add_option, group), partial(add_list, group)
-    _add_nvcc(group)
+    option(*NVCC_OPTION)
     add_each("-I", dest="include", metavar="DIR", help="as for nvcc, whose other options")
     add_each("-D", dest="define", metavar="NAME[=VALUE]", help="are taken as they are, too")
     add_each("-include", dest="forced", metavar="FILE", help="a header read first")
@@ -334,7 +322,7 @@ def _source_options() -> Parser:
     option("--variants", variants, choices=("all", "none"), default="all")
     associative = "allow sums of floating-point numbers in any order, as of threads of a block"
     option("--associative-math", associative)
-    _add_quiet(group)
+    option(*QUIET_OPTION)
     return options
 
 

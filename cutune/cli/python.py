@@ -176,6 +176,7 @@ class Tuned:
 
 #: The folder of results beside a source.
 FOLDER = ".cutune"
+NO_SOURCES = "name the sources of the program"
 PathLike = str | os.PathLike[str]
 
 
@@ -197,11 +198,6 @@ def _devices(names: str | None) -> list[DeviceProfile]:
 def _misused(verb: str, reason: str) -> CutuneError:
     reason, advice = f"{verb}: {reason}", f"help(cutune.{verb})"
     return CutuneError.at(Code.WRONG_USAGE, reason=reason, help=advice)
-
-
-def _check_files(verb: str, files: Sequence[PathLike]) -> None:
-    if not files:
-        raise _misused(verb, "name the sources of the program")
 
 
 def _varied(vary: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
@@ -232,7 +228,8 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     >>> [(launch.kernel, launch.line, launch.is_tunable) for launch in found.launches]
     [('add', 12, True)]
     """
-    _check_files("inspect", files)
+    if not files:
+        raise _misused("inspect", NO_SOURCES)
     analyzer = Analyzer(_toolchain(flags, nvcc), Reporter(_warn))
     programs = analyzer.reported(linked([analyzer.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))
@@ -278,7 +275,8 @@ def tune(
     >>> tuned.report.summary.startswith("On an NVIDIA H200, ")
     True
     """
-    _check_files("tune", files)
+    if not files:
+        raise _misused("tune", NO_SOURCES)
     values, sources = _varied(vary or {}), [os.fspath(path) for path in files]
     devices, name = _devices(device), None if output is None else os.fspath(output)
     place = Files(Path(files[0]).parent / FOLDER if workspace is None else Path(workspace))

@@ -131,8 +131,7 @@ TABLE_2 = ("kernel", "N", "best", "cycles", "chosen", "cycles", "collected cycle
 
 
 def _table(title: str, head: Row, rows: Sequence[Row]) -> list[Any]:
-    parts = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
-    return [_table_page(title, head, part) for part in parts]
+    return [_table_page(title, head, rows[at : at + ROWS]) for at in range(0, len(rows), ROWS)]
 
 
 def _table_page(title: str, head: Row, rows: Sequence[Row]) -> Any:

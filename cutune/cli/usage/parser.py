@@ -30,9 +30,6 @@ class Verb(NamedTuple):
     def handler(self) -> Any:
         return getattr(import_module(self.module), f"{self.name}_verb")
 
-    def add_options(self, parser: Parser) -> None:
-        getattr(import_module(self.options), f"add_{self.name}")(parser)
-
 
 #: Groups; of each verb its name, the modules of its function and its options; help; an example.
 _TABLE = """\
