@@ -152,7 +152,7 @@ def run_verb(options: Options) -> int:
 
 def help_verb(options: Options) -> int:
     """A page, the manual page, or what a shell completes by."""
-    from cutune.cli.usage.help import completion, manual_page, text_on, title_of, topics
+    from cutune.cli.usage.parser import completion, manual_page, text_on, title_of, topics
 
     whole = parser()
     if options.man:
