@@ -59,8 +59,8 @@ def _select_measured(options: Options, sizes: Mapping[str, int], every: int | No
 
 def report_verb(options: Options) -> int:
     """One page about everything that is known."""
-    from cutune.cli.page.gather import read_subjects, read_timings, report_of
-    from cutune.cli.page.html import required, to_html
+    from cutune.cli.page.gather import read_subjects, read_timings, report_of, training
+    from cutune.cli.page.html import required, to_html, write_figures
     from cutune.core.workspace import replace_file
 
     # Looking at programs takes a while: what is missing is said before.
@@ -77,9 +77,6 @@ def report_verb(options: Options) -> int:
     print(found.summary)
     print(f"report: {options.output}")
     if options.figures is not None:
-        from cutune.cli.page.figures import write_figures
-        from cutune.cli.page.gather import training
-
         rows = training(show, workspace, subjects, profile)
         written = write_figures(Path(options.figures), found, rows)
         print(f"figures: {', '.join(map(str, written)) or 'nothing to draw'}")

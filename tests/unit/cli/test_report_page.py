@@ -25,8 +25,7 @@ from cutune.cli.page.charts import (
     three_digits,
     unit_for,
 )
-from cutune.cli.page.figures import TABLE_3, table_3, write_figures
-from cutune.cli.page.html import SHADES, to_html
+from cutune.cli.page.html import SHADES, TABLE_3, table_3, to_html, write_figures
 from cutune.cli.page.page_facts import PageFacts
 from cutune.core.diagnostics import CutuneError
 from tests.support.reported_program import HOSTILE, hostile, whole
