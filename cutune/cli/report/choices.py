@@ -208,11 +208,10 @@ def models_to_json(models: Sequence[FittedModel]) -> dict[str, Any]:
     }
 
 
-def print_models(models: Iterable[FittedModel]) -> None:
+def print_models(models: Sequence[FittedModel]) -> None:
     """Print the models of `cutune fit`, a line per kernel."""
     table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
-    read = tuple(models)
-    for name, model in zip(instances_of(read), read, strict=True):
+    for name, model in zip(instances_of(models), models, strict=True):
         error = model.held_out_error
         classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
@@ -263,8 +262,7 @@ def choice_table(
         is_sized = model.kernel.parameters or threads_alone(model.kernel)
         shown = (sizes or usual_sizes(model))[: None if is_sized else 1]
         held = usually_held(model.kernel)
-        texts = (_size_text(model, size) for size in shown)
-        asked = ((text, held, size) for text, size in zip(texts, shown, strict=True))
+        asked = ((_size_text(model, size), held, size) for size in shown)
         rows = _choice_rows(name, model, chooser, asked)
         if not rows:
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")

@@ -48,17 +48,16 @@ if TYPE_CHECKING:
 Json = dict[str, object]
 
 
-def to_json(programs: Iterable[Program]) -> Json:
+def to_json(programs: Sequence[Program]) -> Json:
     """All launches and kernels; `schema` names the form of the document."""
-    read = tuple(programs)
     return {
         "schema": "cutune.cli.report.programs/1",
-        "launches": [_launch_json(p, site) for p in read for site in p.launches],
-        "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
-        "tunables": [_tunable_json(tunable) for p in read for tunable in p.tunables],
+        "launches": [_launch_json(p, site) for p in programs for site in p.launches],
+        "kernels": [_kernel_json(p, kernel) for p in programs for kernel in p.kernels],
+        "tunables": [_tunable_json(tunable) for p in programs for tunable in p.tunables],
         "regions": [
             {**_at(region.source, region.begin), "may_repeat": region.may_repeat}
-            for p in read
+            for p in programs
             for region in p.regions
         ],
     }
@@ -163,15 +162,14 @@ def reason_of(kernel: Kernel) -> str | None:
     return kernel.reason.message if kernel.reason is not None else None
 
 
-def print_programs(programs: Iterable[Program], console: Console | None = None) -> None:
+def print_programs(programs: Sequence[Program], console: Console | None = None) -> None:
     """Print a table per file: one line per launch, and one per kernel without a launch.
 
     On a terminal there are colours and reasons are wrapped; in a pipe each row is one whole line.
     """
-    read = tuple(programs)
     console = console or Console(emoji=False)
     say = partial(console.print, markup=False, highlight=False)
-    for program in read:
+    for program in programs:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
             say(program.source.path, style="bold")
@@ -180,12 +178,11 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
         elif rows:
             say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
         for kernel in program.kernels:
-            names = ", ".join(one.name for one in kernel.variants)
-            lines = [f"{kernel.name}: variant {names}"] if names else []
+            if names := ", ".join(one.name for one in kernel.variants):
+                say(f"{kernel.name}: variant {names}", soft_wrap=not console.is_terminal)
             for _, why in kernel.variant_reasons:
-                lines.append(f"{kernel.name} {why.message} [{why.code.number}]")
-            for line in lines:
-                say(line, soft_wrap=not console.is_terminal)
+                said = f"{kernel.name} {why.message} [{why.code.number}]"
+                say(said, soft_wrap=not console.is_terminal)
         for host in program.tunables:
             place, by = place_of(program, host, host.value, "line "), (*host.data, *host.given)
             say(f"tunable {host.name} ({place}): {listed(host.choices)}; by {', '.join(by)}")
@@ -194,9 +191,9 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
                 say(f"region ({place_of(program, region, region.begin, 'line ')}): may repeat")
         if rows or program.tunables:
             console.print()
-    launches = [site for program in read for site in program.launches]
+    launches = [site for program in programs for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    without_model = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
+    without_model = sum(bool(why_unmodelled(p, site)) for p in programs for site in p.launches)
     unmodelled = f", {without_model} of them not modelled" if without_model else ""
     noun = "launch" if len(launches) == 1 else "launches"
     console.print(f"{len(launches)} {noun}, {tunable} tunable{unmodelled}", highlight=False)
