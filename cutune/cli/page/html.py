@@ -48,7 +48,6 @@ from cutune.cli.page.page_facts import (
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import make_folder, writing
-from cutune.model.measurement.sweep import SweptConfiguration
 from cutune.proof.variants.bounds import NAME as BOUNDS
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.thread_block import Block, configuration_text, shape
@@ -73,7 +72,6 @@ def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str
     template = _environment(with_programs).get_template("page.html")
     page: str = template.render(
         report=report,
-        contents=_contents(report),
         most_gain=max(gains, default=1.0),
         left_out=left_out,
         style=style,
@@ -131,25 +129,11 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
-    yield "gains", "Gains"
-    if report.evaluation is not None:
-        yield "measured", "Measured"
-    if report.kernels:
-        yield "kernels", f"Kernels ({len(report.kernels)})"
-    yield "launches", f"Launches ({len(report.launches)})"
-    yield "provenance", "Provenance"
-
-
 def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
     for number, program in enumerate(report.programs, 1):
         for place, launch in enumerate(program.launches, 1):
             if launch.standing in (Standing.REFUSED, Standing.UNMODELLED):
                 yield f"launch-{number}-{place}", launch
-
-
-def _name(configuration: SweptConfiguration) -> str:
-    return configuration_text(*configuration)
 
 
 def _bar_width(gain: float, most: float) -> str:
@@ -162,7 +146,7 @@ def _least(at: AtSizes) -> str:
         return "none"
     best = at.predicted[0]
     us = best.predicted_us or 0.0
-    return f"{unit_for([us])(us)} with {_name(best.configuration)}"
+    return f"{unit_for([us])(us)} with {configuration_text(*best.configuration)}"
 
 
 def _terms_of(rows: Sequence[TermRow]) -> list[tuple[str, int]]:
@@ -170,15 +154,11 @@ def _terms_of(rows: Sequence[TermRow]) -> list[tuple[str, int]]:
     return [(title, n) for n, (term, title) in enumerate(TERMS.items()) if term in used]
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def _launch_rows(evaluation: Evaluation) -> Iterator[list[str]]:
     for case in evaluation.cases:
         name = f"{case.launch.program}: {case.launch.kernel}"
-        regret = _percent(case.regret(evaluation.judged))
-        yield [name, *size_and_times(case, evaluation.judged), regret]
+        regret = 100 * case.regret(evaluation.judged)
+        yield [name, *size_and_times(case, evaluation.judged), f"{regret:.1f} %"]
 
 
 def size_and_times(case: Case, judged: str) -> Iterator[str]:
@@ -341,9 +321,9 @@ _FUNCTIONS = {
 } | {
     function.__name__.lstrip("_"): function
     for function in (
-        *(agreement, _bar_width, choice_chart, heat_tables, _launch_rows, _least),
-        *(_name, _percent, ranked_scores, ratio, regret_bars, scatter),
-        *(stacked_bars, _still, term_rows, _terms_of, variant_words),
+        *(agreement, _bar_width, choice_chart, configuration_text, heat_tables, _launch_rows),
+        *(_least, ranked_scores, ratio, regret_bars, scatter, stacked_bars, _still, term_rows),
+        _terms_of,
     )
 }
 
