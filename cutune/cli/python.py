@@ -14,7 +14,7 @@ from pathlib import Path
 from cutune.check.evaluate import Evaluation, StrategyScore
 from cutune.check.evaluate import evaluate as judge
 from cutune.cli.page.facts import at_sizes, program_facts
-from cutune.cli.page.gather import ReportSource, read_subjects, read_timings, report_of
+from cutune.cli.page.gather import read_subjects, read_timings, report_of, subject_of
 from cutune.cli.page.html import part, to_html
 from cutune.cli.page.page_facts import AtSizes, LaunchFacts, PageFacts, ProgramFacts
 from cutune.core.codes import Code
@@ -23,12 +23,10 @@ from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.core.workspace import replace_file
 from cutune.measure.program_runs import RunPlan
-from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, read_sweep
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import linked
-from cutune.source.program import Program
 from cutune.toolchain.device.present import default_device, named_devices, profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
@@ -296,14 +294,8 @@ def tune(
     else:
         written, programs, models = tuple(tuned.sources), [*tuned.programs], [*tuned.models]
         tuned.keep({"written": [str(path) for path in written]})
-    subjects = [_subject(program, models) for program in programs]
+    subjects = [subject_of(program, models) for program in programs]
     return Tuned(written, ReportPage(report_of(toolchain, silent, subjects, devices[0], place)))
-
-
-def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:
-    path = str(Path(program.source.path).resolve())
-    own = tuple(model for model in models if model.kernel.origin.path == path)
-    return ReportSource(path, program, own)
 
 
 def select(

@@ -30,7 +30,6 @@ from cutune.core.workspace import write_text
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
-    from cutune.cli.report.programs import Lacking
     from cutune.measure.program_runs import RunPlan
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.kernels_of_other_sources import ReadSource
@@ -78,11 +77,11 @@ def inspect_verb(options: Options) -> int:
             show(error.diagnostic)
             failed = True
     contradictions = list(lacking(programs, options.require))
-    _show_inspected(programs, spaces, contradictions, options)
+    _show_inspected(programs, spaces, options)
     if written is not None and not failed:
         _write_space(written, spaces, options)
-    for one in contradictions:
-        show(one.diagnostic)
+    for diagnostic in contradictions:
+        show(diagnostic)
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
 
 
@@ -121,16 +120,12 @@ def _programs_of(analyzer: Analyzer, options: Options) -> tuple[list[Program], b
 
 
 def _show_inspected(
-    programs: Sequence[Program],
-    spaces: Sequence[Spaces],
-    contradictions: Sequence[Lacking],
-    options: Options,
+    programs: Sequence[Program], spaces: Sequence[Spaces], options: Options
 ) -> None:
     from cutune.cli.report import programs as report
 
     if options.sarif:
-        required = [one.site for one in contradictions if one.site]
-        print(json.dumps(report.to_sarif(programs, required), indent=1))
+        print(json.dumps(report.to_sarif(programs, options.require), indent=1))
     elif options.json:
         document = report.to_json(programs)
         document["spaces"] = [report.space_json(found, known) for _, found, known in spaces]

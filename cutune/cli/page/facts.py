@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.check.evaluate import sizes_of
@@ -214,9 +214,8 @@ def times(factor: float) -> str:
 MOST_SHOWN, FEW = 6, 2
 _POWERS = tuple(1 << exponent for exponent in range(6, 14))
 #: Sizes of the curve: powers of two, three quarters of them, and sizes with no such factor.
-CURVE = tuple(sorted({size for p in _POWERS for size in (p, 3 * p // 4)} - {48}))
-CURVE_UNALIGNED = tuple(p - 24 for p in _POWERS if p >= 128)
-LONG_CURVE = tuple(10_000 * 2**exponent for exponent in range(15))
+CURVE = sorted({n for p in _POWERS for n in (p, 3 * p // 4, p - 24)} - {40, 48})
+LONG_CURVE = [10_000 * 2**exponent for exponent in range(15)]
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,7 @@ class SizeQuestion:
     """Sizes to ask for, and the launch that was timed there, if one was."""
 
     label: str
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int]
     every: int | None = None
     launch: SweptLaunch | None = None
 
@@ -356,7 +355,7 @@ class _Choosers:
         )
 
     def curve(self) -> Iterator[CurvePoint]:
-        sizes = LONG_CURVE if self._is_stream else sorted((*CURVE, *CURVE_UNALIGNED))
+        sizes = LONG_CURVE if self._is_stream else CURVE
         choices = self._choice.choose_each([({}, size) for size in sizes])
         for size, choice in zip(sizes, choices, strict=True):
             if not isinstance(choice, CutuneError) and choice.gain is not None:

@@ -121,7 +121,7 @@ def read_subjects(
     """The named sources, else all that were tuned, with their models. Raises CT001, CT009."""
     if files:
         known = _models(workspace)
-        return [_subject(program, known) for program in analyzer.load_all(files)]
+        return [subject_of(program, known) for program in analyzer.load_all(files)]
     units = seen_units(workspace)
     compiled = compiled_sources(workspace)
     known = _models(workspace) if units or compiled else models_in(workspace)
@@ -181,7 +181,7 @@ def _together(
                         unread.append(_unread(path, known, error))
                 programs = linked(read)
             own.reported(programs)
-            return [*(_subject(program, known) for program in programs), *unread]
+            return [*(subject_of(program, known) for program in programs), *unread]
     except (CutuneError, OSError) as error:
         return [_unread(path, known, error) for path in compiled.paths]
 
@@ -196,7 +196,7 @@ def _unit(
     except (CutuneError, OSError) as error:
         return _unread(path, known, error)
     with unit.working_in():
-        return _subject(program, known)
+        return subject_of(program, known)
 
 
 def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> ReportSource:
@@ -206,7 +206,7 @@ def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Report
     )
 
 
-def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
+def subject_of(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     """A program with those models that were made of it as it is now."""
     origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rich.console import Console
@@ -366,14 +366,7 @@ def _paragraph(suggestion: Suggestion) -> str:
 NOT_AS_REQUIRED = 3
 
 
-class Lacking(NamedTuple):
-    """A pattern that does not hold: the message, and the launch that it is about."""
-
-    diagnostic: Diagnostic
-    site: LaunchSite | None = None
-
-
-def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Lacking]:
+def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Diagnostic]:
     """Patterns that match no launch, and launches that they match and that are not tunable."""
     launches = [(program, site) for program in programs for site in program.launches]
     names = [site.kernel for _, site in launches]
@@ -381,16 +374,14 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[La
         matching = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
         if not matching:
             known = known_names(pattern, names)
-            yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known))
+            yield Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known)
         for program, site in matching:
             if verdict_of(program, site) != Verdict.TUNABLE.value:
                 number = f" [{site.code.number}]" if site.code is not None else ""
                 reason = why_unmodelled(program, site) or f"{site.reason}{number}"
-                code, place = Code.REQUIRED_NOT_TUNABLE, (site.source, site.span)
-                said = Diagnostic.at(
-                    code, *place, pattern=pattern, kernel=site.kernel, reason=reason
-                )
-                yield Lacking(said, site)
+                about = {"pattern": pattern, "kernel": site.kernel, "reason": reason}
+                place = site.source, site.span
+                yield Diagnostic.at(Code.REQUIRED_NOT_TUNABLE, *place, **about)
 
 
 def space_lines(
@@ -443,10 +434,10 @@ def space_json(program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict
 NOT_MODELLED_RULE = "not-modelled"
 
 
-def to_sarif(programs: Sequence[Program], required: Sequence[LaunchSite]) -> Json:
+def to_sarif(programs: Sequence[Program], required: Sequence[str]) -> Json:
     """Launches that will not be tuned as SARIF 2.1.0 (OASIS), which forges and editors read.
 
-    A result is an error where the launch is `required` to be tunable.
+    A result is an error where a pattern in `required` matches the kernel.
     """
     launches = [
         (program, site)
@@ -455,10 +446,7 @@ def to_sarif(programs: Sequence[Program], required: Sequence[LaunchSite]) -> Jso
         if verdict_of(program, site) != Verdict.TUNABLE.value
     ]
     rules = list(dict.fromkeys(_rule_of(site) for _, site in launches))
-    results = [
-        _result(program, site, rules.index(_rule_of(site)), any(site is one for one in required))
-        for program, site in launches
-    ]
+    results = [_result(p, site, rules.index(_rule_of(site)), required) for p, site in launches]
     driver = {"name": "cutune", "version": __version__, "rules": [_rule(rule) for rule in rules]}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -483,7 +471,8 @@ def _rule(rule: str) -> Json:
     }
 
 
-def _result(program: Program, site: LaunchSite, index: int, is_required: bool) -> Json:
+def _result(program: Program, site: LaunchSite, index: int, required: Sequence[str]) -> Json:
+    is_required = any(fnmatchcase(site.kernel, pattern) for pattern in required)
     reason = why_unmodelled(program, site) or site.reason
     text = f"launch of kernel '{site.kernel}' is {verdict_of(program, site)}: {reason}"
     region: Json = {}
