@@ -69,9 +69,9 @@ def report_verb(options: Options) -> int:
         required("matplotlib")
     analyzer, workspace, profile = options.analyzer, options.place, options.profile
     sizes = sizes_to_show(options.sizes)
-    timings, notes = read_timings(workspace, options.recorded, profile)
+    timings = read_timings(workspace, options.recorded, profile)
     subjects = read_subjects(analyzer, workspace, options.files)
-    about = subjects, profile, workspace, timings, sizes, notes
+    about = subjects, profile, workspace, timings, sizes
     found = report_of(analyzer.toolchain, analyzer.reporter.progress, *about)
     replace_file(Path(options.output), to_html(found).encode())
     print(found.summary)

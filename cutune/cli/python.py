@@ -431,9 +431,9 @@ class TunedFolder:
         """
         toolchain, profile = _toolchain(flags, nvcc), _devices(device)[0]
         analyzer = Analyzer(toolchain, Reporter(_warn))
-        timings, notes = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
+        timings = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
         subjects = read_subjects(analyzer, self.files, [os.fspath(path) for path in files])
-        about = subjects, profile, self.files, timings, sizes, notes
+        about = subjects, profile, self.files, timings, sizes
         return ReportPage(report_of(toolchain, silent, *about))
 
     def __repr__(self) -> str:

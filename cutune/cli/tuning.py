@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
     from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-    from cutune.toolchain.toolchain import Toolchain
 
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
@@ -218,14 +217,14 @@ def collect_verb(options: Options) -> int:
 
 
 def _check_alone(options: Options) -> None:
-    names = (
-        *("search", "technique", "start", "timeout", "tolerance", "ignore", "compare"),
-        *WORKER_OPTION_NAMES,
-    )
-    given = [name for name in names if getattr(options, name, None) not in (None, [])]
-    if options.tunables is None and given:
+    if options.tunables is not None:
+        return
+    names = "search", "technique", "start", "timeout", "tolerance", "ignore", "compare"
+    every = (*names, *WORKER_OPTION_NAMES)
+    given = [name for name in every if getattr(options, name, None) not in (None, [])]
+    if given:
         options.wrong(f"--{given[0]} is for parameters: add --tunables")
-    if options.tunables is None and options.verb == "collect" and options.make is not None:
+    if options.verb == "collect" and options.make is not None:
         options.wrong("--make is for parameters: add --tunables; see also tune --make")
 
 
@@ -278,15 +277,15 @@ def emit_verb(options: Options) -> int:
         from cutune.model.emit.programs import random_programs
 
         random_programs(analyzer, programs, options.choose, targets)
-        _show_compile_line(analyzer.toolchain, programs, targets)
-        return 0
-    workspace, devices = options.place, options.profiles
-    for program, target in zip(programs, targets, strict=True):
-        emit(analyzer, program, workspace, devices, target, options.model, None, asked)
-    for program in programs:
-        print_values(asked, program, workspace)
-    if options.make is None:
-        _show_compile_line(analyzer.toolchain, programs, targets)
+    else:
+        workspace, devices = options.place, options.profiles
+        for program, target in zip(programs, targets, strict=True):
+            emit(analyzer, program, workspace, devices, target, options.model, None, asked)
+        for program in programs:
+            print_values(asked, program, workspace)
+    # Sources of one program have options each.
+    if len(programs) == 1 and (options.make is None or options.choose is not None):
+        show_compile_line(analyzer.toolchain, programs[0], targets[0])
     return 0
 
 
@@ -319,13 +318,6 @@ def _emit_values(programs: Sequence[Program], options: Options) -> int:
     if options.form == HEADER:
         print_values(asked, program, workspace)
     return 0
-
-
-def _show_compile_line(
-    toolchain: Toolchain, programs: Sequence[Program], targets: Sequence[Target]
-) -> None:
-    if len(programs) == 1:
-        show_compile_line(toolchain, programs[0], targets[0])
 
 
 def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
@@ -370,17 +362,9 @@ def tune_verb(options: Options) -> int:
     toolchain, workspace, devices = options.toolchain, options.place, options.profiles
     request = Request(asked, options.files, toolchain, devices, workspace, named)
     sizes, device = sizes_to_show(options.sizes), devices[0]
-    tuning = Tuning(
-        _plan(options),
-        options.output,
-        lambda programs: _targets(programs, options),
-        options.fit,
-        options.model,
-        options.variants == "all",
-        options.associative_math,
-        options.parameters,
-        options.again,
-    )
+    written = options.output, lambda programs: _targets(programs, options)
+    models = options.fit, options.model, options.variants == "all", options.associative_math
+    tuning = Tuning(_plan(options), *written, *models, options.parameters, options.again)
     try:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
@@ -402,8 +386,8 @@ def tune_verb(options: Options) -> int:
 
     choices = choice_table(tuned.models, device, sizes, options.model)
     launches = outcomes(tuned.launches, tuned.models, choices.kept, tuned.said)
-    written = [*map(str, tuned.sources)]
-    shown = Shown(device.name, choices.rows, choices.questions, launches, written)
+    sources = [*map(str, tuned.sources)]
+    shown = Shown(device.name, choices.rows, choices.questions, launches, sources)
     shown.show(options.json)
     tuned.keep(asdict(shown))
     return 0

@@ -25,6 +25,7 @@ from cutune.cli.page.page_facts import (
     Standing,
     geometric_mean,
 )
+from cutune.cli.report.choices import question_of
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.source import Source, Span
 from cutune.model.emit.model import emit_model
@@ -55,13 +56,8 @@ AROUND, MOST_LINES, MOST_CHARACTERS = 2, 150, 240
 NOT_YET = "no model: run cutune tune"
 
 
-@dataclass(frozen=True)
-class Modelled:
-    """A model. `facts`: None where there is no prediction; `question` then asks for one."""
-
-    model: FittedModel
-    facts: KernelFacts | None
-    question: str = ""
+#: A model, and what it predicts; None where it has to be asked by name (`cutune select`).
+Modelled = tuple[FittedModel, KernelFacts | None]
 
 
 def program_facts(
@@ -93,13 +89,12 @@ def _launch(
     """A launch; `remedies`: what would help refused launches, by kernel and line."""
     line = site.source.location(site.span.start).line
     own = [
-        one
-        for one in models
-        if one.model.kernel.name == site.kernel
-        and may_launch(program, site, one.model.kernel.entry)
+        (model, facts)
+        for model, facts in models
+        if model.kernel.name == site.kernel and may_launch(program, site, model.kernel.entry)
     ]
-    facts = [one.facts for one in own if one.facts is not None]
-    question = next((one.question for one in own if one.facts is None), "")
+    known = [facts for _, facts in own if facts is not None]
+    question = next((question_of(model) for model, facts in own if facts is None), "")
     reason = code = text = pragma = ""
     if site.verdict is Verdict.REFUSED:
         standing, reason = Standing.REFUSED, shown(site.reason)
@@ -107,12 +102,12 @@ def _launch(
         if remedy := remedies.get((site.kernel, line)):
             text, pragma = shown(remedy.text), shown(remedy.pragma or "")
     else:
-        gains = any(one.standing is Standing.GAINS for one in facts)
-        standing = Standing.GAINS if gains else Standing.GOOD if facts else Standing.UNMODELLED
-        question = question or ("" if facts else NOT_YET)
+        gains = any(one.standing is Standing.GAINS for one in known)
+        standing = Standing.GAINS if gains else Standing.GOOD if known else Standing.UNMODELLED
+        question = question or ("" if known else NOT_YET)
         if kernel := program.kernel(site.kernel):
             reason = f"its block may change in {' and '.join(kernel.pure_dimensions)}"
-    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in facts)
+    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in known)
     place = shown(site.callee), site.source.path, line
     return LaunchFacts(*place, standing, reason, code, lines, text, pragma, keys, question)
 

@@ -27,7 +27,6 @@ from cutune.cli.page.facts import (
     summary,
 )
 from cutune.cli.page.page_facts import PageFacts, ProgramFacts
-from cutune.cli.report.choices import question_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
 from cutune.core.progress import ANALYZING, Progress, during
@@ -106,10 +105,11 @@ class ReportSource:
 
 @dataclass(frozen=True)
 class Timings:
-    """Launches that were timed on the modelled device, and in words where they come from."""
+    """Launches that were timed on the modelled device, where they come from, what was left out."""
 
     launches: tuple[SweptLaunch, ...] = ()
     origins: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 NO_TIMINGS = Timings()
@@ -217,9 +217,7 @@ def subject_of(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     )
 
 
-def read_timings(
-    workspace: Workspace, files: Sequence[str], device: DeviceProfile
-) -> tuple[Timings, list[str]]:
+def read_timings(workspace: Workspace, files: Sequence[str], device: DeviceProfile) -> Timings:
     """Launches of sweeps and of the workspace; notes on other devices. Raises CT009, CT012."""
     launches: list[SweptLaunch] = []
     origins, notes = [], []
@@ -239,7 +237,7 @@ def read_timings(
         launches += swept
         if swept:
             origins.append(f"{measured}: {len(swept)} launches on {device.name}")
-    return Timings(tuple(launches), tuple(origins)), notes
+    return Timings(tuple(launches), tuple(origins), tuple(notes))
 
 
 def report_of(
@@ -250,7 +248,6 @@ def report_of(
     workspace: Workspace,
     timings: Timings = NO_TIMINGS,
     sizes: Sequence[int] | None = None,
-    notes: Sequence[str] = (),
     made: datetime | None = None,
 ) -> PageFacts:
     """The whole report.
@@ -271,7 +268,7 @@ def report_of(
             name = Path(subject.path).name
             programs.append(ProgramFacts(name, subject.path, "", (), subject.notes))
     progress("looking at kernels", 1, 1)
-    kernels = tuple(one.facts for one in known if one.facts is not None)
+    kernels = tuple(facts for _, facts in known if facts is not None)
     at = made or datetime.now().astimezone()
     title = workspace.folder.absolute().parent.name or str(workspace.folder)
     named = by_name(models)
@@ -282,7 +279,7 @@ def report_of(
         summary(programs, kernels, device.name),
         tuple(programs),
         kernels,
-        tuple(notes),
+        timings.notes,
         evaluate_sweep(launches, named, device) if launches else None,
         tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
     )
@@ -304,7 +301,7 @@ def _modelled(
         if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
             facts = replace(facts, file=file, line=line, text=text)
-        modelled.append(Modelled(model, facts, "" if facts is not None else question_of(model)))
+        modelled.append((model, facts))
     return modelled
 
 
