@@ -22,7 +22,7 @@ from cutune.cli.main import (
     varied_values,
 )
 from cutune.cli.options import PAPER
-from cutune.cli.usage.command_line import inputs_of
+from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING
@@ -52,7 +52,9 @@ def inspect_verb(options: Options) -> int:
         refuse_existing(Path(written), options.force)
     analyzer = options.analyzer
     toolchain, parameters = replace(analyzer.toolchain, architectures=()), options.parameters
-    programs, failed = _programs_of(replace(analyzer, toolchain=toolchain), options)
+    inputs = inputs_of(options.files)
+    programs = _programs_of(replace(analyzer, toolchain=toolchain), inputs)
+    failed = len(programs) < len(inputs)
     from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
 
     spaces: list[Spaces] = []
@@ -84,38 +86,33 @@ def inspect_verb(options: Options) -> int:
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
 
 
-def _programs_of(analyzer: Analyzer, options: Options) -> tuple[list[Program], bool]:
-    """The programs of all sources that can be analyzed; and were there others?"""
-    analyzers: list[Analyzer] = []
-    read: list[ReadSource] = []
+def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
+    """The programs of all sources that can be analyzed; why others cannot is told."""
+    read: list[tuple[Analyzer, ReadSource]] = []
     programs: list[Program] = []
-    failed = False
-    inputs, progress = inputs_of(options.files), analyzer.reporter.progress
+    progress = analyzer.reporter.progress
     for number, one in enumerate(inputs):
         progress(ANALYZING, number, len(inputs) + 1)
         flags = (*one.flags, *analyzer.toolchain.flags)
         own = replace(analyzer, toolchain=replace(analyzer.toolchain, flags=flags))
         try:
-            read.append(own.read(one.path))
-            analyzers.append(own)
+            read.append((own, own.read(one.path)))
         except CutuneError as error:
             show(error.diagnostic)
-            failed = True
     progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
     from cutune.proof.analysis.kernels_of_other_sources import linked
 
-    found = linked(read)
+    found = linked([source for _, source in read])
     progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
-    for own, program in zip(analyzers, found, strict=True):
+    for (own, _), program in zip(read, found, strict=True):
         try:
             compile_flags = own.toolchain.compile_flags(program.source.path)
-            for reported in own.reported([program]):
-                programs.append(own.code.with_unmodelled(reported, compile_flags))
+            own.reported([program])
+            programs.append(own.code.with_unmodelled(program, compile_flags))
         except CutuneError as error:
             show(error.diagnostic)
-            failed = True
-    return programs, failed
+    return programs
 
 
 def _show_inspected(
