@@ -181,7 +181,7 @@ PER_ROW = 8
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A place of a table.
+    """A block of a table, or the fastest of several where there are too many.
 
     Attributes:
         text: times the least time; empty: no candidate is there.

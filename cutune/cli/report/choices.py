@@ -110,15 +110,14 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     """The answer of `cutune select` as text."""
     console, choice = standard_output(), configuration.chosen
     (name,) = instances_of([model])
-    if not choice.ranked:
-        console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}")
-        console.print(choice.reason)
-        return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
     variant = f"variant {configuration.variant}, " if configuration.variant else ""
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
+    if not choice.ranked:
+        console.print(choice.reason)
+        return
     if only := measured_only_at(model):
         values = _named(only, between=" and ")
         console.print(f"as measured at {values} only; with others launches keep their own block")
