@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from cutune.check.evaluate import Evaluation, StrategyScore
-from cutune.cli.page.page_facts import AtSizes, Candidate, CurvePoint
+from cutune.cli.page.page_facts import AtSizes, CurvePoint
 from cutune.model.measurement.sweep import SweptConfiguration
 from cutune.toolchain.device.thread_block import WARP, configuration_text
 
@@ -35,7 +35,7 @@ def element(name: str, *children: Svg | str, **attributes: object) -> Svg:
     return Svg(f"<{' '.join(words)}>{inner}</{name}>" if inner else f"<{' '.join(words)}/>")
 
 
-def picture(width: float, height: float, label: str, *children: Svg, class_: str = "") -> Svg:
+def picture(width: float, height: float, label: str, *children: Svg, class_: str) -> Svg:
     """A picture that screen readers call by its label."""
     return element(
         "svg",
@@ -43,7 +43,7 @@ def picture(width: float, height: float, label: str, *children: Svg, class_: str
         viewBox=f"0 0 {_number(width)} {_number(height)}",
         role="img",
         aria_label=label,
-        class_=class_ or None,
+        class_=class_,
     )
 
 
@@ -177,18 +177,18 @@ def count(value: float) -> str:
 
 LEFT, RIGHT, COLUMN = 150.0, 24.0, 24.0
 TOP, GAIN_HEIGHT, ROW = 20.0, 104.0, 18.0
+ROWS_TOP = TOP + GAIN_HEIGHT + 40
 #: Configurations that are shown; of more, those that are chosen or good most often.
 MOST_ROWS = 12
 
 
 def choice_chart(curve: Sequence[CurvePoint]) -> Svg:
     """Above the gain, below which configuration is chosen and which are within 2 % of the best."""
-    across = [LEFT + COLUMN * (number + 0.5) for number in range(len(curve))]
+    placed = [(LEFT + COLUMN * (number + 0.5), point) for number, point in enumerate(curve)]
     width, rows = LEFT + COLUMN * len(curve) + RIGHT, shown_rows(curve)
-    top = TOP + GAIN_HEIGHT + 40
-    bottom = top + ROW * len(rows)
-    parts = [*_gain(curve, across, width), *_rows(curve, across, rows, top, width)]
-    for x, point in zip(across, curve, strict=True):
+    bottom = ROWS_TOP + ROW * len(rows)
+    parts = [*_gain(placed, width), *_rows(placed, rows, width)]
+    for x, point in placed:
         if point.size & (point.size - 1) == 0 or point.size % 10_000 == 0:
             parts.append(text(x, bottom + 14, count(point.size), anchor="middle"))
     parts.append(text(LEFT - 8, bottom + 14, "all sizes =", anchor="end"))
@@ -204,8 +204,8 @@ def shown_rows(curve: Sequence[CurvePoint]) -> list[SweptConfiguration]:
     return [own, *others][:MOST_ROWS]
 
 
-def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) -> Iterator[Svg]:
-    most = max(1.1, *(point.gain for point in curve))
+def _gain(placed: Sequence[tuple[float, CurvePoint]], width: float) -> Iterator[Svg]:
+    most = max(1.1, *(point.gain for _, point in placed))
     up = PictureScale(1.0, most, TOP + GAIN_HEIGHT, TOP + 6)
     ticks = up.ticks
     step = ticks[1] - ticks[0] if len(ticks) > 1 else most - 1
@@ -213,9 +213,8 @@ def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) ->
         yield line(LEFT, up(tick), width - RIGHT, up(tick), "grid")
         yield text(LEFT - 8, up(tick) + 4, f"{tick:g} ×", anchor="end")
     yield text(0, TOP - 6, "times as fast as the program’s own", "strong")
-    placed = [(point.size, (x, up(point.gain))) for x, point in zip(across, curve, strict=True)]
-    aligned = [place for size, place in placed if size % WARP == 0]
-    others = [place for size, place in placed if size % WARP]
+    aligned = [(x, up(point.gain)) for x, point in placed if point.size % WARP == 0]
+    others = [(x, up(point.gain)) for x, point in placed if point.size % WARP]
     if aligned:
         yield polyline(aligned, "curve")
         yield dots(aligned, "chosen")
@@ -235,24 +234,18 @@ def _hollow(places: list[Point]) -> Iterator[Svg]:
 
 
 def _rows(
-    curve: Sequence[CurvePoint],
-    across: Sequence[float],
-    rows: Sequence[SweptConfiguration],
-    top: float,
-    width: float,
+    placed: Sequence[tuple[float, CurvePoint]], rows: Sequence[SweptConfiguration], width: float
 ) -> Iterator[Svg]:
-    yield text(0, top - 8, "chosen (dot), as good within 2 % (band)", "strong")
+    yield text(0, ROWS_TOP - 8, "chosen (dot), as good within 2 % (band)", "strong")
     for number, row in enumerate(rows):
-        y = top + ROW * (number + 0.5)
-        name = configuration_text(*row) + (" (own)" if row == curve[0].own else "")
-        yield text(LEFT - 8, y + 4, name, "own" if row == curve[0].own else "", "end")
+        y, is_own = ROWS_TOP + ROW * (number + 0.5), row == placed[0][1].own
+        name = configuration_text(*row) + (" (own)" if is_own else "")
+        yield text(LEFT - 8, y + 4, name, "own" if is_own else "", "end")
         yield line(LEFT, y, width - RIGHT, y, "grid")
-        near = [x for x, point in zip(across, curve, strict=True) if row in point.near]
-        for left, right in _runs(near):
+        for left, right in _runs([x for x, point in placed if row in point.near]):
             yield bar(left - COLUMN / 2 + 1, y - 6, right - left + COLUMN - 2, 12.0, "band")
-        chosen = [(x, y) for x, p in zip(across, curve, strict=True) if p.chosen == row]
-        if chosen:
-            yield dots(chosen, "own large" if row == curve[0].own else "chosen large")
+        if chosen := [(x, y) for x, point in placed if point.chosen == row]:
+            yield dots(chosen, "own large" if is_own else "chosen large")
 
 
 def _runs(places: Sequence[float]) -> list[list[float]]:
@@ -305,21 +298,19 @@ class TermRow:
 
 def term_rows(at: AtSizes) -> tuple[TermRow, ...]:
     """The program's own configuration, the chosen one, and the best of each other variant."""
-    shown: dict[object, Candidate] = {}
-    best: dict[str, Candidate] = {}
-    for one in at.predicted:
-        best.setdefault(one.configuration.variant, one)
-    for configuration in (at.own, at.chosen, *(one.configuration for one in best.values())):
-        candidate = at.candidate(configuration)
-        if candidate is not None and candidate.terms_us:
-            shown.setdefault(configuration, candidate)
+    best: dict[str, SweptConfiguration] = {}
+    for candidate in at.predicted:
+        best.setdefault(candidate.configuration.variant, candidate.configuration)
     rows = []
-    for own in shown.values():
-        chosen = (("own", at.own), ("chosen", at.chosen))
-        marks = ", ".join(word for word, one in chosen if one == own.configuration)
-        label = configuration_text(*own.configuration) + (f" ({marks})" if marks else "")
-        terms = tuple((term, own.terms_us[term]) for term in TERMS if own.terms_us.get(term))
-        rows.append(TermRow(label, own.predicted_us or 0.0, terms))
+    for configuration in dict.fromkeys((at.own, at.chosen, *best.values())):
+        shown = at.candidate(configuration)
+        if shown is None or not shown.terms_us:
+            continue
+        named = (("own", at.own), ("chosen", at.chosen))
+        marks = ", ".join(word for word, one in named if one == configuration)
+        label = configuration_text(*configuration) + (f" ({marks})" if marks else "")
+        terms = tuple((term, shown.terms_us[term]) for term in TERMS if shown.terms_us.get(term))
+        rows.append(TermRow(label, shown.predicted_us or 0.0, terms))
     return tuple(rows)
 
 
