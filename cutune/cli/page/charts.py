@@ -426,8 +426,8 @@ def scatter(at: AtSizes) -> Svg | None:
     parts = [*_axes(across, up, unit), line(across(low), up(low), across(high), up(high), "equal")]
     places = {one: (across(measured), up(predicted)) for one, measured, predicted in known}
     for name, is_variant in (("plain", False), ("other", True)):
-        here = {one: place for one, place in places.items() if bool(one.variant) is is_variant}
-        if group := [place for one, place in here.items() if one not in (at.own, at.chosen)]:
+        here = [one for one in places if bool(one.variant) is is_variant]
+        if group := [places[one] for one in here if one not in (at.own, at.chosen)]:
             parts.append(dots(group, name))
     parts += _named(at, places)
     label = (

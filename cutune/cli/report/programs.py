@@ -379,9 +379,9 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Di
             if verdict_of(program, site) != Verdict.TUNABLE.value:
                 number = f" [{site.code.number}]" if site.code is not None else ""
                 reason = why_unmodelled(program, site) or f"{site.reason}{number}"
-                about = {"pattern": pattern, "kernel": site.kernel, "reason": reason}
-                place = site.source, site.span
-                yield Diagnostic.at(Code.REQUIRED_NOT_TUNABLE, *place, **about)
+                code, kernel = Code.REQUIRED_NOT_TUNABLE, site.kernel
+                about = site.source, site.span
+                yield Diagnostic.at(code, *about, pattern=pattern, kernel=kernel, reason=reason)
 
 
 def space_lines(
