@@ -179,6 +179,9 @@ def test_the_choice_chart_shows_the_own_block_first(made: PageFacts) -> None:
     assert {point.chosen for point in kernel.curve} <= {*rows}
     picture = choice_chart(kernel.curve)
     assert picture.count("<rect") >= 1 and 'role="img"' in picture
+    # Names of rows end where the columns begin, and have room before it.
+    names = re.findall(r'<text x="([\d.]+)"[^>]*text-anchor="end">([^<]*)', picture)
+    assert len(names) > len(rows) and all(float(x) > 5 * len(name) for x, name in names)
 
 
 # ---- figures
