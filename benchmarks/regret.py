@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cutune.check.evaluate import Evaluation, evaluate
-from cutune.cli.report.evaluations import print_evaluation
+from cutune.cli.evaluating import print_evaluation
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models, write_models
 from cutune.model.measurement.sweep import RecordedSweep, read_sweep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.passes.choose_values import ChooseValues
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
@@ -40,7 +40,5 @@ def passes_named(names: str) -> tuple[Pass, ...]:
     known = {step.name: step for step in PASSES}
     for name in wanted:
         if name not in known:
-            raise CutuneError(
-                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=known_names(name, known))
-            )
+            raise CutuneError.at(Code.UNKNOWN_PASS, name=name, known=known_names(name, known))
     return tuple(step() for name, step in known.items() if name in wanted)

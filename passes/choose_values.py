@@ -45,7 +45,6 @@ class ChooseValues(Pass):
     routine: str = ""
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Write the copies, and the choice."""
         if self.copies is None or not self.copies.sets:
             return unit
         unit = unit.with_prelude(self.selection)

@@ -31,7 +31,6 @@ class InstrumentLaunches(Pass):
     name: ClassVar[str] = "instrument-launches"
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Edit all tunable launches; a file without one stays as it is."""
         program = unit.program
         unit = unit.with_prelude(lent_code(program))
         sites = program.tunable_launches

@@ -65,7 +65,6 @@ class InstrumentTunables(Pass):
     header: str = "cutune_tunables.h"
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Edit all tunables and regions."""
         program = unit.program
         if not (program.tunables or program.constants or self.with_regions):
             return unit

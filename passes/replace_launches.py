@@ -84,7 +84,6 @@ class ReplaceLaunches(Pass):
     remembers: bool = True
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Edit the launches that have a routine."""
         program = unit.program
         unit = unit.with_prelude(lent_code(program))
         routines = dict(self.routines)
@@ -129,7 +128,6 @@ def _with_headers(
 
 
 def _words_in_launches(program: Program, sites: Sequence[LaunchSite]) -> set[str]:
-    """Names in rewritten launches, those of cutune's among them."""
     edits = (
         launch_edits(site, program.kernel(site.kernel), variants_at(program, site))
         for site in sites

@@ -38,7 +38,6 @@ class ReplaceTunables(Pass):
     values: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Edit what has a routine or a value."""
         for constant in unit.program.constants:
             if constant.name in self.values:
                 unit = with_value(unit, self.name, constant, self.values[constant.name])

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cutune.cli.common import show
+from cutune.cli.main import show
 from cutune.cli.page.gather import ReportSource, Timings, read_timings, report_of
 from cutune.cli.page.html import to_html
 from cutune.cli.report.console import standard_output
@@ -77,7 +77,7 @@ def main() -> int:
 
 def recorded(workspace: Workspace, device: DeviceProfile) -> Timings:
     """What an H200 took for these kernels, in the samples that they come from."""
-    found, _ = read_timings(workspace, [str(RECORDED)], device)
+    found = read_timings(workspace, [str(RECORDED)], device)
     own = (one for one in found.launches if ORIGINS.get(one.kernel) == one.program)
     return replace(found, launches=tuple(replace(one, program=SAMPLE.stem) for one in own))
 
@@ -147,7 +147,7 @@ def write_report(
     note = f"timings are of {', '.join(dict.fromkeys(origins()))}, recorded on {RECORDED_ON}"
     found = report_of(
         *(analyzer.toolchain, analyzer.reporter.progress, [subject], device, workspace),
-        *(timings, SHOWN_SIZES, [note]),
+        *(replace(timings, notes=(note,)), SHOWN_SIZES),
     )
     replace_file(REPORT, to_html(found).encode())
 

@@ -1,4 +1,4 @@
-"""Verbs that answer: `select`, `report`, `device`, and `run`, `doctor`, `help`."""
+"""Verbs that answer: `select`, `report`, `device`, and `run`, `help`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.cli.common import Options, show, sizes_to_show
+from cutune.cli.main import Options, show, sizes_to_show
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS
@@ -59,8 +59,8 @@ def _select_measured(options: Options, sizes: Mapping[str, int], every: int | No
 
 def report_verb(options: Options) -> int:
     """One page about everything that is known."""
-    from cutune.cli.page.gather import read_subjects, read_timings, report_of
-    from cutune.cli.page.html import required, to_html
+    from cutune.cli.page.gather import read_subjects, read_timings, report_of, training
+    from cutune.cli.page.html import required, to_html, write_figures
     from cutune.core.workspace import replace_file
 
     # Looking at programs takes a while: what is missing is said before.
@@ -69,17 +69,14 @@ def report_verb(options: Options) -> int:
         required("matplotlib")
     analyzer, workspace, profile = options.analyzer, options.place, options.profile
     sizes = sizes_to_show(options.sizes)
-    timings, notes = read_timings(workspace, options.recorded, profile)
+    timings = read_timings(workspace, options.recorded, profile)
     subjects = read_subjects(analyzer, workspace, options.files)
-    about = subjects, profile, workspace, timings, sizes, notes
+    about = subjects, profile, workspace, timings, sizes
     found = report_of(analyzer.toolchain, analyzer.reporter.progress, *about)
     replace_file(Path(options.output), to_html(found).encode())
     print(found.summary)
     print(f"report: {options.output}")
     if options.figures is not None:
-        from cutune.cli.page.figures import write_figures
-        from cutune.cli.page.gather import training
-
         rows = training(show, workspace, subjects, profile)
         written = write_figures(Path(options.figures), found, rows)
         print(f"figures: {', '.join(map(str, written)) or 'nothing to draw'}")
@@ -150,18 +147,9 @@ def run_verb(options: Options) -> int:
         )
 
 
-def doctor_verb(options: Options) -> int:
-    """Show what the machine has and lacks."""
-    from cutune.cli.doctor import clear_cache, main_doctor
-
-    if options.clear_cache:
-        return clear_cache(options.quiet)
-    return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
-
-
 def help_verb(options: Options) -> int:
     """A page, the manual page, or what a shell completes by."""
-    from cutune.cli.usage.help import completion, manual_page, text_on, title_of, topics
+    from cutune.cli.usage.parser import completion, manual_page, text_on, title_of, topics
 
     whole = parser()
     if options.man:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutune.check.verify import Conditions, RunPlace, verify
-from cutune.cli.common import Options, show, varied_values
+from cutune.cli.main import Options, show, varied_values
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 from cutune.measure.agreement import Agreement
@@ -98,7 +98,6 @@ def shake_verb(options: Options) -> int:
 
 
 def _tried(trials: Sequence[SeededRun]) -> str:
-    """The configurations with which all runs gave the same, in words."""
     forced = [trial for trial in trials if trial.variant is not None]
     seeds = {trial.seed for trial in trials if trial.seed is not None}
     if not seeds:
@@ -136,7 +135,6 @@ def _shaken(
 
 
 def _difference(found: Sequence[Shaken], options: Options) -> dict[str, Any] | None:
-    """The trial that differs, in what, and how to see it again; None where all are the same."""
     if not found or found[-1].trial is None:
         return None
     trial, values = found[-1].trial, dict(found[-1].run.values)
@@ -173,7 +171,6 @@ def _conditions(options: Options, jobs: int = 1) -> Conditions:
 
 
 def _built(path: str, place: Path, options: Options) -> Path:
-    """A program; a source is compiled for where it runs."""
     if not path.endswith(".cu"):
         return Path(path)
     from cutune.emulator.program_builds import build_emulated, build_plain

@@ -5,7 +5,7 @@ Nothing is changed unless the toolkit is to be installed.
 
 from __future__ import annotations
 
-import json as json_module
+import json
 import shutil
 import subprocess
 import sys
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
+from cutune.cli.main import Options
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
@@ -58,26 +59,28 @@ class Requirement:
         return self.needed and self.state != FOUND
 
 
-def main_doctor(json: bool, quiet: bool, install_toolkit: bool, nvcc: str | None) -> int:
+def doctor_verb(options: Options) -> int:
     """Print what was found; 1 when something needed for tuning without a GPU is missing."""
-    if install_toolkit and nvcc is None and not _finds_nvcc():
+    if options.clear_cache:
+        return _clear_cache(options.quiet)
+    if options.install_toolkit and options.nvcc is None and _nvcc(None)[0] is None:
         # The network's time is the compiler's. What fails here fails again where it is looked at.
         from cutune.emulator.build import machine_library
 
         print("cutune: no nvcc found; installing it from the Python index", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
-        words = [*pip, *(["--quiet"] if quiet else []), *TOOLKIT_PACKAGES]
+        words = [*pip, *(["--quiet"] if options.quiet else []), *TOOLKIT_PACKAGES]
         with ThreadPoolExecutor(1) as pool:
             pool.submit(machine_library)
             status = subprocess.run(words, check=False).returncode
         if status != 0:
             return 1
-    findings = examine(nvcc)
-    if json:
-        print(json_module.dumps({"schema": SCHEMA, "findings": [asdict(f) for f in findings]}))
+    findings = examine(options.nvcc)
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "findings": [asdict(f) for f in findings]}))
     else:
         for one in findings:
-            if one.is_problem or not quiet:
+            if one.is_problem or not options.quiet:
                 mark = "ok" if one.state == FOUND else one.state
                 print(f"{mark:8} {one.name:17} {one.detail}")
                 if one.state != FOUND and one.mend:
@@ -85,8 +88,7 @@ def main_doctor(json: bool, quiet: bool, install_toolkit: bool, nvcc: str | None
     return 1 if any(f.is_problem for f in findings) else 0
 
 
-def clear_cache(quiet: bool) -> int:
-    """Remove what was built for this machine, and say what that was."""
+def _clear_cache(quiet: bool) -> int:
     folder = cache_folder()
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
     size = sum(path.stat().st_size for path in files)
@@ -102,7 +104,7 @@ def clear_cache(quiet: bool) -> int:
     return 0
 
 
-def examine(nvcc: str | None = None) -> list[Requirement]:
+def examine(nvcc: str | None) -> list[Requirement]:
     """Look at everything; takes a few seconds, because a program is compiled."""
     compiler = _host_compiler()
     found, toolkit = _nvcc(nvcc)
@@ -205,11 +207,3 @@ def _output(command: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout
-
-
-def _finds_nvcc() -> bool:
-    try:
-        find_nvcc()
-    except CutuneError:
-        return False
-    return True

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from cutune import __version__
 from cutune.cli.usage.command_line import NVCC_FLAG
-from cutune.cli.usage.help import SHELLS
-from cutune.cli.usage.parser import VERBS, Parser
+from cutune.cli.usage.parser import SHELLS, VERBS, Parser
 from cutune.core.options import add_list, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
 
@@ -19,145 +18,86 @@ WORKSPACE = ".cutune"
 EXACT, PAPER = "exact", "paper"
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 CACHE_STATES = ("restored", "repeated", "program")
+#: What several verbs have, as `add_option` takes it.
+NVCC_OPTION, QUIET_OPTION = ("--nvcc PATH", "the compiler to use"), ("-q --quiet", "no progress")
 
 
 def parser() -> Parser:
     """The parser of `cutune VERB …`; `verb` holds the name of the verb."""
-    main = Parser(
-        prog="cutune",
-        description="Every CUDA kernel launch picks its own thread block at run time.",
-    )
+    about = "Every CUDA kernel launch picks its own thread block at run time."
+    main = Parser(prog="cutune", description=about)
     main.add_argument("--version", action="version", version=f"cutune {__version__}")
     verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
-    add = partial(_add_verb, verbs)
-    source, place = _source_options(), _place_options()
-    running, judge = _running_options(), _model_options()
-    candidates = _parent(
-        "--candidates", "which blocks to consider", choices=("paper", "all"), default="paper"
-    )
-    fitting = _parent(
-        "--fit",
+
+    def add(name: str, *parents: Parser, **keywords: Any) -> Parser:
+        verb = next(verb for verb in VERBS if verb.name == name)
+        added = verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
+        if verb.options:  # those of a verb of another room
+            getattr(import_module(verb.options), f"add_{name}")(added)
+        return added
+
+    source, place, running = _source_options(), _place_options(), _running_options()
+    judge, measured = _model_options(), _model_options(NEIGHBOURS)
+    candidates, fitting, recording = (Parser(add_help=False) for _ in range(3))
+    blocks = {"choices": ("paper", "all"), "default": "paper"}
+    add_option(candidates, "--candidates", "which blocks to consider", **blocks)
+    exactly = (
         "how counters become functions: exactly where that is possible (default), or as "
-        "published, for --model mwp-cwp and latency",
-        choices=(EXACT, PAPER),
-        default=EXACT,
+        "published, for --model mwp-cwp and latency"
     )
-    recording = _parent(
-        "--launches-only",
+    add_option(fitting, "--fit", exactly, choices=(EXACT, PAPER), default=EXACT)
+    launches_only = (
         "do not execute kernels while the program runs, for launches that do not depend on "
-        "what kernels compute: sizes may then be as large as they ever are",
+        "what kernels compute: sizes may then be as large as they ever are"
     )
+    add_option(recording, "--launches-only", launches_only)
     add_status(recording)
 
     _add_inspect(add("inspect", source))
     _add_instrument(add("instrument", source))
-
-    _add_collect_options(add("collect", source, place, fitting, running, candidates, recording))
-
+    _add_collect(add("collect", source, place, fitting, running, candidates, recording))
     fit = add("fit", source, place, fitting)
     add_table_options(fit)
     add_json(fit)
-
-    emit = add("emit", source, place, _model_options((NEIGHBOURS,)))
-    emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
-    emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
-    make = "what builds the project that FILE belongs to"
-    add_option(emit, "--make COMMAND", f"{make}, as for collect --tunables")
-    add_option(
-        emit,
-        "--as",
-        "variants (default): the program, which chooses values by size where it can; without "
-        "it, one set for all sizes as macros for -include, or as options of nvcc",
-        dest="form",
-        choices=("variants", "header", "flags"),
-    )
-    add_option(
-        emit,
-        "--choose random:SEED",
-        "without a model: every launch takes any block that it may have, at random",
-        type=_chosen_by,
-    )
-
-    tune = add("tune", source, place, judge, fitting, running, candidates, recording)
-    tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
-    add_option(
-        tune,
-        "--make COMMAND",
-        "what builds a project; then no FILE is given, and it is left in its tuned build. "
-        "With --tunables FILE is given, and each value set built in a copy of the current folder",
-    )
-    add_option(tune, "--clean COMMAND", "what to run before each build of --make", default="")
-    tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
-    add_json(tune)
-    add_host_options(tune)
-    add_option(
-        tune,
-        "--sizes N",
-        "sizes to show the choice for (default: some that a GPU is used for)",
-        nargs="+",
-    )
-    add_option(
-        tune, "--again", "do all of it again, also where nothing has changed since the last time"
-    )
-
-    choice = add("select", place, _model_options((NEIGHBOURS,)))
-    choice.add_argument("kernel", metavar="KERNEL")
-    choice.add_argument(
-        "sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x, G.x too"
-    )
-    add_option(choice, "--file FILE", "source of the kernel, if several have one")
-    add_option(choice, "--all-sizes N", "the value of all sizes not named")
-    add_json(choice)
-
-    _add_evaluate_options(add("evaluate", source, place, judge, running, candidates))
-
-    _add_report_options(add("report", source, place))
-
-    _add_device_options(add("device"))
-    _add_run_options(add("run", source))
+    _add_emit(add("emit", source, place, measured))
+    _add_tune(add("tune", source, place, judge, fitting, running, candidates, recording))
+    _add_select(add("select", place, measured))
+    _add_evaluate(add("evaluate", source, place, judge, running, candidates))
+    _add_report(add("report", source, place))
+    _add_device(add("device"))
+    _add_run(add("run", source))
     _add_verify(add("verify", source, running, candidates))
     _add_shake(add("shake", source, running, description=SHAKE))
     add("nvcc", add_help=False)
-
     add("convert")
     add("bat", source, place)
-
-    _add_doctor_options(add("doctor"))
-    _add_help_options(add("help"))
+    _add_doctor(add("doctor"))
+    _add_help(add("help"))
     return main
 
 
-def _add_verb(
-    verbs: argparse._SubParsersAction[Parser],
-    name: str,
-    *parents: Parser,
-    **keywords: Any,
-) -> Parser:
-    """The parser of a verb, with the options of others, and those of a verb of another room."""
-    verb = next(verb for verb in VERBS if verb.name == name)
-    added = verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
-    if verb.options:
-        verb.add_options(added)
-    return added
-
-
 def add_option(group: argparse._ActionsContainer, written: str, text: str, **about: Any) -> None:
-    """Add an option as it is written, `-o --output FILE`; one without a value is a flag."""
+    """Add an option as it is written, `-o --output FILE`; one without a value is a flag.
+
+    A number that is the default says what type the value has.
+    """
     *names, last = written.split(" ")
     if not last.startswith("-"):
         about["metavar"] = last
     else:
         names.append(last)
         about |= {} if "choices" in about else {"action": "store_true"}
+    if isinstance(about.get("default"), int | float):
+        about["type"] = type(about["default"])
     group.add_argument(*names, help=text, **about)
 
 
-def _chosen_by(text: str) -> int:
-    """The seed of `random:SEED`."""
-    word, _, seed = text.partition(":")
-    if word != "random" or not (seed.isascii() and seed.isdigit()):
-        raise argparse.ArgumentTypeError(f"'{text}' is not random:SEED, such as random:1")
-    return int(seed)
+def _add_files(verb: Parser, text: str = "all sources of one program", nargs: str = "+") -> None:
+    verb.add_argument("files", nargs=nargs, metavar="FILE", help=text)
+
+
+def _add_output(verb: Parser, default: str = "NAME.tuned.cu") -> None:
+    verb.add_argument("-o", "--output", help=f"file or folder to write (default: {default})")
 
 
 def add_json(verb: argparse._ActionsContainer) -> None:
@@ -165,35 +105,150 @@ def add_json(verb: argparse._ActionsContainer) -> None:
     add_option(verb, "--json", "for programs instead of people")
 
 
-def _add_inspect(inspect: argparse.ArgumentParser) -> None:
-    inspect.add_argument(
-        "files", nargs="+", metavar="FILE", help="sources, folders, or a compile_commands.json"
-    )
-    add_option(inspect, "--run COMMAND", "where {NAME} may stand, too", default="")
-    add_option(
-        inspect, "--device NAME", "GPU of which conditions ask (default: this machine's, else h200)"
-    )
+def _add_inspect(inspect: Parser) -> None:
+    option = partial(add_option, inspect)
+    _add_files(inspect, "sources, folders, or a compile_commands.json")
+    option("--run COMMAND", "where {NAME} may stand, too", default="")
+    device = "GPU of which conditions ask (default: this machine's, else h200)"
+    option("--device NAME", device)
     output = inspect.add_mutually_exclusive_group()
     add_json(output)
     add_option(output, "--sarif", "refused launches as SARIF 2.1.0, for code review")
-    add_list(
-        inspect,
-        "--require",
-        metavar="KERNEL",
-        help="end with status 3 unless launches of such kernels can be tuned; * stands for any "
-        "letters",
+    require = (
+        "end with status 3 unless launches of such kernels can be tuned; * stands for any letters"
     )
-    add_option(inspect, "--force", "replace the file of --space where it is there")
-    add_option(inspect, "--suggest", "say what would make the other launches tunable")
+    add_list(inspect, "--require", metavar="KERNEL", help=require)
+    option("--force", "replace the file of --space where it is there")
+    option("--suggest", "say what would make the other launches tunable")
 
 
-def _add_instrument(instrument: argparse.ArgumentParser) -> None:
+def _add_instrument(instrument: Parser) -> None:
     instrument.add_argument("file", metavar="FILE", help="a source")
-    instrument.add_argument(
-        "-o", "--output", help="file or folder to write (default: standard output)"
+    _add_output(instrument, "standard output")
+    option = partial(add_option, instrument)
+    option("--passes A,B", "passes to run, by name", default="instrument-launches")
+    option("--print-after PASS", "show the program behind a pass on standard error")
+
+
+def _add_collect(collect: Parser) -> None:
+    option = partial(add_option, collect)
+    _add_files(collect)
+    on = "count on the emulated device (default), or time every block on a GPU"
+    option("--on", on, choices=("emulated", "gpu"), default="emulated")
+    option("--counters", "with --on gpu: read hardware counters by ncu too")
+    option("--make COMMAND", "with --tunables: what builds the project that FILE belongs to")
+    add_host_options(collect)
+    compare = (
+        "with --tunables, where all configurations were tried: run nothing, but say how many "
+        "of them each technique (or these) needs"
     )
-    add_option(instrument, "--passes A,B", "passes to run, by name", default="instrument-launches")
-    add_option(instrument, "--print-after PASS", "show the program behind a pass on standard error")
+    option("--compare NAME,…", compare, nargs="?", const="")
+
+
+def _add_emit(emit: Parser) -> None:
+    option = partial(add_option, emit)
+    _add_files(emit)
+    _add_output(emit)
+    make = "what builds the project that FILE belongs to, as for collect --tunables"
+    option("--make COMMAND", make)
+    form = (
+        "variants (default): the program, which chooses values by size where it can; without "
+        "it, one set for all sizes as macros for -include, or as options of nvcc"
+    )
+    option("--as", form, dest="form", choices=("variants", "header", "flags"))
+    choose = "without a model: every launch takes any block that it may have, at random"
+    option("--choose random:SEED", choose, type=_chosen_by)
+
+
+def _chosen_by(text: str) -> int:
+    word, _, seed = text.partition(":")
+    if word != "random" or not (seed.isascii() and seed.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not random:SEED, such as random:1")
+    return int(seed)
+
+
+def _add_tune(tune: Parser) -> None:
+    option = partial(add_option, tune)
+    _add_files(tune, nargs="*")
+    make = (
+        "what builds a project; then no FILE is given, and it is left in its tuned build. "
+        "With --tunables FILE is given, and each value set built in a copy of the current folder"
+    )
+    option("--make COMMAND", make)
+    option("--clean COMMAND", "what to run before each build of --make", default="")
+    _add_output(tune)
+    add_json(tune)
+    add_host_options(tune)
+    sizes = "sizes to show the choice for (default: some that a GPU is used for)"
+    option("--sizes N", sizes, nargs="+")
+    option("--again", "do all of it again, also where nothing has changed since the last time")
+
+
+def _add_select(select: Parser) -> None:
+    select.add_argument("kernel", metavar="KERNEL")
+    sizes = "data parameters; T.x, G.x too"
+    select.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help=sizes)
+    add_option(select, "--file FILE", "source of the kernel, if several have one")
+    add_option(select, "--all-sizes N", "the value of all sizes not named")
+    add_json(select)
+
+
+def _add_evaluate(evaluate: Parser) -> None:
+    option = partial(add_option, evaluate)
+    _add_files(evaluate, "programs, tuned before in the same workspace", "*")
+    option("--from SWEEP", "a recorded sweep; without it, a GPU", dest="recorded")
+    option("--save SWEEP", "keep what was swept on the GPU")
+    cache = (
+        "what lies in L2 when a launch is timed: memory that was just put back (default), what"
+        " the same launch left, or what the program left (one run for each configuration)"
+    )
+    option("--cache", cache, choices=CACHE_STATES)
+    option("--train N", "judge sizes above N; timings at N may be reused", type=int)
+    training = "MWP-CWP on collected and on fitted counters instead (collect --fit paper, no GPU)"
+    option("--training", training)
+    option("--scores", "no row per launch")
+    option("--json FILE", "write everything as JSON")
+    option("--csv FILE", "write a row per launch as CSV")
+
+
+def _add_report(report: Parser) -> None:
+    _add_files(report, "sources (default: all that were tuned)", "*")
+    add_list(report, "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep to compare")
+    add_option(report, "--sizes N", "sizes to show the choice for", nargs="+")
+    add_option(report, "-o --output FILE", "page to write", default="report.html")
+    add_option(report, "--figures DIR", "write figures as PNG and PDF, too")
+
+
+def _add_device(device: Parser) -> None:
+    device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
+    add_json(device)
+    calibrate = "time micro-kernels on a real GPU and write its profile (needs cutune[gpu])"
+    add_option(device, "--calibrate", calibrate)
+    add_option(device, "--gpu INDEX", "which GPU", default=0)
+    add_option(device, "-o --output FILE", "profile to write")
+    add_option(device, *NVCC_OPTION)
+    add_option(device, *QUIET_OPTION)
+
+
+def _add_run(run: Parser) -> None:
+    option = partial(add_option, run)
+    run.add_argument("--device", help="profile that the program sees")
+    add_json(run)
+    option("--trace", "count memory sectors too (slower)")
+    check = (
+        "report accesses out of bounds, reads of memory that nobody wrote, races and "
+        "diverging barriers (much slower); exit status 1 if there are any"
+    )
+    option("--check", check)
+    option("--findings N", "findings of --check that are shown", default=20)
+    option("--limit N", "end a launch after N warp instructions (0: never)", type=int)
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
+
+
+def _add_verify(verify: Parser) -> None:
+    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
+    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
+    _add_conditions(verify)
 
 
 SHAKE = """\
@@ -204,101 +259,42 @@ twice. Exit status: 0 'same', or 'nothing may change' and why; 1 'differs', with
 shows it again, and after errors."""
 
 
-def _add_verify(verify: argparse.ArgumentParser) -> None:
-    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
-    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
-    _add_conditions(verify)
-
-
-def _add_shake(shake: argparse.ArgumentParser) -> None:
+def _add_shake(shake: Parser) -> None:
+    option = partial(add_option, shake)
     shake.set_defaults(run="{program}")
-    shake.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
-    add_option(
-        shake,
-        "--seeds N",
-        "seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone",
-        type=int,
-        default=20,
-    )
-    add_option(
-        shake,
-        "--jobs N",
-        "runs at a time (default: one per core; 1 on a GPU or with --file)",
-        type=int,
-    )
-    add_option(shake, "--keep DIR", "leave both programs in this folder")
+    _add_files(shake)
+    option("--seeds N", "seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone", default=20)
+    jobs = "runs at a time (default: one per core; 1 on a GPU or with --file)"
+    option("--jobs N", jobs, type=int)
+    option("--keep DIR", "leave both programs in this folder")
     _add_conditions(shake)
 
 
-def _add_conditions(verb: argparse.ArgumentParser) -> None:
+def _add_conditions(verb: Parser) -> None:
+    option = partial(add_option, verb)
     add_json(verb)
-    add_option(verb, "--on", "where", choices=("emulated", "gpu"), default="emulated")
+    option("--on", "where", choices=("emulated", "gpu"), default="emulated")
     verb.add_argument("--device", help="profile that is emulated")
-    add_option(verb, "--identical", "only the same bytes will do")
-    add_option(
-        verb,
-        "--tolerance X",
-        "relative, for all numbers (default: 1e-5, and 0 for integers)",
-        type=float,
-    )
+    option("--identical", "only the same bytes will do")
+    tolerance = "relative, for all numbers (default: 1e-5, and 0 for integers)"
+    option("--tolerance X", tolerance, type=float)
     verb.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
     add_list(verb, "--file", metavar="PATH", help="compare this file, too")
-    add_option(verb, "--ignore REGEX", "leave out lines that match")
+    option("--ignore REGEX", "leave out lines that match")
     add_status(verb)
 
 
-def _add_device_options(device: argparse.ArgumentParser) -> None:
-    device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
-    add_json(device)
-    add_option(
-        device,
-        "--calibrate",
-        "time micro-kernels on a real GPU and write its profile (needs cutune[gpu])",
-    )
-    add_option(device, "--gpu INDEX", "which GPU", type=int, default=0)
-    add_option(device, "-o --output FILE", "profile to write")
-    _add_nvcc_option(device)
-    _add_quiet_option(device)
-
-
-def _add_nvcc_option(group: argparse._ActionsContainer) -> None:
-    add_option(group, "--nvcc PATH", "the compiler to use")
-
-
-def _add_quiet_option(group: argparse._ActionsContainer) -> None:
-    add_option(group, "-q --quiet", "no progress")
-
-
-def _add_run_options(run: argparse.ArgumentParser) -> None:
-    run.add_argument("--device", help="profile that the program sees")
-    add_json(run)
-    add_option(run, "--trace", "count memory sectors too (slower)")
-    add_option(
-        run,
-        "--check",
-        "report accesses out of bounds, reads of memory that nobody wrote, races and "
-        "diverging barriers (much slower); exit status 1 if there are any",
-    )
-    add_option(run, "--findings N", "findings of --check that are shown", type=int, default=20)
-    add_option(run, "--limit N", "end a launch after N warp instructions (0: never)", type=int)
-    run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
-
-
-def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
+def _add_doctor(doctor: Parser) -> None:
+    option = partial(add_option, doctor)
     add_json(doctor)
-    add_option(doctor, "--quiet", "problems only")
-    _add_nvcc_option(doctor)
-    add_option(
-        doctor, "--install-toolkit", "where no nvcc is found, install it from the Python index"
-    )
-    add_option(
-        doctor,
-        "--clear-cache",
-        "remove what was built for this machine; it is built again when it is needed",
-    )
+    option("--quiet", "problems only")
+    option(*NVCC_OPTION)
+    option("--install-toolkit", "where no nvcc is found, install it from the Python index")
+    clear = "remove what was built for this machine; it is built again when it is needed"
+    option("--clear-cache", clear)
 
 
-def _add_help_options(verb: Parser) -> None:
+def _add_help(verb: Parser) -> None:
     verb.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a code, or a verb")
     add_option(verb, "--man", "the manual page, as man reads it")
     add_option(verb, "--completion", "what makes a shell complete words of cutune", choices=SHELLS)
@@ -307,36 +303,25 @@ def _add_help_options(verb: Parser) -> None:
 def _source_options() -> Parser:
     options = Parser(add_help=False)
     group = options.add_argument_group("compiling")
-    _add_nvcc_option(group)
-    add_list(group, "-I", dest="include", metavar="DIR", help="as for nvcc, whose other options")
-    add_list(group, "-D", dest="define", metavar="NAME[=VALUE]", help="are taken as they are, too")
-    add_list(group, "-include", dest="forced", metavar="FILE", help="a header read first")
-    add_option(group, "-std c++17", "the standard of C++", dest="std")
-    add_list(group, NVCC_FLAG, metavar="FLAG", help="an option for nvcc that cutune has, too")
-    add_list(
-        group, "--options-file", metavar="FILE", help="further options of nvcc, also written @FILE"
+    option, add_each = partial(add_option, group), partial(add_list, group)
+    option(*NVCC_OPTION)
+    add_each("-I", dest="include", metavar="DIR", help="as for nvcc, whose other options")
+    add_each("-D", dest="define", metavar="NAME[=VALUE]", help="are taken as they are, too")
+    add_each("-include", dest="forced", metavar="FILE", help="a header read first")
+    option("-std c++17", "the standard of C++")
+    add_each(NVCC_FLAG, metavar="FLAG", help="an option for nvcc that cutune has, too")
+    add_each("--options-file", metavar="FILE", help="further options of nvcc, also written @FILE")
+    tune = (
+        "values of a parameter that a pragma names, or {NAME} in --nvcc-flag or --run; the "
+        "value none leaves the word out"
     )
-    add_list(
-        group,
-        "--tune",
-        metavar="NAME=V1,V2,…",
-        help="values of a parameter that a pragma names, or {NAME} in --nvcc-flag or --run; the "
-        "value none leaves the word out",
-    )
-    add_option(group, "--space FILE", "parameters and conditions of a T1 file; inspect writes it")
-    add_option(
-        group,
-        "--variants",
-        "whether launches may choose among variants of their kernels, too (default: all)",
-        choices=("all", "none"),
-        default="all",
-    )
-    group.add_argument(
-        "--associative-math",
-        action="store_true",
-        help="allow sums of floating-point numbers in any order, as of threads of a block",
-    )
-    _add_quiet_option(group)
+    add_each("--tune", metavar="NAME=V1,V2,…", help=tune)
+    option("--space FILE", "parameters and conditions of a T1 file; inspect writes it")
+    variants = "whether launches may choose among variants of their kernels, too (default: all)"
+    option("--variants", variants, choices=("all", "none"), default="all")
+    associative = "allow sums of floating-point numbers in any order, as of threads of a block"
+    option("--associative-math", associative)
+    option(*QUIET_OPTION)
     return options
 
 
@@ -356,90 +341,19 @@ def _place_options() -> Parser:
     return options
 
 
-def _add_collect_options(collect: argparse.ArgumentParser) -> None:
-    collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
-    add_option(
-        collect,
-        "--on",
-        "count on the emulated device (default), or time every block on a GPU",
-        choices=("emulated", "gpu"),
-        default="emulated",
-    )
-    add_option(collect, "--counters", "with --on gpu: read hardware counters by ncu too")
-    make = "with --tunables: what builds the project that FILE belongs to"
-    add_option(collect, "--make COMMAND", make)
-    add_host_options(collect)
-    add_option(
-        collect,
-        "--compare NAME,…",
-        "with --tunables, where all configurations were tried: run nothing, but say how many "
-        "of them each technique (or these) needs",
-        nargs="?",
-        const="",
-    )
-
-
-def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
-    evaluate.add_argument(
-        "files", nargs="*", metavar="FILE", help="programs, tuned before in the same workspace"
-    )
-    add_option(evaluate, "--from SWEEP", "a recorded sweep; without it, a GPU", dest="recorded")
-    add_option(evaluate, "--save SWEEP", "keep what was swept on the GPU")
-    add_option(
-        evaluate,
-        "--cache",
-        "what lies in L2 when a launch is timed: memory that was just put back (default), what"
-        " the same launch left, or what the program left (one run for each configuration)",
-        choices=CACHE_STATES,
-    )
-    add_option(evaluate, "--train N", "judge sizes above N; timings at N may be reused", type=int)
-    add_option(
-        evaluate,
-        "--training",
-        "MWP-CWP on collected and on fitted counters instead (collect --fit paper, no GPU)",
-    )
-    add_option(evaluate, "--scores", "no row per launch")
-    add_option(evaluate, "--json FILE", "write everything as JSON")
-    add_option(evaluate, "--csv FILE", "write a row per launch as CSV")
-
-
-def _add_report_options(report: argparse.ArgumentParser) -> None:
-    report.add_argument(
-        "files", nargs="*", metavar="FILE", help="sources (default: all that were tuned)"
-    )
-    add_list(report, "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep to compare")
-    add_option(report, "--sizes N", "sizes to show the choice for", nargs="+")
-    add_option(report, "-o --output FILE", "page to write", default="report.html")
-    add_option(report, "--figures DIR", "write figures as PNG and PDF, too")
-
-
-def _model_options(further: Sequence[str] = ()) -> Parser:
+def _model_options(*further: str) -> Parser:
     text = "performance model (default: %(default)s; the others are published ones"
     if further:
         text += f"; {NEIGHBOURS}: what was measured and fitted so, for kernels that have it"
-    names = (*MODEL_NAMES, *further)
-    return _parent("--model", f"{text})", choices=names, default=MODEL_NAMES[0])
+    options, names = Parser(add_help=False), (*MODEL_NAMES, *further)
+    add_option(options, "--model", f"{text})", choices=names, default=MODEL_NAMES[0])
+    return options
 
 
 def _running_options() -> Parser:
     options = Parser(add_help=False)
-    add_option(
-        options,
-        "--run COMMAND",
-        "how to run the program, for instance './{program} {n}'",
-        default="./{program}",
-    )
-    add_list(
-        options,
-        "--vary",
-        metavar="NAME=V1,V2,…",
-        help="values for {NAME} in --run, also A..B:STEP; all combinations of several are run",
-    )
-    return options
-
-
-def _parent(written: str, text: str, **about: Any) -> Parser:
-    """A parser of one option, as a parent of several verbs'."""
-    options = Parser(add_help=False)
-    add_option(options, written, text, **about)
+    run = "how to run the program, for instance './{program} {n}'"
+    add_option(options, "--run COMMAND", run, default="./{program}")
+    vary = "values for {NAME} in --run, also A..B:STEP; all combinations of several are run"
+    add_list(options, "--vary", metavar="NAME=V1,V2,…", help=vary)
     return options

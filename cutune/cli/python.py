@@ -14,7 +14,7 @@ from pathlib import Path
 from cutune.check.evaluate import Evaluation, StrategyScore
 from cutune.check.evaluate import evaluate as judge
 from cutune.cli.page.facts import at_sizes, program_facts
-from cutune.cli.page.gather import ReportSource, read_subjects, read_timings, report_of
+from cutune.cli.page.gather import read_subjects, read_timings, report_of, subject_of
 from cutune.cli.page.html import part, to_html
 from cutune.cli.page.page_facts import AtSizes, LaunchFacts, PageFacts, ProgramFacts
 from cutune.core.codes import Code
@@ -23,12 +23,10 @@ from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.core.workspace import replace_file
 from cutune.measure.program_runs import RunPlan
-from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, read_sweep
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import linked
-from cutune.source.program import Program
 from cutune.toolchain.device.present import default_device, named_devices, profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
@@ -175,6 +173,7 @@ class Tuned:
 
 #: The folder of results beside a source.
 FOLDER = ".cutune"
+NO_SOURCES = "name the sources of the program"
 PathLike = str | os.PathLike[str]
 
 
@@ -198,11 +197,6 @@ def _misused(verb: str, reason: str) -> CutuneError:
     return CutuneError.at(Code.WRONG_USAGE, reason=reason, help=advice)
 
 
-def _check_files(verb: str, files: Sequence[PathLike]) -> None:
-    if not files:
-        raise _misused(verb, "name the sources of the program")
-
-
 def _varied(vary: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
     """A text is a sequence, too, but its letters are no values."""
     if not isinstance(vary, Mapping) or any(
@@ -215,33 +209,24 @@ def _varied(vary: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
 def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None) -> Inspection:
     """Which launches of a program may be tuned, and why not the others.
 
-    Parameters
-    ----------
-    files : paths
-        All sources of one program.
-    flags : sequence of str
-        Options of nvcc, as ``("-Iinclude", "-DN=4")``.
-    nvcc : str, optional
-        The compiler; by default the one that is found. Without one, verdicts are by the text.
+    Args:
+        files: All sources of one program.
+        flags: Options of nvcc, as `("-Iinclude", "-DN=4")`.
+        nvcc: The compiler; by default the one that is found. Without one, verdicts are by the text.
 
-    Returns
-    -------
-    Inspection
+    Returns:
         In a notebook: each launch with its verdict and the source beside it.
 
-    Raises
-    ------
-    CutuneError
-        CT001 when a file cannot be read, CT1xx when it is no CUDA source.
+    Raises:
+        CutuneError: CT001 when a file cannot be read, CT1xx when it is no CUDA source.
 
-    Examples
-    --------
     >>> import cutune
     >>> found = cutune.inspect("add.cu")
     >>> [(launch.kernel, launch.line, launch.is_tunable) for launch in found.launches]
     [('add', 12, True)]
     """
-    _check_files("inspect", files)
+    if not files:
+        raise _misused("inspect", NO_SOURCES)
     analyzer = Analyzer(_toolchain(flags, nvcc), Reporter(_warn))
     programs = analyzer.reported(linked([analyzer.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))
@@ -261,39 +246,25 @@ def tune(
 ) -> Tuned:
     """Make a program that chooses its thread blocks; no GPU is needed.
 
-    Parameters
-    ----------
-    files : paths
-        All sources of one program.
-    run : str
-        How it is run, as ``"./{program} {n}"``.
-    vary : mapping
-        A few small values for each name in braces, as ``{"n": [128, 256, 512]}``.
-    device : str, optional
-        The GPU that is modelled: a name or the path of a profile; several, joined by commas.
-    output : path, optional
-        File to write, or folder for several sources; by default ``NAME.tuned.cu`` beside each.
-    workspace : path, optional
-        Folder of results; by default ``.cutune`` beside the first source.
-    flags, nvcc
-        As in `inspect`.
-    launches_only : bool
-        Do not execute kernels while the program runs: sizes may then be large.
-    again : bool
-        Measure all of it anew, although nothing has changed since an earlier call.
+    Args:
+        files: All sources of one program.
+        run: How it is run, as `"./{program} {n}"`.
+        vary: A few small values for each name in braces, as `{"n": [128, 256, 512]}`.
+        device: The GPU that is modelled: a name or the path of a profile; several, joined by
+            commas.
+        output: File to write, or folder for several sources; by default `NAME.tuned.cu` beside
+            each.
+        workspace: Folder of results; by default `.cutune` beside the first source.
+        flags, nvcc: As in `inspect`.
+        launches_only: Do not execute kernels while the program runs: sizes may then be large.
+        again: Measure all of it anew, although nothing has changed since an earlier call.
 
-    Returns
-    -------
-    Tuned
+    Returns:
         In a notebook: what each kernel is predicted to gain.
 
-    Raises
-    ------
-    CutuneError
-        Where nothing can be tuned or measured; the message says what to do.
+    Raises:
+        CutuneError: Where nothing can be tuned or measured; the message says what to do.
 
-    Examples
-    --------
     >>> import cutune
     >>> tuned = cutune.tune("add.cu", run="./{program} {n}", vary={"n": [64, 96]})
     >>> tuned.sources[0].name
@@ -301,7 +272,8 @@ def tune(
     >>> tuned.report.summary.startswith("On an NVIDIA H200, ")
     True
     """
-    _check_files("tune", files)
+    if not files:
+        raise _misused("tune", NO_SOURCES)
     values, sources = _varied(vary or {}), [os.fspath(path) for path in files]
     devices, name = _devices(device), None if output is None else os.fspath(output)
     place = Files(Path(files[0]).parent / FOLDER if workspace is None else Path(workspace))
@@ -321,14 +293,8 @@ def tune(
     else:
         written, programs, models = tuple(tuned.sources), [*tuned.programs], [*tuned.models]
         tuned.keep({"written": [str(path) for path in written]})
-    subjects = [_subject(program, models) for program in programs]
+    subjects = [subject_of(program, models) for program in programs]
     return Tuned(written, ReportPage(report_of(toolchain, silent, subjects, devices[0], place)))
-
-
-def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:
-    path = str(Path(program.source.path).resolve())
-    own = tuple(model for model in models if model.kernel.origin.path == path)
-    return ReportSource(path, program, own)
 
 
 def select(
@@ -341,30 +307,20 @@ def select(
 ) -> KernelChoice:
     """Choose the configuration of a kernel at some sizes.
 
-    Parameters
-    ----------
-    kernel : str
-        Its name in the source.
-    sizes : mapping or int
-        Data parameters by name, or one value for all; ``"T.x"`` and ``"G.x"`` as in
-        ``cutune select``.
-    device, workspace
-        As in `tune`.
-    **named : int
-        Further sizes by name.
+    Args:
+        kernel: Its name in the source.
+        sizes: Data parameters by name, or one value for all; `"T.x"` and `"G.x"` as in `cutune
+            select`.
+        device, workspace: As in `tune`.
+        **named: Further sizes by name.
 
-    Returns
-    -------
-    KernelChoice
+    Returns:
         In a notebook: predicted times over blocks and variants, and what each resource would take.
 
-    Raises
-    ------
-    CutuneError
-        CT510 for a kernel without a model, CT511 and CT512 for sizes that do not fit it.
+    Raises:
+        CutuneError: CT510 for a kernel without a model, CT511 and CT512 for sizes that do not fit
+            it.
 
-    Examples
-    --------
     >>> import cutune
     >>> choice = cutune.select("add", 2048)
     >>> choice.at.own.block
@@ -386,29 +342,18 @@ def evaluate(
 ) -> Judgement:
     """How good the choices are, against the times of all configurations.
 
-    Parameters
-    ----------
-    sweep : path or RecordedSweep
-        What ``cutune evaluate --save`` wrote on a GPU.
-    files : paths
-        Sources whose launches count; without any, all of the sweep do.
-    train : int, optional
-        Judge sizes above; timings there may be reused by the strategies that do so.
-    device, workspace
-        As in `tune`.
+    Args:
+        sweep: What `cutune evaluate --save` wrote on a GPU.
+        files: Sources whose launches count; without any, all of the sweep do.
+        train: Judge sizes above; timings there may be reused by the strategies that do so.
+        device, workspace: As in `tune`.
 
-    Returns
-    -------
-    Judgement
+    Returns:
         In a notebook: regret of cutune and of other strategies.
 
-    Raises
-    ------
-    CutuneError
-        CT009 where a file is missing, CT516 where no launch is left.
+    Raises:
+        CutuneError: CT009 where a file is missing, CT516 where no launch is left.
 
-    Examples
-    --------
     >>> import cutune
     >>> judgement = cutune.evaluate("sweep.json")
     >>> judgement.score.cases
@@ -426,13 +371,9 @@ def evaluate(
 class TunedFolder:
     """The models, choices and timings of the programs of a folder.
 
-    Parameters
-    ----------
-    folder : path
-        A ``.cutune`` folder.
+    Args:
+        folder: A `.cutune` folder.
 
-    Examples
-    --------
     >>> import cutune
     >>> workspace = cutune.Workspace(".cutune")
     >>> workspace.kernels
@@ -475,32 +416,23 @@ class TunedFolder:
     ) -> ReportPage:
         """Everything that is known, as one page: what ``cutune report`` writes.
 
-        Parameters
-        ----------
-        files : paths
-            Sources; without any, all that were tuned.
-        sweeps : sequence of paths
-            Recorded sweeps to compare with.
-        sizes : sequence of int, optional
-            What all data parameters are set to.
-        device, flags, nvcc
-            As in `tune`.
+        Args:
+            files: Sources; without any, all that were tuned.
+            sweeps: Recorded sweeps to compare with.
+            sizes: What all data parameters are set to.
+            device, flags, nvcc: As in `tune`.
 
-        Returns
-        -------
-        ReportPage
+        Returns:
             In a notebook: what each kernel gains. `ReportPage.save` writes the page.
 
-        Raises
-        ------
-        CutuneError
-            CT009 where nothing was tuned and no file is named.
+        Raises:
+            CutuneError: CT009 where nothing was tuned and no file is named.
         """
         toolchain, profile = _toolchain(flags, nvcc), _devices(device)[0]
         analyzer = Analyzer(toolchain, Reporter(_warn))
-        timings, notes = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
+        timings = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
         subjects = read_subjects(analyzer, self.files, [os.fspath(path) for path in files])
-        about = subjects, profile, self.files, timings, sizes, notes
+        about = subjects, profile, self.files, timings, sizes
         return ReportPage(report_of(toolchain, silent, *about))
 
     def __repr__(self) -> str:

@@ -1,26 +1,182 @@
-"""`collect`, `fit`, `emit`, `tune`: a program in; measurements, models, the tuned program out."""
+"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`.
+
+They give tables, the instrumented program; measurements, models, the tuned program.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import Options, show, show_compile_line, sizes_to_show, varied_values
+from cutune.cli.main import (
+    Options,
+    print_values,
+    show,
+    show_compile_line,
+    sizes_to_show,
+    varied_values,
+)
 from cutune.cli.options import PAPER
+from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import ANALYZING
+from cutune.core.workspace import write_text
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
     from cutune.measure.program_runs import RunPlan
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
+    from cutune.search.clones.prove_copies import BySizeVerdict
+    from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
-    from cutune.toolchain.toolchain import Toolchain
+    from cutune.source.rewrite.pipeline import Pass, TranslationUnit
+
+    Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
+
+
+def inspect_verb(options: Options) -> int:
+    """List kernels and launches."""
+    # What the program is compiled for is enough to look at it.
+    written, options.space = options.space, None
+    if written is not None:
+        from cutune.core.workspace import refuse_existing
+
+        refuse_existing(Path(written), options.force)
+    analyzer = options.analyzer
+    toolchain, parameters = replace(analyzer.toolchain, architectures=()), options.parameters
+    inputs = inputs_of(options.files)
+    programs = _programs_of(replace(analyzer, toolchain=toolchain), inputs)
+    failed = len(programs) < len(inputs)
+    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
+
+    spaces: list[Spaces] = []
+    for program in programs:
+        try:
+            if program.tunables or program.constants or parameters.parameters:
+                from cutune.proof.unit_compiler import UnitCompiler
+                from cutune.search.clones.prove_copies import by_size_verdicts
+                from cutune.search.program_space import device_values, program_space
+
+                # As large as the space is at any size.
+                sizes = {name for constant in program.constants for name in constant.data}
+                device = device_values(options.profile)
+                found = program_space(program, parameters, options.run, sizes, device)
+                # Conditions that leave nothing are found before anything is printed.
+                if found.space.size:
+                    spaces.append(
+                        (program, found, by_size_verdicts(UnitCompiler(toolchain), program))
+                    )
+        except CutuneError as error:
+            show(error.diagnostic)
+            failed = True
+    contradictions = list(lacking(programs, options.require))
+    _show_inspected(programs, spaces, options)
+    if written is not None and not failed:
+        _write_space(written, spaces, options)
+    for diagnostic in contradictions:
+        show(diagnostic)
+    return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
+
+
+def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
+    """The programs of all sources that can be analyzed; why others cannot is told."""
+    read: list[tuple[Analyzer, ReadSource]] = []
+    programs: list[Program] = []
+    progress = analyzer.reporter.progress
+    for number, one in enumerate(inputs):
+        progress(ANALYZING, number, len(inputs) + 1)
+        flags = (*one.flags, *analyzer.toolchain.flags)
+        own = replace(analyzer, toolchain=replace(analyzer.toolchain, flags=flags))
+        try:
+            read.append((own, own.read(one.path)))
+        except CutuneError as error:
+            show(error.diagnostic)
+    progress(ANALYZING, len(inputs), len(inputs) + 1)
+    # Loaded where nvcc need not wait for it.
+    from cutune.proof.analysis.kernels_of_other_sources import linked
+
+    found = linked([source for _, source in read])
+    progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
+    for (own, _), program in zip(read, found, strict=True):
+        try:
+            compile_flags = own.toolchain.compile_flags(program.source.path)
+            own.reported([program])
+            programs.append(own.code.with_unmodelled(program, compile_flags))
+        except CutuneError as error:
+            show(error.diagnostic)
+    return programs
+
+
+def _show_inspected(
+    programs: Sequence[Program], spaces: Sequence[Spaces], options: Options
+) -> None:
+    from cutune.cli.report import programs as report
+
+    if options.sarif:
+        print(json.dumps(report.to_sarif(programs, options.require), indent=1))
+    elif options.json:
+        document = report.to_json(programs)
+        document["spaces"] = [report.space_json(found, known) for _, found, known in spaces]
+        if options.suggest:
+            document["suggestions"] = report.suggestions_to_json(programs)
+        print(json.dumps(document, indent=1))
+    elif programs:
+        report.print_programs(programs)
+        for program, found, known in spaces:
+            print("\n".join([program.source.path, *report.space_lines(program, found, known)]))
+        if options.suggest:
+            report.print_suggestions(programs)
+
+
+def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:
+    from cutune.core.workspace import replace_file
+    from cutune.space.t1 import to_t1
+
+    if len(spaces) != 1:
+        options.wrong("--space takes one FILE that has parameters")
+    ((program, found, _),) = spaces
+    whole = replace(found.space, conditions=(*found.space.conditions, *found.sized))
+    names = {"KernelFile": Path(program.source.path).name}
+    for kernel in program.kernels[:1]:
+        names["KernelName"] = kernel.name
+    document = to_t1(whole, found.own, names)
+    replace_file(Path(path), (json.dumps(document, indent=1) + "\n").encode())
+
+
+def instrument_verb(options: Options) -> int:
+    """Put hooks at the launches of a program."""
+    from cutune.passes import passes_named
+    from cutune.source.rewrite.output import Target, needs_folder
+    from cutune.source.rewrite.pipeline import rewrite
+    from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+
+    analyzer = options.analyzer
+    passes = passes_named(options.passes)
+    program = analyzer.load(options.file)
+
+    def after(step: Pass, unit: TranslationUnit) -> None:
+        if step.name == options.print_after:
+            print(unit.rewritten().text, file=sys.stderr)
+
+    if options.output is not None:
+        target = Target.of(program, options.output, "instrumented")
+        target.write(rewrite(program, passes, analyzer.reporter, after))
+        show_compile_line(analyzer.toolchain, program, target, [f"-I{INCLUDE_DIRECTORY}"])
+        return 0
+    if headers := program.rewritten_headers:
+        raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
+    unit = rewrite(program, passes, analyzer.reporter, after)
+    sys.stdout.buffer.write(unit.rewritten().encode())
+    print(f"compile it with: -I{INCLUDE_DIRECTORY}", file=sys.stderr)
+    return 0
 
 
 def collect_verb(options: Options) -> int:
@@ -33,7 +189,7 @@ def collect_verb(options: Options) -> int:
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         options.wrong("--launches-only is for models made on the emulated device")
     if options.tunables is not None:
-        from cutune.cli.gpu import collect_tunables, compare_techniques
+        from cutune.cli.parameters import collect_tunables, compare_techniques
 
         if options.compare is not None:
             compare_techniques(programs, options)
@@ -58,15 +214,14 @@ def collect_verb(options: Options) -> int:
 
 
 def _check_alone(options: Options) -> None:
-    """Options that only `--tunables` reads are not left unread."""
-    names = (
-        *("search", "technique", "start", "timeout", "tolerance", "ignore", "compare"),
-        *WORKER_OPTION_NAMES,
-    )
-    given = [name for name in names if getattr(options, name, None) not in (None, [])]
-    if options.tunables is None and given:
+    if options.tunables is not None:
+        return
+    names = "search", "technique", "start", "timeout", "tolerance", "ignore", "compare"
+    every = (*names, *WORKER_OPTION_NAMES)
+    given = [name for name in every if getattr(options, name, None) not in (None, [])]
+    if given:
         options.wrong(f"--{given[0]} is for parameters: add --tunables")
-    if options.tunables is None and options.verb == "collect" and options.make is not None:
+    if options.verb == "collect" and options.make is not None:
         options.wrong("--make is for parameters: add --tunables; see also tune --make")
 
 
@@ -79,12 +234,11 @@ def fit_verb(options: Options) -> int:
     if options.json and (options.table or options.model is not None):
         options.wrong("--json is for models of kernels; write tables with -o FILE.json")
     if options.table:
-        from cutune.cli.fit_table import fit_tables
+        from cutune.cli.parameters import fit_tables
 
         return fit_tables(options)
     if options.model == NEIGHBOURS:
-        from cutune.cli.fit_table import checked_limit
-        from cutune.cli.parameters import fit_measured
+        from cutune.cli.parameters import checked_limit, fit_measured
 
         if options.file is None:
             options.wrong("--model neighbours needs the program's FILE, or --table")
@@ -106,7 +260,6 @@ def fit_verb(options: Options) -> int:
 
 def emit_verb(options: Options) -> int:
     """Write the tuned program."""
-    from cutune.cli.parameters import emit_values, print_values
     from cutune.tuning.stages import emit
     from cutune.tuning.tune import make_folder_of
 
@@ -114,31 +267,54 @@ def emit_verb(options: Options) -> int:
     # What is not proven on compiled code is not written.
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
-        return emit_values(programs, options)
+        return _emit_values(programs, options)
     targets = _targets(programs, options)
     make_folder_of(targets)
     if options.choose is not None:
         from cutune.model.emit.programs import random_programs
 
         random_programs(analyzer, programs, options.choose, targets)
-        _show_compile_line(analyzer.toolchain, programs, targets)
-        return 0
-    workspace, devices = options.place, options.profiles
-    for program, target in zip(programs, targets, strict=True):
-        emit(analyzer, program, workspace, devices, target, options.model, None, asked)
-    for program in programs:
-        print_values(asked, program, workspace)
-    if options.make is None:
-        _show_compile_line(analyzer.toolchain, programs, targets)
+    else:
+        workspace, devices = options.place, options.profiles
+        for program, target in zip(programs, targets, strict=True):
+            emit(analyzer, program, workspace, devices, target, options.model, None, asked)
+        for program in programs:
+            print_values(asked, program, workspace)
+    # Sources of one program have options each.
+    if len(programs) == 1 and (options.make is None or options.choose is not None):
+        show_compile_line(analyzer.toolchain, programs[0], targets[0])
     return 0
 
 
-def _show_compile_line(
-    toolchain: Toolchain, programs: Sequence[Program], targets: Sequence[Target]
-) -> None:
-    """Sources of one program have options each."""
-    if len(programs) == 1:
-        show_compile_line(toolchain, programs[0], targets[0])
+def _emit_values(programs: Sequence[Program], options: Options) -> int:
+    from cutune.search.tunables.choices import choices_of, replacement
+    from cutune.search.tunables.compiled_values import (
+        HEADER,
+        header_text,
+        options_text,
+        without_place,
+    )
+
+    if len(programs) > 1:
+        options.wrong("--as takes one FILE")
+    (program,), workspace, asked = programs, options.place, options.parameters
+    values = choices_of(program, workspace).fixed
+    if not values:
+        path = program.source.path
+        raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
+    for diagnostic in without_place(program, values, asked):
+        show(diagnostic)
+    for name in replacement(program, workspace).routines:
+        show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, name=name))
+    if options.form == HEADER:
+        text, ending = header_text(program, values), ".tuned.h"
+    else:
+        text, ending = options_text(program, values, asked), ".tuned.flags"
+    output = Path(options.output or Path(program.source.path).with_suffix(ending))
+    write_text(output, text)
+    if options.form == HEADER:
+        print_values(asked, program, workspace)
+    return 0
 
 
 def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
@@ -182,17 +358,9 @@ def tune_verb(options: Options) -> int:
     toolchain, workspace, devices = options.toolchain, options.place, options.profiles
     request = Request(asked, options.files, toolchain, devices, workspace, named)
     sizes, device = sizes_to_show(options.sizes), devices[0]
-    tuning = Tuning(
-        _plan(options),
-        options.output,
-        lambda programs: _targets(programs, options),
-        options.fit,
-        options.model,
-        options.variants == "all",
-        options.associative_math,
-        options.parameters,
-        options.again,
-    )
+    written = options.output, lambda programs: _targets(programs, options)
+    models = options.fit, options.model, options.variants == "all", options.associative_math
+    tuning = Tuning(_plan(options), *written, *models, options.parameters, options.again)
     try:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
@@ -214,8 +382,8 @@ def tune_verb(options: Options) -> int:
 
     choices = choice_table(tuned.models, device, sizes, options.model)
     launches = outcomes(tuned.launches, tuned.models, choices.kept, tuned.said)
-    written = [*map(str, tuned.sources)]
-    shown = Shown(device.name, choices.rows, choices.questions, launches, written)
+    sources = [*map(str, tuned.sources)]
+    shown = Shown(device.name, choices.rows, choices.questions, launches, sources)
     shown.show(options.json)
     tuned.keep(asdict(shown))
     return 0

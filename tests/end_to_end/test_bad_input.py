@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.common import sizes_to_show, varied_values
+from cutune.cli.main import sizes_to_show, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.models_file import SCHEMA

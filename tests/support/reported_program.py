@@ -73,12 +73,10 @@ def whole() -> PageFacts:
         ReportSource("tile.cu", refused, ()),
         ReportSource("gone.cu", None, (), ("it is gone",)),
     ]
-    timings = Timings(tuple(map(with_times, (512, 1000, 2048))))
-    return report_of(
-        *(Toolchain(), silent, subjects, H200, Workspace(Path("nowhere")), timings),
-        notes=["a note on everything"],
-        made=datetime(2026, 1, 2, tzinfo=UTC),
-    )
+    timed = tuple(map(with_times, (512, 1000, 2048)))
+    timings = Timings(timed, notes=("a note on everything",))
+    about = subjects, H200, Workspace(Path("nowhere")), timings
+    return report_of(Toolchain(), silent, *about, made=datetime(2026, 1, 2, tzinfo=UTC))
 
 
 def all_hostile(value: Any, key: str = "") -> Any:

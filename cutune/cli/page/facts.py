@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.check.evaluate import sizes_of
@@ -25,6 +25,7 @@ from cutune.cli.page.page_facts import (
     Standing,
     geometric_mean,
 )
+from cutune.cli.report.choices import question_of
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.source import Source, Span
 from cutune.model.emit.model import emit_model
@@ -54,13 +55,8 @@ AROUND, MOST_LINES, MOST_CHARACTERS = 2, 150, 240
 NOT_YET = "no model: run cutune tune"
 
 
-@dataclass(frozen=True)
-class Modelled:
-    """A model. `facts`: None where there is no prediction; `question` then asks for one."""
-
-    model: FittedModel
-    facts: KernelFacts | None
-    question: str = ""
+#: A model, and what it predicts; None where it has to be asked by name (`cutune select`).
+Modelled = tuple[FittedModel, KernelFacts | None]
 
 
 def program_facts(
@@ -92,13 +88,12 @@ def _launch(
     """A launch; `remedies`: what would help refused launches, by kernel and line."""
     line = site.source.location(site.span.start).line
     own = [
-        one
-        for one in models
-        if one.model.kernel.name == site.kernel
-        and may_launch(program, site, one.model.kernel.entry)
+        (model, facts)
+        for model, facts in models
+        if model.kernel.name == site.kernel and may_launch(program, site, model.kernel.entry)
     ]
-    facts = [one.facts for one in own if one.facts is not None]
-    question = next((one.question for one in own if one.facts is None), "")
+    known = [facts for _, facts in own if facts is not None]
+    question = next((question_of(model) for model, facts in own if facts is None), "")
     reason = code = text = pragma = ""
     if site.verdict is Verdict.REFUSED:
         standing, reason = Standing.REFUSED, shown(site.reason)
@@ -106,12 +101,12 @@ def _launch(
         if remedy := remedies.get((site.kernel, line)):
             text, pragma = shown(remedy.text), shown(remedy.pragma or "")
     else:
-        gains = any(one.standing is Standing.GAINS for one in facts)
-        standing = Standing.GAINS if gains else Standing.GOOD if facts else Standing.UNMODELLED
-        question = question or ("" if facts else NOT_YET)
+        gains = any(one.standing is Standing.GAINS for one in known)
+        standing = Standing.GAINS if gains else Standing.GOOD if known else Standing.UNMODELLED
+        question = question or ("" if known else NOT_YET)
         if kernel := program.kernel(site.kernel):
             reason = f"its block may change in {' and '.join(kernel.pure_dimensions)}"
-    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in facts)
+    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in known)
     place = shown(site.callee), site.source.path, line
     return LaunchFacts(*place, standing, reason, code, lines, text, pragma, keys, question)
 
@@ -213,9 +208,8 @@ def times(factor: float) -> str:
 MOST_SHOWN, FEW = 6, 2
 _POWERS = tuple(1 << exponent for exponent in range(6, 14))
 #: Sizes of the curve: powers of two, three quarters of them, and sizes with no such factor.
-CURVE = tuple(sorted({size for p in _POWERS for size in (p, 3 * p // 4)} - {48}))
-CURVE_UNALIGNED = tuple(p - 24 for p in _POWERS if p >= 128)
-LONG_CURVE = tuple(10_000 * 2**exponent for exponent in range(15))
+CURVE = sorted({n for p in _POWERS for n in (p, 3 * p // 4, p - 24)} - {40, 48})
+LONG_CURVE = [10_000 * 2**exponent for exponent in range(15)]
 
 
 @dataclass(frozen=True)
@@ -223,7 +217,7 @@ class SizeQuestion:
     """Sizes to ask for, and the launch that was timed there, if one was."""
 
     label: str
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int]
     every: int | None = None
     launch: SweptLaunch | None = None
 
@@ -283,7 +277,6 @@ def _label(sizes: Mapping[str, int], *first: str) -> str:
 def _questions(
     model: FittedModel, launches: Sequence[SweptLaunch], sizes: Sequence[int] | None
 ) -> Iterator[SizeQuestion]:
-    """The launches, then sizes that none of them has."""
     timed = _spread(launches)
     labels = _labels(timed)
     for launch, label in zip(timed, labels, strict=True):
@@ -296,7 +289,6 @@ def _questions(
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
-    """At most `MOST_SHOWN` of them, the smallest and the largest too."""
     ordered = sorted(launches, key=lambda one: (one.size or 0, sorted(one.sizes.items())))
     if len(ordered) <= MOST_SHOWN:
         return ordered
@@ -305,7 +297,6 @@ def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
 
 
 def _labels(launches: Iterable[SweptLaunch]) -> list[str]:
-    """A short and unique name of the sizes of each."""
     labels: list[str] = []
     for launch in launches:
         label = str(launch.size) if launch.size is not None else _label(launch.sizes) or "?"
@@ -358,7 +349,7 @@ class _Choosers:
         )
 
     def curve(self) -> Iterator[CurvePoint]:
-        sizes = LONG_CURVE if self._is_stream else sorted((*CURVE, *CURVE_UNALIGNED))
+        sizes = LONG_CURVE if self._is_stream else CURVE
         choices = self._choice.choose_each([({}, size) for size in sizes])
         for size, choice in zip(sizes, choices, strict=True):
             if not isinstance(choice, CutuneError) and choice.gain is not None:

@@ -68,13 +68,13 @@ def _steps(title: str, definitions: Iterable[Definition]) -> Iterator[Step]:
     for definition in definitions:
         questions, value = _parted(definition)
         if questions and lines:
-            yield Step(title, tuple(lines))
+            yield Step(title, lines=tuple(lines))
             lines = []
         yield from questions
         if value is not None:
             lines.append(Line(definition.name, formula(value), definition.meaning))
     if lines:
-        yield Step(title, tuple(lines))
+        yield Step(title, lines=tuple(lines))
 
 
 def _parted(definition: Definition) -> tuple[list[Step], Expression | None]:
@@ -104,7 +104,7 @@ def _is_choice(node: Expression) -> bool:
 def _question(node: Expression, name: str) -> Step:
     assert isinstance(node, Operation)
     condition, if_true, if_false = map(formula, node.operands)
-    return Step(f"{condition}?", (), f"{name} = {if_true}", f"{name} = {if_false}")
+    return Step(f"{condition}?", f"{name} = {if_true}", f"{name} = {if_false}")
 
 
 def formula(node: Expression) -> str:
@@ -160,24 +160,16 @@ def _choice(rule: SelectionRule, has_variants: bool) -> Iterator[Step]:
         limit = f"{limit} ({float(larger):.4g} where the fastest block has more threads)"
     if larger > 0:
         question = f"time of the program's own block ≤ {limit} · the least time?"
-        yield Step(question, (), "the program's own block stays", "another block is chosen")
-    bound = float(LAUNCH_BOUND * rule.floor_us)
-    words = (
-        f"blocks within {float(rule.band) - 1:.1%} of the least time are equal, and a fixed order"
-        " decides among them"
-    )
+        yield Step(question, "the program's own block stays", "another block is chosen")
+    question = f"least time < {float(LAUNCH_BOUND * rule.floor_us):.3g} µs?"
+    near = f"blocks within {float(rule.band) - 1:.1%} of the least time are equal"
     yield Step(
-        f"least time < {bound:.3g} µs?",
-        (),
+        question,
         "launching takes longer than the kernel: a fixed order of blocks decides",
-        words,
+        f"{near}, and a fixed order decides among them",
     )
     if has_variants:
-        share = f"{float(VARIANT_SHARE):.2g}"
-        yield Step(
-            f"time of a variant < {share} · time of the kernel itself, and do its pointers allow"
-            " it?",
-            (),
-            "the variant is launched, in its own block",
-            "the kernel itself is launched",
-        )
+        condition = f"time of a variant < {float(VARIANT_SHARE):.2g} · time of the kernel itself"
+        question = f"{condition}, and do its pointers allow it?"
+        taken = "the variant is launched, in its own block"
+        yield Step(question, taken, "the kernel itself is launched")

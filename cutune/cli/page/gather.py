@@ -27,7 +27,6 @@ from cutune.cli.page.facts import (
     summary,
 )
 from cutune.cli.page.page_facts import PageFacts, ProgramFacts
-from cutune.cli.report.choices import question_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
 from cutune.core.progress import ANALYZING, Progress, during
@@ -90,9 +89,8 @@ def provenance(
 def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
     """The commands that made a workspace, as `convert` reads them; none where none was noted."""
     path = workspace.commands
-    if not path.exists():
-        return []
-    return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
+    known = read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None)
+    return list(known) if path.exists() else []
 
 
 @dataclass(frozen=True)
@@ -107,10 +105,11 @@ class ReportSource:
 
 @dataclass(frozen=True)
 class Timings:
-    """Launches that were timed on the modelled device, and in words where they come from."""
+    """Launches that were timed on the modelled device, where they come from, what was left out."""
 
     launches: tuple[SweptLaunch, ...] = ()
     origins: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 NO_TIMINGS = Timings()
@@ -122,7 +121,7 @@ def read_subjects(
     """The named sources, else all that were tuned, with their models. Raises CT001, CT009."""
     if files:
         known = _models(workspace)
-        return [_subject(program, known) for program in analyzer.load_all(files)]
+        return [subject_of(program, known) for program in analyzer.load_all(files)]
     units = seen_units(workspace)
     compiled = compiled_sources(workspace)
     known = _models(workspace) if units or compiled else models_in(workspace)
@@ -171,7 +170,6 @@ def _models(workspace: Workspace) -> list[FittedModel]:
 def _together(
     analyzer: Analyzer, compiled: CompiledTogether, known: Sequence[FittedModel]
 ) -> list[ReportSource]:
-    """The sources of one program: one may define what another one launches."""
     own, read, unread = analyzer.with_flags(compiled.flags), [], []
     try:
         with chdir(compiled.folder):
@@ -183,7 +181,7 @@ def _together(
                         unread.append(_unread(path, known, error))
                 programs = linked(read)
             own.reported(programs)
-            return [*(_subject(program, known) for program in programs), *unread]
+            return [*(subject_of(program, known) for program in programs), *unread]
     except (CutuneError, OSError) as error:
         return [_unread(path, known, error) for path in compiled.paths]
 
@@ -191,7 +189,6 @@ def _together(
 def _unit(
     analyzer: Analyzer, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
 ) -> ReportSource:
-    """A source of a build, read as the build compiles it."""
     path = str((Path(unit.folder) / unit.source).resolve())
     try:
         read = [one.read(analyzer) for one in (unit, *lenders_of(unit, workspace))]
@@ -199,7 +196,7 @@ def _unit(
     except (CutuneError, OSError) as error:
         return _unread(path, known, error)
     with unit.working_in():
-        return _subject(program, known)
+        return subject_of(program, known)
 
 
 def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> ReportSource:
@@ -209,7 +206,7 @@ def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Report
     )
 
 
-def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
+def subject_of(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     """A program with those models that were made of it as it is now."""
     origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]
@@ -220,9 +217,7 @@ def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     )
 
 
-def read_timings(
-    workspace: Workspace, files: Sequence[str], device: DeviceProfile
-) -> tuple[Timings, list[str]]:
+def read_timings(workspace: Workspace, files: Sequence[str], device: DeviceProfile) -> Timings:
     """Launches of sweeps and of the workspace; notes on other devices. Raises CT009, CT012."""
     launches: list[SweptLaunch] = []
     origins, notes = [], []
@@ -242,7 +237,7 @@ def read_timings(
         launches += swept
         if swept:
             origins.append(f"{measured}: {len(swept)} launches on {device.name}")
-    return Timings(tuple(launches), tuple(origins)), notes
+    return Timings(tuple(launches), tuple(origins), tuple(notes))
 
 
 def report_of(
@@ -253,7 +248,6 @@ def report_of(
     workspace: Workspace,
     timings: Timings = NO_TIMINGS,
     sizes: Sequence[int] | None = None,
-    notes: Sequence[str] = (),
     made: datetime | None = None,
 ) -> PageFacts:
     """The whole report.
@@ -274,7 +268,7 @@ def report_of(
             name = Path(subject.path).name
             programs.append(ProgramFacts(name, subject.path, "", (), subject.notes))
     progress("looking at kernels", 1, 1)
-    kernels = tuple(one.facts for one in known if one.facts is not None)
+    kernels = tuple(facts for _, facts in known if facts is not None)
     at = made or datetime.now().astimezone()
     title = workspace.folder.absolute().parent.name or str(workspace.folder)
     named = by_name(models)
@@ -285,7 +279,7 @@ def report_of(
         summary(programs, kernels, device.name),
         tuple(programs),
         kernels,
-        tuple(notes),
+        timings.notes,
         evaluate_sweep(launches, named, device) if launches else None,
         tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
     )
@@ -307,7 +301,7 @@ def _modelled(
         if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
             facts = replace(facts, file=file, line=line, text=text)
-        modelled.append(Modelled(model, facts, "" if facts is not None else question_of(model)))
+        modelled.append((model, facts))
     return modelled
 
 

@@ -143,9 +143,9 @@ class Step:
     """A node of the flow chart: lines that are computed, or a question with two answers."""
 
     title: str
-    lines: tuple[Line, ...] = ()
     if_true: str = ""
     if_false: str = ""
+    lines: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -109,15 +109,14 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     """The answer of `cutune select` as text."""
     console, choice = standard_output(), configuration.chosen
     (name,) = instances_of([model])
-    if not choice.ranked:
-        console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}")
-        console.print(choice.reason)
-        return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
     variant = f"variant {configuration.variant}, " if configuration.variant else ""
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
+    if not choice.ranked:
+        console.print(choice.reason)
+        return
     if only := measured_only_at(model):
         values = _named(only, between=" and ")
         console.print(f"as measured at {values} only; with others launches keep their own block")
@@ -207,11 +206,10 @@ def models_to_json(models: Sequence[FittedModel]) -> dict[str, Any]:
     }
 
 
-def print_models(models: Iterable[FittedModel]) -> None:
+def print_models(models: Sequence[FittedModel]) -> None:
     """Print the models of `cutune fit`, a line per kernel."""
     table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
-    read = tuple(models)
-    for name, model in zip(instances_of(read), read, strict=True):
+    for name, model in zip(instances_of(models), models, strict=True):
         error = model.held_out_error
         classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
@@ -262,8 +260,7 @@ def choice_table(
         is_sized = model.kernel.parameters or threads_alone(model.kernel)
         shown = (sizes or usual_sizes(model))[: None if is_sized else 1]
         held = usually_held(model.kernel)
-        texts = (_size_text(model, size) for size in shown)
-        asked = ((text, held, size) for text, size in zip(texts, shown, strict=True))
+        asked = ((_size_text(model, size), held, size) for size in shown)
         rows = _choice_rows(name, model, chooser, asked)
         if not rows:
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
@@ -288,7 +285,6 @@ def question_of(model: FittedModel) -> str:
 
 
 def _size_text(model: FittedModel, size: int) -> str:
-    """The value of all sizes but for those that are held, and these."""
     if word := threads_alone(model.kernel):
         return f"{word} = {size}"
     if not model.kernel.parameters:
@@ -344,7 +340,6 @@ def outcomes(
 def _outcome(
     launch: SeenLaunch, entries: Sequence[str], kept: Mapping[str, str], said: Sequence[Diagnostic]
 ) -> LaunchRow:
-    """The outcome of a launch; `entries`: of its kernels that have a model."""
     outcome, why, code = TuningOutcome.TUNED, "", ""
     if not launch.is_tunable:
         outcome, why, code = TuningOutcome.REFUSED, launch.reason, launch.code

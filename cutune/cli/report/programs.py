@@ -12,7 +12,7 @@ from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rich.console import Console
@@ -50,17 +50,16 @@ if TYPE_CHECKING:
 Json = dict[str, object]
 
 
-def to_json(programs: Iterable[Program]) -> Json:
+def to_json(programs: Sequence[Program]) -> Json:
     """All launches and kernels; `schema` names the form of the document."""
-    read = tuple(programs)
     return {
         "schema": "cutune.cli.report.programs/1",
-        "launches": [_launch_json(p, site) for p in read for site in p.launches],
-        "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
-        "tunables": [_tunable_json(tunable) for p in read for tunable in p.tunables],
+        "launches": [_launch_json(p, site) for p in programs for site in p.launches],
+        "kernels": [_kernel_json(p, kernel) for p in programs for kernel in p.kernels],
+        "tunables": [_tunable_json(tunable) for p in programs for tunable in p.tunables],
         "regions": [
             {**_at(region.source, region.begin), "may_repeat": region.may_repeat}
-            for p in read
+            for p in programs
             for region in p.regions
         ],
     }
@@ -165,15 +164,14 @@ def reason_of(kernel: Kernel) -> str | None:
     return kernel.reason.message if kernel.reason is not None else None
 
 
-def print_programs(programs: Iterable[Program], console: Console | None = None) -> None:
+def print_programs(programs: Sequence[Program], console: Console | None = None) -> None:
     """Print a table per file: one line per launch, and one per kernel without a launch.
 
     On a terminal there are colours and reasons are wrapped; in a pipe each row is one whole line.
     """
-    read = tuple(programs)
     console = console or Console(emoji=False)
     say = partial(console.print, markup=False, highlight=False)
-    for program in read:
+    for program in programs:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
             say(program.source.path, style="bold")
@@ -182,12 +180,11 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
         elif rows:
             say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
         for kernel in program.kernels:
-            names = ", ".join(one.name for one in kernel.variants)
-            lines = [f"{kernel.name}: variant {names}"] if names else []
+            if names := ", ".join(one.name for one in kernel.variants):
+                say(f"{kernel.name}: variant {names}", soft_wrap=not console.is_terminal)
             for _, why in kernel.variant_reasons:
-                lines.append(f"{kernel.name} {why.message} [{why.code.number}]")
-            for line in lines:
-                say(line, soft_wrap=not console.is_terminal)
+                said = f"{kernel.name} {why.message} [{why.code.number}]"
+                say(said, soft_wrap=not console.is_terminal)
         for host in program.tunables:
             place, by = place_of(program, host, host.value, "line "), (*host.data, *host.given)
             say(f"tunable {host.name} ({place}): {listed(host.choices)}; by {', '.join(by)}")
@@ -196,9 +193,9 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
                 say(f"region ({place_of(program, region, region.begin, 'line ')}): may repeat")
         if rows or program.tunables:
             console.print()
-    launches = [site for program in read for site in program.launches]
+    launches = [site for program in programs for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    without_model = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
+    without_model = sum(bool(why_unmodelled(p, site)) for p in programs for site in p.launches)
     unmodelled = f", {without_model} of them not modelled" if without_model else ""
     noun = "launch" if len(launches) == 1 else "launches"
     console.print(f"{len(launches)} {noun}, {tunable} tunable{unmodelled}", highlight=False)
@@ -277,13 +274,11 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
 
 def _callee(site: LaunchSite) -> str:
-    """The kernel, with the template arguments that the launch names."""
     arguments = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
     return brief(site.kernel + " ".join(arguments[1].split())) if arguments else site.kernel
 
 
 def _refusal(site: LaunchSite) -> str:
-    """The reason, without the kernel's name where the table shows it already."""
     reason = site.reason.removeprefix(f"kernel '{site.kernel}' ")
     return f"{reason} [{site.code.number}]" if site.code is not None else reason
 
@@ -357,7 +352,6 @@ def print_suggestions(programs: Sequence[Program], console: Console | None = Non
 
 
 def _unmodelled(program: Program) -> Iterator[str]:
-    """A paragraph for each launch that may be changed, and that no model can choose for."""
     for site in program.launches:
         if why := why_unmodelled(program, site):
             yield (
@@ -381,14 +375,7 @@ def _paragraph(suggestion: Suggestion) -> str:
 NOT_AS_REQUIRED = 3
 
 
-class Lacking(NamedTuple):
-    """A pattern that does not hold: the message, and the launch that it is about."""
-
-    diagnostic: Diagnostic
-    site: LaunchSite | None = None
-
-
-def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Lacking]:
+def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Diagnostic]:
     """Patterns that match no launch, and launches that they match and that are not tunable."""
     launches = [(program, site) for program in programs for site in program.launches]
     names = [site.kernel for _, site in launches]
@@ -396,16 +383,14 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[La
         matching = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
         if not matching:
             known = known_names(pattern, names)
-            yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known))
+            yield Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known)
         for program, site in matching:
             if verdict_of(program, site) != Verdict.TUNABLE.value:
                 number = f" [{site.code.number}]" if site.code is not None else ""
                 reason = why_unmodelled(program, site) or f"{site.reason}{number}"
-                code, place = Code.REQUIRED_NOT_TUNABLE, (site.source, site.span)
-                said = Diagnostic.at(
-                    code, *place, pattern=pattern, kernel=site.kernel, reason=reason
-                )
-                yield Lacking(said, site)
+                code, kernel = Code.REQUIRED_NOT_TUNABLE, site.kernel
+                about = site.source, site.span
+                yield Diagnostic.at(code, *about, pattern=pattern, kernel=kernel, reason=reason)
 
 
 def space_lines(
@@ -458,10 +443,10 @@ def space_json(program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict
 NOT_MODELLED_RULE = "not-modelled"
 
 
-def to_sarif(programs: Sequence[Program], required: Sequence[LaunchSite]) -> Json:
+def to_sarif(programs: Sequence[Program], required: Sequence[str]) -> Json:
     """Launches that will not be tuned as SARIF 2.1.0 (OASIS), which forges and editors read.
 
-    A result is an error where the launch is `required` to be tunable.
+    A result is an error where a pattern in `required` matches the kernel.
     """
     launches = [
         (program, site)
@@ -470,10 +455,7 @@ def to_sarif(programs: Sequence[Program], required: Sequence[LaunchSite]) -> Jso
         if verdict_of(program, site) != Verdict.TUNABLE.value
     ]
     rules = list(dict.fromkeys(_rule_of(site) for _, site in launches))
-    results = [
-        _result(program, site, rules.index(_rule_of(site)), any(site is one for one in required))
-        for program, site in launches
-    ]
+    results = [_result(p, site, rules.index(_rule_of(site)), required) for p, site in launches]
     driver = {"name": "cutune", "version": __version__, "rules": [_rule(rule) for rule in rules]}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -498,7 +480,8 @@ def _rule(rule: str) -> Json:
     }
 
 
-def _result(program: Program, site: LaunchSite, index: int, is_required: bool) -> Json:
+def _result(program: Program, site: LaunchSite, index: int, required: Sequence[str]) -> Json:
+    is_required = any(fnmatchcase(site.kernel, pattern) for pattern in required)
     reason = why_unmodelled(program, site) or site.reason
     text = f"launch of kernel '{site.kernel}' is {verdict_of(program, site)}: {reason}"
     region: Json = {}

@@ -62,7 +62,6 @@ class LaunchRow:
 
     @property
     def cells(self) -> list[str]:
-        """The row as text: place, kernel, outcome, why with the code."""
         why = f"{self.reason} [{self.code}]" if self.code else self.reason
         return [f"{self.file}:{self.line}", self.kernel, self.outcome, why]
 
@@ -115,7 +114,6 @@ class Shown:
             console.print(escape(question))
 
     def _show_launches(self) -> None:
-        """A line of counts, a row per launch, and what would help those that were refused."""
         counts = Counter(one.outcome for one in self.launches)
         counted = ", ".join(f"{counts[each]} {each}" for each in TuningOutcome if counts[each])
         plural = "launch" if len(self.launches) == 1 else "launches"

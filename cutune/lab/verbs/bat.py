@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from cutune.cli.common import Options, show
+from cutune.cli.main import Options, show
 from cutune.cli.options import parser
-from cutune.cli.page.figures import DOTS_PER_INCH, STYLE, WIDTH
-from cutune.cli.page.html import required
-from cutune.cli.report.classifiers import print_comparison, techniques_table
+from cutune.cli.page.html import DOTS_PER_INCH, STYLE, WIDTH, required
+from cutune.cli.parameters import print_comparison, techniques_table
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.progress import progress_for

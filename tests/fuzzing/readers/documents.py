@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cutune.cli.page.gather import compiled_sources
-from cutune.cli.usage.compile_commands import inputs_of
+from cutune.cli.usage.command_line import inputs_of
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_lines
 from cutune.lab.interchange.convert import FORMATS, ReadingOptions, read_results

@@ -22,7 +22,7 @@ from cutune.check.evaluate import (
     by_occupancy,
     evaluate_sweep,
 )
-from cutune.cli.report.evaluations import to_csv, to_json
+from cutune.cli.evaluating import to_csv, to_json
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.model.measurement.sweep import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cutune.cli.common import show
+from cutune.cli.main import show
 from cutune.cli.report.choices import print_choice
 from cutune.cli.report.programs import print_programs
 from cutune.cli.report.tuned import LaunchRow, Shown, TuningOutcome

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.common import parse
-from cutune.cli.main import main
+from cutune.cli.main import main, parse
 from cutune.cli.options import parser
 from cutune.cli.usage.parser import VERBS, WIDTH, Verb
 from cutune.core.diagnostics import CutuneError, known_names

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli import doctor
-from cutune.cli.doctor import BROKEN, FOUND, MISSING, Requirement, main_doctor
+from cutune.cli.doctor import BROKEN, FOUND, MISSING, Requirement
 from cutune.cli.main import main
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES
 
@@ -40,13 +40,13 @@ def test_the_cache_is_cleared(
 def machine(monkeypatch: pytest.MonkeyPatch) -> list[Requirement]:
     findings: list[Requirement] = []
     monkeypatch.setattr(doctor, "examine", lambda nvcc: findings)
-    monkeypatch.setattr(doctor, "_finds_nvcc", lambda: True)
+    monkeypatch.setattr(doctor, "_nvcc", lambda option: ("nvcc", ()))
     return findings
 
 
 def test_all_is_well(machine: list[Requirement], capsys: pytest.CaptureFixture[str]) -> None:
     machine += [GOOD, ABSENT]
-    assert main_doctor(json=False, quiet=False, install_toolkit=False, nvcc=None) == 0
+    assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines] == [
         ["ok", "nvcc", "13.0.88"],
@@ -59,10 +59,10 @@ def test_quiet_speaks_of_problems_alone(
     machine: list[Requirement], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine += [GOOD, ABSENT]
-    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
+    assert main(["doctor", "--quiet", "--install-toolkit"]) == 0
     assert capsys.readouterr().out == ""
     machine.append(BAD)
-    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 1
+    assert main(["doctor", "--quiet", "--install-toolkit"]) == 1
     printed = capsys.readouterr().out
     assert "set CXX" in printed
     assert "nvcc" not in printed
@@ -70,7 +70,7 @@ def test_quiet_speaks_of_problems_alone(
 
 def test_json(machine: list[Requirement], capsys: pytest.CaptureFixture[str]) -> None:
     machine += [GOOD, BAD]
-    assert main_doctor(json=True, quiet=False, install_toolkit=False, nvcc=None) == 1
+    assert main(["doctor", "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert answer["schema"] == "cutune-doctor-1"
     assert [finding["state"] for finding in answer["findings"]] == ["found", "broken"]
@@ -88,10 +88,10 @@ def test_the_toolkit_is_installed_only_where_no_nvcc_is(monkeypatch: pytest.Monk
     begun: list[str] = []
     monkeypatch.setattr("cutune.emulator.build.machine_library", lambda: begun.append("machine"))
     monkeypatch.setattr(subprocess, "run", run)
-    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
+    assert main(["doctor", "--quiet", "--install-toolkit"]) == 0
     assert (commands, begun) == ([], [])
-    monkeypatch.setattr(doctor, "_finds_nvcc", lambda: False)
-    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 1
+    monkeypatch.setattr(doctor, "_nvcc", lambda option: (None, ()))
+    assert main(["doctor", "--quiet", "--install-toolkit"]) == 1
     ((python, *_, last),) = commands
     assert (python, last) == (sys.executable, TOOLKIT_PACKAGES[-1])
     assert begun == ["machine"], "compiled meanwhile"

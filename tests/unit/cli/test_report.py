@@ -22,7 +22,7 @@ from cutune.cli.page.gather import (
     read_timings,
     report_of,
 )
-from cutune.cli.page.heat_map import heat_tables, variant_words
+from cutune.cli.page.html import heat_tables, variant_words
 from cutune.cli.page.page_facts import AtSizes, Candidate, KernelFacts, PageFacts, Standing
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -273,10 +273,10 @@ def test_timings_of_another_device_are_left_out(tmp_path: Path) -> None:
     lines = [{**swept_line(launch), "device": name} for name in ("other", H200.name)]
     workspace.measurements.write_text("\n".join(map(json.dumps, lines)) + "\n")
     files = [str(tmp_path / f"{name}.json") for name in (H200.name, "other")]
-    timings, notes = read_timings(workspace, files, H200)
+    timings = read_timings(workspace, files, H200)
     assert timings.launches == (launch, launch)
     assert [origin.split(" on ")[1].split(";")[0] for origin in timings.origins] == 2 * [H200.name]
-    (note,) = notes
+    (note,) = timings.notes
     assert "left out" in note and "other" in note
 
 

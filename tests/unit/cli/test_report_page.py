@@ -13,20 +13,20 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.cli.page import html
-from cutune.cli.page.charts import TERMS, choice_chart, shown_rows
-from cutune.cli.page.figures import TABLE_3, table_3, write_figures
-from cutune.cli.page.heat_map import SHADES
-from cutune.cli.page.html import to_html
-from cutune.cli.page.page_facts import PageFacts
-from cutune.cli.page.svg import (
+from cutune.cli.page.charts import (
     MICROSECONDS,
+    TERMS,
     PictureScale,
     Svg,
+    choice_chart,
     count,
     element,
+    shown_rows,
     three_digits,
     unit_for,
 )
+from cutune.cli.page.html import SHADES, TABLE_3, table_3, to_html, write_figures
+from cutune.cli.page.page_facts import PageFacts
 from cutune.core.diagnostics import CutuneError
 from tests.support.reported_program import HOSTILE, hostile, whole
 
@@ -179,6 +179,9 @@ def test_the_choice_chart_shows_the_own_block_first(made: PageFacts) -> None:
     assert {point.chosen for point in kernel.curve} <= {*rows}
     picture = choice_chart(kernel.curve)
     assert picture.count("<rect") >= 1 and 'role="img"' in picture
+    # Names of rows end where the columns begin, and have room before it.
+    names = re.findall(r'<text x="([\d.]+)"[^>]*text-anchor="end">([^<]*)', picture)
+    assert len(names) > len(rows) and all(float(x) > 5 * len(name) for x, name in names)
 
 
 # ---- figures

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.common import parse
+from cutune.cli.main import parse
 from cutune.cli.options import parser
 from cutune.cli.usage.parser import STATUSES
 from cutune.emulator.lower.dispatch import _LOWERINGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.cli.report.classifiers import print_model
+from cutune.cli.parameters import print_model
 from cutune.search.neighbours.classifier import Evidence, fit_choice
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.common import parse
+from cutune.cli.main import parse
 from cutune.toolchain.device import present
 from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
 

@@ -1,6 +1,6 @@
-"""Tables 2 and 3 of the paper, and the scores of strategies: for people, as JSON, as CSV.
+"""`evaluate`: choices against an exhaustive sweep, or against counters; tables, JSON, CSV.
 
-Takes an evaluation, or rows of Table 2: MWP-CWP on collected and on fitted counters.
+The tables are 2 and 3 of the paper, and the scores of strategies.
 """
 
 from __future__ import annotations
@@ -16,15 +16,59 @@ from typing import Any
 
 from rich.table import Table
 
-from cutune.check.evaluate import OWN, Case, Evaluation, StrategyScore
-from cutune.check.training_table import TrainingRow
+from cutune.check.evaluate import OWN, Case, Evaluation, StrategyScore, evaluate
+from cutune.check.training_table import TrainingRow, training_rows
+from cutune.cli.main import Options, show
+from cutune.cli.options import CACHE_STATES
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
+from cutune.measure.collect import measurements
+from cutune.measure.gpu_sweep import sweep
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.measurement import by_entry
+from cutune.model.measurement.sweep import read_sweep, write_sweep
+from cutune.toolchain.device.present import profile_of
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text, shape
 
 SCHEMA = "cutune-evaluation-1"
 #: Columns of the picture of one launch.
 PICTURE_WIDTH = 30
+
+
+def evaluate_verb(options: Options) -> int:
+    """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
+    if not options.files and options.recorded is None and not options.training:
+        options.wrong("name the sources to be swept, or a sweep with --from")
+    plan, device, analyzer = options.plan, options.profile, options.analyzer
+    workspace = options.place
+    models = read_models(workspace.models)
+    if options.training:
+        counts = {k.entry: own for k, own in by_entry(*measurements(workspace, show))}
+        print_training(
+            row for m in models for row in training_rows(m, counts[m.kernel.entry], device)
+        )
+        return 0
+    if options.recorded is not None:
+        if options.cache is not None or options.save is not None:
+            options.wrong("with --from nothing is swept; leave out --cache and --save")
+        swept = read_sweep(Path(options.recorded))
+        if not options.names_device:
+            known = profile_of(swept.device)
+            device = DeviceProfile.named(known) if known else device
+    else:
+        programs = analyzer.load_all(options.files, require_nvcc=True)
+        cache = options.cache or CACHE_STATES[0]
+        swept = sweep(analyzer, programs, plan, device, workspace, cache)
+        if options.save is not None:
+            write_sweep(Path(options.save), swept)
+    found = evaluate(swept, models, device, options.files, options.train, options.model)
+    print_evaluation(found, not options.scores)
+    if options.json is not None:
+        write_document(Path(options.json), SCHEMA, to_json(found))
+    if options.csv is not None:
+        replace_file(Path(options.csv), to_csv(found).encode())
+    return 0
 
 
 def print_evaluation(evaluation: Evaluation, per_launch: bool) -> None:
@@ -79,7 +123,6 @@ def _launches(evaluation: Evaluation) -> Table:
 
 
 def _row(case: Case, judged: str) -> dict[str, Any]:
-    """Table 3 of the paper: default, chosen, best and worst, with Error and regret."""
     launch, chosen, times = case.launch, case.configuration(judged), case.launch.times
     return {
         "program": launch.program,
@@ -106,14 +149,6 @@ def _picture(case: Case, judged: str) -> str:
         place = math.log1p(case.regret(strategy)) / spread if spread > 0 else 0.0
         line[min(PICTURE_WIDTH - 1, int(place * PICTURE_WIDTH))] = mark
     return "".join(line)
-
-
-def save(evaluation: Evaluation, json_path: str | None, csv_path: str | None) -> None:
-    """Write the files that are asked for. Raises CT002."""
-    if json_path is not None:
-        write_document(Path(json_path), SCHEMA, to_json(evaluation))
-    if csv_path is not None:
-        replace_file(Path(csv_path), to_csv(evaluation).encode())
 
 
 def to_json(evaluation: Evaluation) -> dict[str, Any]:
