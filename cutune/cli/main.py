@@ -243,7 +243,7 @@ def show_compile_line(
     from cutune.source.rewrite.output import flags_at
     from cutune.toolchain.nvcc import Nvcc
 
-    written, own = target.source_of(program), Path(program.source.path)
+    written, own = target.files_of(program)[0], Path(program.source.path)
     flags = flags_at(toolchain.compile_flags(program.source.path), program, target)
     if not target.is_folder and written.parent.absolute() == own.parent.absolute():
         flags = list(toolchain.flags)
