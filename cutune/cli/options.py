@@ -11,7 +11,7 @@ from cutune import __version__
 from cutune.cli.usage.command_line import NVCC_FLAG
 from cutune.cli.usage.help import SHELLS
 from cutune.cli.usage.parser import VERBS, Parser
-from cutune.core.options import add_list, add_status
+from cutune.core.options import add_list, add_option, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
@@ -139,17 +139,6 @@ def _add_verb(
     if verb.options:
         verb.add_options(added)
     return added
-
-
-def add_option(group: argparse._ActionsContainer, written: str, text: str, **about: Any) -> None:
-    """Add an option as it is written, `-o --output FILE`; one without a value is a flag."""
-    *names, last = written.split(" ")
-    if not last.startswith("-"):
-        about["metavar"] = last
-    else:
-        names.append(last)
-        about |= {} if "choices" in about else {"action": "store_true"}
-    group.add_argument(*names, help=text, **about)
 
 
 def _chosen_by(text: str) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from cutune.cli.options import add_json, add_option
-from cutune.core.options import add_list
+from cutune.cli.options import add_json
+from cutune.core.options import add_list, add_option
 from cutune.lab.interchange import FORMAT_NAMES
 from cutune.search.tunables.verb_options import add_cluster_options
 
