@@ -420,16 +420,24 @@ class Space:
 
     def number(self, configuration: Configuration) -> int | None:
         """Return the number of a configuration; None where it is not allowed."""
-        number = 0
+        place = self.place(configuration)
+        if place is None:
+            return None
+        pairs = zip(self.tables, place, strict=True)
+        return reduce(lambda number, pair: number * pair[0].size + pair[1], pairs, 0)
+
+    def place(self, configuration: Configuration) -> tuple[int, ...] | None:
+        """Return a configuration's row of each table; None where it is not allowed."""
+        rows = []
         for table in self.tables:
             row = table.index(configuration)
             if row is None:
                 return None
-            number = number * table.size + row
-        return number
+            rows.append(row)
+        return tuple(rows)
 
     def __contains__(self, configuration: Configuration) -> bool:
-        return self.number(configuration) is not None
+        return self.place(configuration) is not None
 
     def __iter__(self) -> Iterator[Configuration]:
         return map(self.configuration, range(self.size))
