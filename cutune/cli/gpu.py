@@ -80,11 +80,10 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     search, statuses = _search(options, on), options.statuses
     folder = options.place.folder
     workers = workers_of(options, on == GPU, folder, parser().error)
-    kept, parameters = None, options.parameters
-    sweep = HostSweep(names, how, search, options.jobs, statuses, workers, kept, parameters)
-    vary, workspace, device = varied_values(options.vary), options.place, options.profile
-    about = programs[0], options.run, vary, workspace, sweep, device
-    found = collect_host(options.toolchain, options.reporter, *about)
+    kept, parameters, vary = None, options.parameters, varied_values(options.vary)
+    about = programs[0], options.run, vary, options.place, options.profile, names, how, search
+    sweep = HostSweep(*about, options.jobs, statuses, workers, kept, parameters)
+    found = collect_host(options.toolchain, options.reporter, sweep)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:
