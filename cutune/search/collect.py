@@ -38,9 +38,8 @@ from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
-from cutune.search.workers.crew import Crew
+from cutune.search.workers.crew import Crew, Workers
 from cutune.search.workers.local import LocalWorkers, gpu_names
-from cutune.search.workers.task import Workers
 from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.space.parameter import ParameterOptions, listed, shown

@@ -26,7 +26,7 @@ from cutune.core.typed import Integer, Label, MemberName, Quantity, Word
 from cutune.measure.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying, times
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
-from cutune.search.workers.task import Task, TaskOutcome, perform
+from cutune.search.workers.crew import Task, TaskOutcome, perform
 from cutune.source.tunable import HostTunable
 from cutune.space.condition import Value, holds
 from cutune.space.parameter import shown

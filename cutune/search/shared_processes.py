@@ -40,7 +40,7 @@ from cutune.search.regions import (
 from cutune.search.techniques.tries import SharedProcess
 from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
 from cutune.search.trials import EndedTrial, Status, Trial, plain
-from cutune.search.workers.task import StoppedError, WorkerLostError
+from cutune.search.workers.crew import StoppedError, WorkerLostError
 from cutune.space.space import Configuration
 
 #: Of one process: settings, and bytes of the variable that holds them with all repetitions. Linux

@@ -31,8 +31,7 @@ from cutune.search.regions import (
     rules_of,
 )
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
-from cutune.search.workers.crew import Crew
-from cutune.search.workers.task import StoppedError, WorkerLostError
+from cutune.search.workers.crew import Crew, StoppedError, WorkerLostError
 from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
