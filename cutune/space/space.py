@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.space.columns import Array, Column, Mask, mask
-from cutune.space.condition import Condition, Value, unknown_names
+from cutune.space.condition import Condition, Value
 from cutune.space.parameter import NONE, Parameter
 
 #: Rows that are looked at together.
@@ -170,10 +170,6 @@ class _Join:
         return {parameter.name: parameter for parameter in self.parameters}
 
     @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self._by_name)
-
-    @cached_property
     def _columns(self) -> Mapping[str, Column]:
         return {parameter.name: Column.of(parameter.values) for parameter in self.parameters}
 
@@ -183,7 +179,7 @@ class _Join:
             p.name: np.arange(len(p.values), dtype=np.min_scalar_type(len(p.values) - 1))
             for p in self.parameters
         }
-        small = [c for c in self.conditions if len(c.names & self._names) <= 2]
+        small = [c for c in self.conditions if len(c.names & self._by_name.keys()) <= 2]
         is_changed = True
         while is_changed:
             is_changed = False
@@ -198,7 +194,7 @@ class _Join:
     def _supports(
         self, condition: Condition, kept: Mapping[str, Indices]
     ) -> list[tuple[str, Indices]]:
-        names = sorted(condition.names & self._names)
+        names = sorted(condition.names & self._by_name.keys())
         counts = [len(kept[name]) for name in names]
         if prod(counts) > MOST_PAIRS:
             return []
@@ -241,7 +237,6 @@ class _Join:
         )
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
-        """Return the share of combinations that are allowed when a parameter is joined."""
         conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
         if not conditions or count * len(values) > MOST_PAIRS:
             return 1.0
@@ -253,16 +248,14 @@ class _Join:
         return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
     def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
-        """Return the conditions that can be tested once a parameter is joined, and not before."""
         return [c for c in self._within([*rows, name]) if name in c.names]
 
     def _within(self, names: Sequence[str]) -> list[Condition]:
-        return [c for c in self.conditions if c.names & self._names <= set(names)]
+        return [c for c in self.conditions if c.names & self._by_name.keys() <= set(names)]
 
     def _joined(
         self, rows: Mapping[str, Indices], name: str, kept: Mapping[str, Indices]
     ) -> dict[str, Indices]:
-        """Combine each row with each value of one more parameter, as far as conditions allow it."""
         values = kept[name]
         conditions = self._testable(rows, name)
         if not rows:
@@ -377,7 +370,8 @@ class Space:
 
     def unknown(self, condition: Condition) -> set[str]:
         """Names of a condition that are neither parameters nor known, nor words of parameters."""
-        return unknown_names(condition, {*self.names, *self.known}, self.words)
+        known = {*self.names, *self.known}
+        return set(condition.names - known - (condition.possible_words & self.words))
 
     @property
     def words(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ expressions are a part of Python's, and are never run:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -351,9 +351,10 @@ def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json
     default = defaults.get(parameter.name)
     number = float(default) if isinstance(default, Fraction) else default
     entry = {} if default is None else {"Default": number}
+    kinds = {type(value) for value in parameter.values}
     return {
         "Name": parameter.name,
-        "Type": _type(parameter.values),
+        "Type": "string" if str in kinds else "float" if Fraction in kinds else "int",
         "Values": _values_text(parameter.values),
         **entry,
     }
@@ -364,8 +365,3 @@ def _values_text(values: Sequence[Value]) -> str:
         return f"list(range({values[0]}, {values[-1]} + 1))"
     quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
     return f"[{', '.join(quoted)}]"
-
-
-def _type(values: Iterable[Value]) -> str:
-    kinds = {type(value) for value in values}
-    return "string" if str in kinds else "float" if Fraction in kinds else "int"
