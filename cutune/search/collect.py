@@ -125,14 +125,14 @@ def collect_host(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> 
             _sweep(batches, ready.places)
         else:
             _search(batches, ready.places, sweep.search)
-        last = finals(batches, [run for run, _ in ready.places])
+        fastest, ties = finals(batches, [run for run, _ in ready.places])
         if sweep.search is not None:
             # Intervals are made of configurations whose times at neighbouring sizes are known.
-            _everywhere(batches, ready.places, last.configurations, SEARCHED_PER_OTHER)
+            _everywhere(batches, ready.places, fastest, SEARCHED_PER_OTHER)
     count = len(ready.trials.tried)
     reporter.progress("running", count, count)
     measured, others = report(ready.trials, reporter.warn)
-    return CollectedTrials(measured, ready.trials.builds.effects(), last.ties, others)
+    return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
 
 
 @contextmanager

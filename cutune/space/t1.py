@@ -26,7 +26,14 @@ from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.annotation import Expression
 from cutune.space.condition import Condition, Value, subtree, value_of
-from cutune.space.parameter import MOST_VALUES, Parameter, checked, is_run, shown
+from cutune.space.parameter import (
+    MOST_VALUES,
+    Parameter,
+    ParameterOptions,
+    checked,
+    is_run,
+    shown,
+)
 from cutune.space.space import Space
 
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
@@ -248,16 +255,11 @@ Json = dict[str, Any]
 VERSION = "1.0.0"
 
 
-@dataclass(frozen=True)
-class SpaceFile:
-    """The parameters and conditions of a T1 file."""
+def read_t1(path: str | Path) -> ParameterOptions:
+    """Read the parameters and conditions of a T1 file.
 
-    parameters: tuple[Parameter, ...]
-    conditions: tuple[Condition, ...]
-
-
-def read_t1(path: str | Path) -> SpaceFile:
-    """Read a T1 file. Raises CT001, CT806 for another file, CT807 for an expression, CT800."""
+    Raises CT001, CT806 for another file, CT807 for an expression, CT800.
+    """
     return _File(read_file(path)).space()
 
 
@@ -265,7 +267,7 @@ def read_t1(path: str | Path) -> SpaceFile:
 class _File:
     source: Source
 
-    def space(self) -> SpaceFile:
+    def space(self) -> ParameterOptions:
         try:
             document = json.loads(self.source.encode())
         except (ValueError, RecursionError) as error:
@@ -278,7 +280,7 @@ class _File:
         if not isinstance(conditions, list):
             raise self._unknown("Conditions is no list")
         parameters = tuple(map(self._parameter, entries))
-        return SpaceFile(parameters, tuple(map(self._condition, conditions)))
+        return ParameterOptions(parameters, tuple(map(self._condition, conditions)))
 
     def _parameter(self, entry: object) -> Parameter:
         name, values = _member(entry, "Name"), _member(entry, "Values")

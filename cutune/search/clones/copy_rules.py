@@ -55,14 +55,6 @@ _INDEXED = (")", "]")
 _HOME = "write it at file scope of the source itself"
 
 
-@dataclass(frozen=True)
-class FunctionParameter:
-    """A parameter of a function: the tokens of its type, and its name."""
-
-    type: tuple[str, ...]
-    name: str
-
-
 def check(found: Dependent, data: Collection[str]) -> None:
     """Raise NotBySize for what is not known to mean the same in a copy."""
     allowed = _Allowed(found)
@@ -79,8 +71,8 @@ def check(found: Dependent, data: Collection[str]) -> None:
     allowed.check_reached()
 
 
-def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
-    """Return a function's parameters. Raises NotBySize for one that is no type and name."""
+def parameters_of(function: Declaration) -> dict[str, tuple[str, ...]]:
+    """Return the type of each parameter, in tokens. Raises NotBySize for one of another form."""
     texts = function.texts[: function.body]
     opener = texts.index("(", texts.index(function.name))
     inner, depth, pieces = texts[opener + 1 : -1], 0, [list[str]()]
@@ -91,19 +83,15 @@ def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
         else:
             pieces[-1].append(text)
     if pieces in ([[]], [["void"]]):
-        return ()
-    return tuple(_parameter(function.name, piece) for piece in pieces)
-
-
-def _parameter(function: str, piece: Sequence[str]) -> FunctionParameter:
-    is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
-    if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
-        text = " ".join(piece)
-        raise NotBySize(
-            f"'{function}' has the parameter '{text}'",
-            "write each of its parameters as a type and a name",
-        )
-    return FunctionParameter(tuple(piece[:-1]), piece[-1])
+        return {}
+    for piece in pieces:
+        is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
+        if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
+            raise NotBySize(
+                f"'{function.name}' has the parameter '{' '.join(piece)}'",
+                "write each of its parameters as a type and a name",
+            )
+    return {piece[-1]: tuple(piece[:-1]) for piece in pieces}
 
 
 @dataclass(frozen=True)
@@ -251,19 +239,16 @@ class _Allowed:
         if not data:
             raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
         parameters = parameters_of(outer)
-        for one in parameters:
-            type_ = [word for word in one.type if word not in _OF_POINTERS]
-            is_passed_on = type_[-1:] in (["*"], ["&"]) or self.types.is_plain(one.type)
-            if "&&" in one.type or not is_passed_on:
-                shown = " ".join((*one.type, one.name))
+        for name, type_ in parameters.items():
+            pointed = [word for word in type_ if word not in _OF_POINTERS][-1:]
+            if "&&" in type_ or not (pointed in (["*"], ["&"]) or self.types.is_plain(type_)):
                 raise NotBySize(
-                    f"'{outer.name}' has the parameter '{shown}'",
+                    f"'{outer.name}' has the parameter '{' '.join((*type_, name))}'",
                     "pass numbers, pointers, references or plain structs",
                 )
-        types = {one.name: {*one.type} - {"const", "std", "::"} for one in parameters}
-        integers = {name for name, words in types.items() if words and words <= INTEGERS}
+        types = {name: {*type_} - {"const", "std", "::"} for name, type_ in parameters.items()}
         for name in data:
-            if name not in integers:
+            if not (types.get(name) and types[name] <= INTEGERS):
                 raise NotBySize(
                     f"'{outer.name}' has no integer parameter '{name}'",
                     f"pass the size to it under the name {name}",

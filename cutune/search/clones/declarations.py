@@ -207,39 +207,25 @@ def _declarations(tokens: Sequence[_Read], scope: tuple[str, ...]) -> Iterator[D
 
 def _end(tokens: Sequence[_Read], first: int) -> tuple[int, int]:
     """Return the index behind a declaration, and that of its `{`, or -1."""
-    at = first
-    while at < len(tokens):
-        token = tokens[at][1]
-        if token.kind == "INCLUDED":
-            raise NotSplit("a file is included within a declaration")
-        if token.text in _CLOSER:
-            closer = _partner(tokens, at)
-            head = [t.text for _, t in tokens[first:at]]
-            if token.text == "{" and (_is_namespace(head) or _opens_body(head)):
-                return closer + 1, at
-            at = closer
-        elif token.text == ";":
-            return at + 1, -1
-        elif token.text in ("}", ")", "]"):
-            raise NotSplit("brackets do not match")
-        at += 1
-    raise NotSplit("a declaration does not end")
-
-
-def _partner(tokens: Sequence[_Read], opener: int) -> int:
     open_: list[str] = []
-    for at in range(opener, len(tokens)):
+    brace = -1
+    for at in range(first, len(tokens)):
         token = tokens[at][1]
         if token.kind == "INCLUDED":
             raise NotSplit("a file is included within a declaration")
         if token.text in _CLOSER:
+            if token.text == "{" and not open_:
+                head = [t.text for _, t in tokens[first:at]]
+                brace = at if _is_namespace(head) or _opens_body(head) else -1
             open_.append(_CLOSER[token.text])
         elif token.text in ("}", ")", "]"):
-            if token.text != open_.pop():
+            if not open_ or token.text != open_.pop():
                 raise NotSplit("brackets do not match")
-            if not open_:
-                return at
-    raise NotSplit("brackets do not match")
+            if brace >= 0 and not open_:
+                return at + 1, brace
+        elif token.text == ";" and not open_:
+            return at + 1, -1
+    raise NotSplit("brackets do not match" if open_ else "a declaration does not end")
 
 
 def _is_namespace(head: Sequence[str]) -> bool:
@@ -256,7 +242,6 @@ def _opens_body(head: Sequence[str]) -> bool:
 
 
 def _outside(texts: Sequence[str]) -> list[str]:
-    """The tokens that stand in no bracket."""
     depth, found = 0, []
     for text in texts:
         depth -= text in (")", "]", "}")
@@ -329,16 +314,12 @@ def _is_type(texts: Sequence[str]) -> bool:
 
 
 def _type_names(texts: Sequence[str]) -> frozenset[str]:
-    names = set()
-    if texts[0] == "using":
-        names.add(texts[1])
-    if texts[0] == "typedef":
-        outside = [text for text in _outside(texts) if text.isidentifier()]
-        names.add(outside[-1])
-    outside = _outside(texts[: texts.index("{")] if "{" in texts else texts)
+    opener = texts.index("{") if "{" in texts else len(texts)
     # Enumerators are names of the scope around.
-    inside = texts[texts.index("{") :] if "enum" in texts and "{" in texts else []
-    names |= {text for text in (*outside, *inside) if text.isidentifier()}
+    words = [*_outside(texts[:opener]), *(texts[opener:] if "enum" in texts else [])]
+    names = {text for text in words if text.isidentifier()}
+    if texts[0] == "typedef":
+        names.add([text for text in _outside(texts) if text.isidentifier()][-1])
     return frozenset(names) - KEYWORDS - {"__attribute__"}
 
 

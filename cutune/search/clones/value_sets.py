@@ -245,32 +245,20 @@ def _remembering(names: Sequence[str], chosen: str) -> str:
 """
 
 
-@dataclass(frozen=True)
-class ChosenTogether:
-    """Parameters that may be chosen by size together, and by which sizes."""
-
-    names: tuple[str, ...]
-    sizes: tuple[str, ...]
-
-
 def chosen_together(
     compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
-) -> ChosenTogether | None:
-    """Return the most parameters that one function of the host can choose, or None."""
+) -> list[TunableConstant]:
+    """Return the most parameters that one function of the host can choose by size."""
     sized = [one for one in program.constants if one.name in names and one.data]
     if not sized:
-        return None
+        return []
     free = _without_conditions(parameters, program, {one.name for one in sized})
     verdicts = by_size_verdicts(compiler, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in sized:
         if one.name in free and (outer := verdicts[one.name].outer):
             groups.setdefault(outer, []).append(one)
-    if not groups:
-        return None
-    chosen = max(groups.values(), key=len)
-    sizes = dict.fromkeys(size for one in chosen for size in one.data)
-    return ChosenTogether(tuple(one.name for one in chosen), tuple(sizes))
+    return max(groups.values(), key=len, default=[])
 
 
 def _without_conditions(
@@ -292,18 +280,10 @@ def _without_conditions(
     return free
 
 
-@dataclass(frozen=True)
-class SetsInProgram:
-    """The pass with the proven sets, and the names of the parameters that are chosen by size."""
-
-    step: ChooseValues
-    names: tuple[str, ...]
-
-
 def sets_in_program(
     compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
-) -> SetsInProgram | None:
-    """Return the proven copies for the chosen sets; None without any."""
+) -> ChooseValues | None:
+    """Return the pass with the proven copies for the chosen sets; None without any."""
     if choice is None:
         return None
     constants = [one for one in program.constants if one.name in choice.names]
@@ -328,11 +308,4 @@ def sets_in_program(
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
     left = replace(copies, sets={prefix: copies.sets[prefix] for prefix in proven})
-    selection = emit_sets(choice, routine, cases, own)
-    return SetsInProgram(ChooseValues(left, selection, routine), choice.names)
-
-
-def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
-    """Return the chosen values without those of parameters that are chosen by size."""
-    names = by_size.names if by_size is not None else ()
-    return {name: value for name, value in chosen.items() if name not in names}
+    return ChooseValues(left, emit_sets(choice, routine, cases, own), routine)
