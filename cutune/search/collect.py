@@ -26,7 +26,6 @@ from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects, MakeBuilds
 from cutune.search.program_space import (
-    LaunchLimits,
     ProgramSpace,
     Setting,
     device_values,
@@ -175,7 +174,7 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
                 builds,
                 Trials(path, origin, reporter.warn).load(),
                 sweep.how,
-                LaunchLimits(program, sweep.device.limits),
+                sweep.device.limits,
                 environment,
                 tuple(vary),
                 crew,
