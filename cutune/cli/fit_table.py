@@ -19,7 +19,6 @@ from cutune.search.neighbours.classifier import (
     fit_choice,
     leave_one_out,
     null_accuracy,
-    observed,
     transfer,
 )
 from cutune.search.neighbours.emit_classifier import emit_choices
@@ -61,7 +60,7 @@ def fit_tables(options: Options) -> int:
     model = fit_choice(table, limit, given)
     print_model(model)
     if options.split is not None:
-        optima = {"observed": observed(table), "corrected": corrected(table, limit)}
+        optima = {"observed": table.best, "corrected": corrected(table, limit)}
         for word, labels in optima.items():
             split, every = search(labels, options.split), distribution(labels)
             print_published_procedure(f"{word} optima", split, every)

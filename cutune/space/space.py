@@ -8,10 +8,11 @@ never made. A table has its rows in lexicographic order, so that each is found b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from cutune.space.columns import Array, Column, Mask, mask
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import NONE, Parameter
 
+T = TypeVar("T")
 #: Rows that are looked at together.
 CHUNK = 1 << 19
 #: Rows that are tried before a parameter is joined.
@@ -123,27 +125,23 @@ def tables_of(
             raise _nothing([part])
     return tuple(
         _Join(
-            group, [p for p in parts if p.names & names & {g.name for g in group}], constant
+            tuple(p for p in parameters if p.name in group),
+            [part for part in parts if not part.names.isdisjoint(names.intersection(group))],
+            constant,
         ).table()
-        for group in _connected(parameters, [part.names & names for part in parts])
+        for group in connected([p.name for p in parameters], [p.names & names for p in parts])
     )
 
 
-def _connected(
-    parameters: Sequence[Parameter], named: Sequence[frozenset[str]]
-) -> Iterator[tuple[Parameter, ...]]:
-    """Yield the parameters that conditions name together, directly or not."""
-    groups = [{parameter.name} for parameter in parameters]
-    for names in named:
-        met = [group for group in groups if group & names]
+def connected(items: Sequence[T], links: Iterable[Collection[T]]) -> list[list[T]]:
+    """Return the groups of items that links hold together, directly or not, in their order."""
+    groups = [{item} for item in items]
+    for link in links:
+        met = [group for group in groups if not group.isdisjoint(link)]
         groups = [group for group in groups if group not in met]
-        if met:
-            groups.append(set().union(*met))
-    left = list(parameters)
-    while left:
-        group = next(group for group in groups if left[0].name in group)
-        yield tuple(parameter for parameter in left if parameter.name in group)
-        left = [parameter for parameter in left if parameter.name not in group]
+        groups += [set[T]().union(*met)] if met else []
+    ordered = [[item for item in items if item in group] for group in groups]
+    return sorted(ordered, key=lambda group: items.index(group[0]))
 
 
 @dataclass(frozen=True)

@@ -136,11 +136,6 @@ def best_fixed(table: TimeTable) -> Configuration | None:
 DEFAULT_LIMIT = 0.04
 
 
-def observed(table: TimeTable) -> dict[Point, Configuration]:
-    """Return the fastest configuration of each size."""
-    return {point: table.best(point) for point in table.points}
-
-
 def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Configuration]:
     """Return a configuration per size with a regret of at most `limit`, changing rarely.
 
@@ -199,7 +194,7 @@ def _fewest_configurations(table: TimeTable, allowed: _Allowed) -> dict[Point, C
 STEPS = 7
 
 
-def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
+def densified(table: TimeTable) -> TimeTable:
     """Add interpolated times at sizes between; a table of several sizes stays as it is.
 
     Only configurations that were measured at both neighbours are interpolated, and only if the best
@@ -210,10 +205,10 @@ def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
     times: dict[Point, Mapping[Configuration, float]] = dict(table.times)
     for left, right in pairwise(table.points):
         common = table.times[left].keys() & table.times[right].keys()
-        if not {table.best(left), table.best(right)} <= common or left[0] < 1:
+        if not {table.best[left], table.best[right]} <= common or left[0] < 1:
             continue
-        for step in range(1, steps + 1):
-            share = step / (steps + 1)
+        for step in range(1, STEPS + 1):
+            share = step / (STEPS + 1)
             size = round(exp(_mixed(log(left[0]), log(right[0]), share)))
             if left[0] < size < right[0]:
                 times[(size,)] = {
@@ -355,13 +350,12 @@ def fit_rule(table: TimeTable, limit: float) -> Classifier:
 
 
 def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
-    seen = observed(table)
     labels = {point: rule.choose(point) for point in table.points}
     fixed = best_fixed(table)
     left_out = _left_out(table, limit)
     inner = table.restricted(left_out)
     return Evidence(
-        accuracy(leave_one_out(seen), seen),
+        accuracy(leave_one_out(table.best), table.best),
         accuracy(leave_one_out(labels), labels),
         null_accuracy(labels),
         regret(table, rule.choose),

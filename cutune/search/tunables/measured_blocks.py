@@ -242,16 +242,9 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
             launches = (site for site in program.tunable_launches if site.kernel == name)
             sites = tuple(SiteKey.of(program.source, site) for site in launches)
             places = tuple(_positions(kernel).values())
-            text = decided_apart(partial(_text_on, kernel, by_device))
+            text = decided_apart(partial(_text, kernel, by_device))
             deciders.append(Decider(kernel.name, sites, places, text))
     return deciders
-
-
-def _text_on(
-    kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
-) -> str | None:
-    choice = by_device.get(device.name)
-    return _text(kernel, choice, name) if choice is not None else None
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
@@ -259,8 +252,13 @@ def _positions(kernel: Kernel) -> dict[str, int]:
     return {size: order.index(size) for size in kernel.sizes}
 
 
-def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
-    """Return the classifier and `cutune_decide_NAME`, which guards it."""
+def _text(
+    kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
+) -> str | None:
+    """Return the classifier of a device and `cutune_decide_NAME`, which guards it."""
+    choice = by_device.get(device.name)
+    if choice is None:
+        return None
     values = {column: f"cutune_size_{i}" for i, column in enumerate(choice.columns)}
     sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)
     tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)

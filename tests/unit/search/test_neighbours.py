@@ -29,7 +29,6 @@ from cutune.search.neighbours.classifier import (
     fit_rule,
     leave_one_out,
     null_accuracy,
-    observed,
     regret,
     transfer,
 )
@@ -139,7 +138,7 @@ def test_a_smaller_limit_needs_more_intervals(fp64: TimeTable, limit: float, cha
 def test_published_corrections_lose_up_to_4_percent_not_3(fp64: TimeTable) -> None:
     """The paper says "at most 3 %", and at most 1 % in five cases."""
     chosen = labels(FP64, "m_corr")
-    losses = [fp64.regret(p, chosen[p]) for p in fp64.points if chosen[p] != fp64.best(p)]
+    losses = [fp64.regret(p, chosen[p]) for p in fp64.points if chosen[p] != fp64.best[p]]
     rounded = [round(100 * loss, 2) for loss in losses if loss is not None]
     assert rounded == [0.08, 0.72, 0.05, 3.96, 2.1, 1.13, 3.01, 0.83]
 
@@ -364,7 +363,7 @@ def test_correction_of_several_sizes_keeps_the_limit() -> None:
     found = corrected(table, 0.05)
     worst = regret(table, found.__getitem__)
     assert worst is not None and worst.worst <= 0.05
-    assert len(set(found.values())) <= len(set(observed(table).values()))
+    assert len(set(found.values())) <= len(set(table.best.values()))
 
 
 def test_between_two_sizes_the_rule_changes_where_both_are_equally_fast() -> None:
@@ -401,7 +400,7 @@ def test_null_accuracy_and_best_fixed() -> None:
             (3,): {(4,): 2.0, (8,): 1.0},
         },
     )
-    assert null_accuracy(observed(table)) == pytest.approx(2 / 3)
+    assert null_accuracy(table.best) == pytest.approx(2 / 3)
     assert best_fixed(table) == (8,)
 
 
