@@ -15,20 +15,20 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, write_text
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.tunables.choices import (
-    HostChoices,
-    choices_of,
-    fit_host,
-    replacement,
-    write_choices,
-)
-from cutune.search.tunables.compiled_values import (
+from cutune.search.clones.value_sets import (
     HEADER,
     compiler_flags,
     header_text,
     make_command,
     options_text,
     without_place,
+)
+from cutune.search.tunables.choices import (
+    HostChoices,
+    choices_of,
+    fit_host,
+    replacement,
+    write_choices,
 )
 from cutune.search.tunables.measured_blocks import fit_blocks
 from cutune.search.tunables.verb_options import LIMIT_PERCENT

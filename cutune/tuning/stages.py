@@ -25,9 +25,8 @@ from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by
 from cutune.model.measurement.sweep import swept_on
 from cutune.model.selection.chooser import DEFAULT, with_timings
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.search.clones.value_sets import sets_in_program
+from cutune.search.clones.value_sets import changed, sets_in_program, without_place
 from cutune.search.tunables.choices import block_choices, choices_of, replacement
-from cutune.search.tunables.compiled_values import changed, without_place
 from cutune.search.tunables.measured_blocks import block_deciders
 from cutune.search.tunables.verb_options import NEIGHBOURS
 from cutune.source.launch_sites import numbers_of

@@ -8,7 +8,7 @@ from math import inf
 from rich.console import Console
 from rich.table import Table
 
-from cutune.search.clones.value_sets import SetChoice
+from cutune.search.clones.value_sets import FixedChoice, SetChoice
 from cutune.search.compare import MOST, TunerComparison, quartiles
 from cutune.search.neighbours.classifier import (
     ChoiceModel,
@@ -19,7 +19,6 @@ from cutune.search.neighbours.classifier import (
 )
 from cutune.search.neighbours.published_procedure import Distribution, Split
 from cutune.search.neighbours.table import Configuration
-from cutune.search.tunables.compiled_values import FixedChoice
 from cutune.space.condition import Value
 
 

@@ -17,7 +17,13 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import SetChoice, chosen_together, fit_sets
+from cutune.search.clones.value_sets import (
+    FixedChoice,
+    SetChoice,
+    chosen_together,
+    fit_fixed,
+    fit_sets,
+)
 from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
 from cutune.search.neighbours.classifier import ChoiceModel, document_entry, fit_choice
 from cutune.search.neighbours.emit_classifier import (
@@ -39,7 +45,6 @@ from cutune.search.regions import (
     is_allowed_by_all,
 )
 from cutune.search.trials import plain, read_measured
-from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
 from cutune.search.tunables.measured_blocks import BlockClassifier
 from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_string
