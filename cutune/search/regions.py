@@ -58,9 +58,7 @@ class MeasuredRun:
     """A run that ended well.
 
     Attributes:
-        output: its standard output.
         own: the program's own values of the host integers that it used.
-        seconds: how long it took.
         error: CUDA's message about the first failed launch within a region; empty: none failed.
     """
 
@@ -259,7 +257,6 @@ class ReferenceOutput:
 
     Attributes:
         ran: its first run; or why it failed.
-        again: runs it once more.
         own: the program's own values, as far as they are known before it runs.
     """
 

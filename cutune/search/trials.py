@@ -55,7 +55,6 @@ class Trial:
     Attributes:
         how: the GPU, the options with which it is compiled, its command line.
         sizes: of the run, by the names of `--vary`.
-        configuration: all parameters that are set.
     """
 
     origin: Origin
@@ -98,7 +97,6 @@ class EndedTrial:
     """The end of a trial, with its measurements.
 
     Attributes:
-        reason: why it failed.
         times: of all regions together, milliseconds, one per repetition.
         code: what ran; empty where that is not known.
         is_final: was it timed again, in turn with the others that were fastest?

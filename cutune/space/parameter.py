@@ -121,7 +121,6 @@ class ParameterOptions:
 
     Attributes:
         parameters: with their values; those of pragmas are narrowed.
-        conditions: of a file.
         flags: options of nvcc, with the names of parameters in braces.
         make: the command that builds a project, likewise; empty: cutune compiles one source.
         clean: a command that is run before it.

@@ -101,7 +101,6 @@ class _Table:
         )
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows that are not empty, and the lines on which they end."""
         try:
             text = self.source.encode().decode("utf-8-sig")
         except UnicodeDecodeError as error:

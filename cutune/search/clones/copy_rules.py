@@ -108,7 +108,6 @@ class _Allowed:
 
     @cached_property
     def functions(self) -> frozenset[str]:
-        """The names of the functions that are written again."""
         own = (self.found.of(index) for index in self.found.declarations)
         return frozenset(d.name for d in own if d.kind is Kind.FUNCTION)
 

@@ -84,7 +84,6 @@ class Declaration:
     Attributes:
         path: the file in which it begins.
         tokens: as the compiler gets them; pragmas are tokens of the kind `DIRECTIVE`.
-        names: what it declares.
         body: index of the `{` of a function; -1: it is none.
         scope: the namespace around it, from outside in.
     """

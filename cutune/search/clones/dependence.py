@@ -238,7 +238,6 @@ def versions(
 
 
 def _shown(program: Program, constants: Iterable[TunableConstant]) -> Iterator[Texts]:
-    """Yield values of those parameters that an `#if` tests."""
     for one in constants:
         if _is_tested(program, one.name):
             for value in one.parameter.values[:MOST_SHOWN]:

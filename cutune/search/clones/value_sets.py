@@ -230,7 +230,6 @@ class SetChoice:
     """Value sets, and the classifier that gives the number of one by sizes.
 
     Attributes:
-        names: of the parameters.
         sets: those with the numbers 1, 2, …; 0 stands for the program's own values.
         model: of one tunable, the number.
     """
@@ -298,7 +297,6 @@ def fit_sets(
 
 
 def _relabelled(table: TimeTable, labels: Mapping[int, int]) -> TimeTable:
-    """Return the table of those numbers that get labels, at the sizes where there is one."""
     times: dict[Point, dict[Configuration, float]] = {
         point: {(labels[number],): time for (number,), time in own.items() if number in labels}
         for point, own in table.times.items()

@@ -216,7 +216,6 @@ def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple
 
 
 def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
-    """Return the line through the first and the last point, if all points lie on it."""
     low, high = (end(points, key=lambda point: point[source]) for end in (min, max))
     divisor, factor = high[source] - low[source], high[column] - low[column]
     common = gcd(divisor, factor)
