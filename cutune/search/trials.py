@@ -321,9 +321,8 @@ def _entries(
 
 def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:
     typed(Symbol, entry["trial"])
-    kept = {"status": entry["status"], "reason": entry["reason"], "code": entry["code"]}
+    kept = {name: entry[name] for name in ("status", "reason", "code", "times")}
     kept |= {name: entry[name] for name in ("rules", "seconds") if name in entry}
-    flags = {f"is_{name}": entry[name] for name in ("copied", "compared") if name in entry}
+    kept |= {f"is_{name}": entry[name] for name in ("copied", "compared") if name in entry}
     measured = [{**one, "origin": asdict(origin)} for one in entry["measured"]]
-    times = {"times": entry["times"], "measured": measured, "is_final": entry["final"]}
-    return typed(EndedTrial, {**kept, **flags, **times})
+    return typed(EndedTrial, {**kept, "measured": measured, "is_final": entry["final"]})

@@ -70,13 +70,8 @@ def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
 
     table = techniques_table("best", "found after", "configurations", "seconds")
     for one in sorted(contest.contenders, key=typical):
-        table.add_row(
-            one.search,
-            _spread([found.cost for found in one.found]),
-            _spread([float(found.found_after) for found in one.found]),
-            _spread([float(found.evaluations) for found in one.found]),
-            _spread([round(found.seconds, 1) for found in one.found]),
-        )
+        rows = [(f.cost, f.found_after, f.evaluations, round(f.seconds, 1)) for f in one.found]
+        table.add_row(one.search, *map(_spread, zip(*rows, strict=True)))
     Console(emoji=False).print(table)
     if is_verbose:
         for one in contest.contenders:

@@ -109,22 +109,18 @@ def fit_fixed(
     times = best_times(zip(points, known, strict=True), names)
     sets = list(dict.fromkeys(tuple(one.values[name] for name in names) for one in known))
     table = set_table(sizes, times, sets)
-    losses = [regret(table, lambda _, n=number: (n,)) for number in range(len(sets))]  # type: ignore[misc]
-    ranks = [(0, 0.0) if lost is None else (-lost.known, lost.mean) for lost in losses]
-    best = ranks.index(min(ranks))
+    losses = dict[ValueSet, Regret]()
+    for number, one_set in enumerate(sets):
+        if (lost := regret(table, lambda _, n=number: (n,))) is not None:  # type: ignore[misc]
+            losses[one_set] = lost
+    best = min(losses, key=lambda one_set: (-losses[one_set].known, losses[one_set].mean))
     own_set = own_values_of(names, own)
-    if own_set not in sets:
-        return FixedChoice(dict(zip(names, sets[best], strict=True)), sizes, losses[best])
-    own_lost = losses[sets.index(own_set)]
-    best_lost = losses[best]
-    if (
-        own_lost is not None
-        and best_lost is not None
-        and own_lost.known == best_lost.known
-        and own_lost.mean <= best_lost.mean + HARDLY_SLOWER
-    ):
-        best = sets.index(own_set)
-    chosen, own_named = (dict(zip(names, one, strict=True)) for one in (sets[best], own_set))
+    own_lost, least = losses.get(own_set), losses[best]
+    if own_lost is None:
+        return FixedChoice(dict(zip(names, best, strict=True)), sizes, least)
+    if own_lost.known == least.known and own_lost.mean <= least.mean + HARDLY_SLOWER:
+        best = own_set
+    chosen, own_named = (dict(zip(names, one_set, strict=True)) for one_set in (best, own_set))
     return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
 
 
