@@ -138,9 +138,8 @@ def collect_host(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> 
 def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iterator[Prepared]:
     """Give what runs trials, for a `with` statement.
 
-    Raises:
-        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU,
-            CT425 for an unknown name or too many runs, and what `program_space` says.
+    Raises CT420 without parameters, CT483 without regions, CT421 without a GPU, CT425 for an
+    unknown name or too many runs, and as `program_space`.
     """
     on, program, vary, workspace = sweep.how.on, sweep.program, sweep.vary, sweep.workspace
     whole, space = _checked_spaces(reporter.warn, sweep)

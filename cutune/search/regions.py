@@ -124,11 +124,8 @@ def measure(
 ) -> MeasuredRun | FailedRun:
     """Run the program once with some values of its host integers, or say why it fails.
 
-    Args:
-        performed: runs it, here or elsewhere. folder: where; None: in the current one.
-
-    Raises:
-        CutuneError: CT424 where a tunable got values for several sizes before one region ended.
+    `performed` runs it, here or elsewhere, in a folder; None: the current one. Raises CT424 where a
+    tunable got values for several sizes before one region ended.
     """
     settings = {**environment, "CUTUNE_SET": setting_text(values)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))

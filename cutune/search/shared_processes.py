@@ -325,8 +325,7 @@ FINALISTS = 5
 def finals(batches: Batches, runs: Sequence[Run]) -> tuple[list[Configuration], list[str]]:
     """Time the fastest at each size again.
 
-    Returns:
-        They, the best of each size first; and per size those that cannot be told apart.
+    Returns these, the best of each size first, and per size those that cannot be told apart.
     """
     trials = batches.trials
     if trials.how.on != GPU:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from lark import Tree
 
@@ -22,7 +23,7 @@ Value = int | Fraction | str
 #: What an expression is worth; None where it has no value.
 Worth = Fraction | str | None
 
-_COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">=": operator.ge,
     "==": operator.eq,
@@ -164,7 +165,7 @@ def _compared(sign: str, left: Worth, right: Worth) -> Worth:
     if left is None or right is None:
         return None
     if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return Fraction(_COMPARISONS[sign](left, right))
+        return Fraction(COMPARISONS[sign](left, right))
     if sign not in ("==", "!="):
         return None
     return Fraction((left == right) == (sign == "=="))

@@ -217,12 +217,9 @@ def versions(
     fixed: Texts,
     sets: Iterable[Texts] | None = None,
 ) -> Versions:
-    """Return the program at values of some parameters, others being `fixed`.
+    """Return the program at sets of values of some parameters, others being `fixed`.
 
-    Args:
-        sets: at which values; None: those that show what depends on them.
-
-    Raises CutuneError for nvcc, NotBySize for odd brackets.
+    Without sets at those that show what depends on them. Raises CutuneError, NotBySize.
     """
     own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}

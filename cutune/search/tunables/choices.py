@@ -243,8 +243,7 @@ def group_table(
 ) -> TimeTable | None:
     """Return the times by which the tunables of one pragma are chosen; None where there are none.
 
-    Args:
-        is_needed: give a table also where there is only one configuration.
+    A table of a single configuration is given only where it `is_needed`.
 
     Tunables that are chosen later, given one of these, count with their best value. All others are
     held at one value, because times at different values cannot be compared: where most
