@@ -15,7 +15,7 @@ from cutune.search.neighbours.classifier import (
     FittedClassifier,
     Intervals,
     Regret,
-    Transfer,
+    Transfers,
 )
 from cutune.search.neighbours.published_procedure import Distribution, Split
 from cutune.search.neighbours.table import Configuration
@@ -103,15 +103,12 @@ def print_published_procedure(labels: str, split: Split, distribution: Distribut
     )
 
 
-def print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
+def print_transfers(model: ChoiceModel, transfers: Transfers) -> None:
     """The loss of each device's heuristic on each device."""
-    names = list(dict.fromkeys(t.made_on for t in transfers))
-    losses: Mapping[tuple[str, str], Regret | None] = {
-        (t.made_on, t.used_on): t.regret for t in transfers
-    }
+    names = list(dict.fromkeys(made_on for made_on, _ in transfers))
     table = Table("heuristic of", *(f"on {name}" for name in names), box=None)
     for made_on in names:
-        table.add_row(made_on, *(_loss(model, losses[made_on, used_on]) for used_on in names))
+        table.add_row(made_on, *(_loss(model, transfers[made_on, used_on]) for used_on in names))
     Console(emoji=False).print(table)
 
 

@@ -26,7 +26,6 @@ from cutune.search.clones.declarations import (
     PLAIN,
     Declaration,
     Kind,
-    PlainTypes,
 )
 from cutune.search.clones.dependence import Dependent, NotBySize
 from cutune.source.syntax.tokens import Token
@@ -101,10 +100,6 @@ class _Allowed:
     @property
     def own(self) -> Sequence[Declaration]:
         return self.found.versions.own.declarations
-
-    @cached_property
-    def types(self) -> PlainTypes:
-        return PlainTypes(self.own)
 
     @cached_property
     def functions(self) -> frozenset[str]:
@@ -226,7 +221,7 @@ class _Allowed:
                 raise NotBySize(
                     f"the value of '{name}' is not a plain expression", "write it without calls"
                 )
-        elif not self.types.is_plain_type(declaration):
+        elif not self.found.versions.own.is_plain_type(declaration):
             raise NotBySize(
                 f"the type '{name}' depends on it", "leave it a struct of plain members and arrays"
             )
@@ -240,7 +235,8 @@ class _Allowed:
         parameters = parameters_of(outer)
         for name, type_ in parameters.items():
             pointed = [word for word in type_ if word not in _OF_POINTERS][-1:]
-            if "&&" in type_ or not (pointed in (["*"], ["&"]) or self.types.is_plain(type_)):
+            is_passed_on = pointed in (["*"], ["&"]) or self.found.versions.own.is_plain(type_)
+            if "&&" in type_ or not is_passed_on:
                 raise NotBySize(
                     f"'{outer.name}' has the parameter '{' '.join((*type_, name))}'",
                     "pass numbers, pointers, references or plain structs",
@@ -254,7 +250,7 @@ class _Allowed:
                 )
         at = outer.texts.index(outer.name)
         result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
-        if result[-1:] != ["*"] and result != ["void"] and not self.types.is_plain(result):
+        if result != ["void"] and not self.found.versions.own.is_plain(result):
             raise NotBySize(
                 f"'{outer.name}' returns '{' '.join(result)}'", "return a number or nothing"
             )
@@ -370,7 +366,7 @@ class _Allowed:
         head = [text for text in one.texts[:end] if text not in one.names]
         plain = [text for text in head if text not in ("static", "inline", "constexpr")]
         calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
-        is_plain = "*" not in plain and self.types.is_plain(plain)
+        is_plain = "*" not in plain and self.found.versions.own.is_plain(plain)
         return bool(CONST_WORDS & {*head}) and is_plain and not calls
 
 

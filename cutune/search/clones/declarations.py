@@ -150,6 +150,42 @@ class Expanded:
     def other_words(self) -> frozenset[str]:
         return frozenset(re.findall(r"[A-Za-z_]\w*", self.others))
 
+    def is_plain(self, type_: Sequence[str]) -> bool:
+        """Is it like `const Size`, `unsigned int`, `float *`, which are copied byte by byte?"""
+        if type_ and type_[-1] == "*":
+            return True
+        words = [word for word in type_ if word not in ("const", "std", "::")]
+        return bool(words) and all(word in PLAIN or self._is_own(word) for word in words)
+
+    def _is_own(self, word: str) -> bool:
+        named = [one for one in self.declarations if word in one.names]
+        return len(named) == 1 and not named[0].scope and self.is_plain_type(named[0])
+
+    def is_plain_type(self, one: Declaration) -> bool:
+        """Is it like `typedef float T;`, `using T = float;`, `struct S { int n; float *a; };`?"""
+        texts = one.texts
+        if one.kind is not Kind.TYPE:
+            return False
+        if "{" not in texts:
+            alias = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
+            is_alias = texts[0] in ("typedef", "using") and all(map(_is_type_word, alias))
+            return is_alias and self.is_plain(alias)
+        opener = texts.index("{")
+        is_named = opener == 2 or texts[1] == "__attribute__"
+        inner = texts[opener + 1 : -2]
+        if texts[0] != "struct" or not is_named or texts[-2] != "}":
+            return False
+        return all(self._is_member(piece) for piece in _pieces(inner))
+
+    def _is_member(self, piece: Sequence[str]) -> bool:
+        """member = type "*"* name ("[" … "]")* ("," …)?; a list has no bracket of another kind."""
+        if {"(", "{", "=", ":", "&", "static", "mutable", "operator"} & {*piece}:
+            return False
+        end = next((i for i, t in enumerate(piece) if t in ("*", ",", "[")), len(piece))
+        type_ = piece[:end] if piece[end : end + 1] == ("*",) else piece[: end - 1]
+        is_pointer = piece[end : end + 1] == ("*",) and "," not in piece
+        return all(map(_is_type_word, type_)) and (is_pointer or self.is_plain(type_))
+
 
 def split(text: str, users: Collection[str]) -> Expanded:
     """Return the declarations of the user's files. Raises NotSplit where brackets do not match."""
@@ -344,49 +380,6 @@ def _variables(tokens: Sequence[Token]) -> list[str]:
             seen_value = False
         depth += (text in _CLOSER) - (text in (")", "]", "}"))
     return names
-
-
-@dataclass(frozen=True)
-class PlainTypes:
-    """Types of numbers, pointers, and structures and arrays of them: copied byte by byte."""
-
-    own: Sequence[Declaration]
-
-    def is_plain(self, type_: Sequence[str]) -> bool:
-        """Is it like `const Size`, `unsigned int`, `float *`?"""
-        if type_ and type_[-1] == "*":
-            return True
-        words = [word for word in type_ if word not in ("const", "std", "::")]
-        return bool(words) and all(word in PLAIN or self._is_own(word) for word in words)
-
-    def _is_own(self, word: str) -> bool:
-        named = [one for one in self.own if word in one.names]
-        return len(named) == 1 and not named[0].scope and self.is_plain_type(named[0])
-
-    def is_plain_type(self, one: Declaration) -> bool:
-        """Is it like `typedef float T;`, `using T = float;`, `struct S { int n; float *a; };`?"""
-        texts = one.texts
-        if one.kind is not Kind.TYPE:
-            return False
-        if "{" not in texts:
-            alias = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
-            is_alias = texts[0] in ("typedef", "using") and all(map(_is_type_word, alias))
-            return is_alias and self.is_plain(alias)
-        opener = texts.index("{")
-        is_named = opener == 2 or texts[1] == "__attribute__"
-        inner = texts[opener + 1 : -2]
-        if texts[0] != "struct" or not is_named or texts[-2] != "}":
-            return False
-        return all(self._is_member(piece) for piece in _pieces(inner))
-
-    def _is_member(self, piece: Sequence[str]) -> bool:
-        """member = type "*"* name ("[" … "]")* ("," …)?; a list has no bracket of another kind."""
-        if {"(", "{", "=", ":", "&", "static", "mutable", "operator"} & {*piece}:
-            return False
-        end = next((i for i, t in enumerate(piece) if t in ("*", ",", "[")), len(piece))
-        type_ = piece[:end] if piece[end : end + 1] == ("*",) else piece[: end - 1]
-        is_pointer = piece[end : end + 1] == ("*",) and "," not in piece
-        return all(map(_is_type_word, type_)) and (is_pointer or self.is_plain(type_))
 
 
 def _is_type_word(text: str) -> bool:

@@ -387,20 +387,15 @@ def _amid(
     return tuple(size for size in middles if (size,) not in table.times)
 
 
-@dataclass(frozen=True)
-class Transfer:
-    """The regret on one device of the classifier that was made from the times of another."""
-
-    made_on: str
-    used_on: str
-    regret: Regret | None
+Transfers = Mapping[tuple[str, str], Regret | None]
+"""The regret of the classifier that was made from the times of one device on another."""
 
 
-def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> list[Transfer]:
+def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> Transfers:
     """Judge every device's heuristic on every device, its own included."""
     rules = {name: fit_rule(table, limit) for name, table in tables.items()}
-    return [
-        Transfer(made_on, used_on, regret(table, rule.choose))
+    return {
+        (made_on, used_on): regret(table, rule.choose)
         for made_on, rule in rules.items()
         for used_on, table in tables.items()
-    ]
+    }

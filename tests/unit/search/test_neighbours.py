@@ -408,9 +408,9 @@ def test_transfer_of_the_own_device_loses_least() -> None:
     fast_small = TimeTable(("N",), ("m",), {(1,): {(4,): 1.0, (8,): 2.0}})
     fast_large = TimeTable(("N",), ("m",), {(1,): {(4,): 3.0, (8,): 2.0}})
     found = {
-        (t.made_on, t.used_on): t.regret.worst
-        for t in transfer({"a": fast_small, "b": fast_large})
-        if t.regret is not None
+        devices: lost.worst
+        for devices, lost in transfer({"a": fast_small, "b": fast_large}).items()
+        if lost is not None
     }
     assert found == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 1.0, ("b", "b"): 0}
 
