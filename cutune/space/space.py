@@ -333,12 +333,14 @@ class Space:
     Attributes:
         known: names with one value.
         vocabulary: words besides the values of parameters, with which conditions may compare.
+        listed: tables where the configurations are listed, in place of conditions.
     """
 
     parameters: tuple[Parameter, ...]
     conditions: tuple[Condition, ...] = ()
     known: Mapping[str, Value] = field(default_factory=dict)
     vocabulary: frozenset[str] = frozenset({NONE})
+    listed: tuple[Table, ...] = ()
 
     @staticmethod
     def of(
@@ -388,7 +390,7 @@ class Space:
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """One table per group of connected parameters. Raises CT804, CT805, as `tables_of`."""
-        return tables_of(self.parameters, self.conditions, self.known)
+        return self.listed or tables_of(self.parameters, self.conditions, self.known)
 
     @property
     def raw_size(self) -> int:

@@ -13,7 +13,6 @@ from cutune.search.compare import MOST, TunerComparison, quartiles
 from cutune.search.neighbours.classifier import (
     ChoiceModel,
     FittedClassifier,
-    Intervals,
     Regret,
     Transfers,
 )
@@ -61,13 +60,13 @@ def _lost(choice: FixedChoice, regret: Regret | None) -> str:
 
 
 def _print_choice(model: ChoiceModel, choice: FittedClassifier) -> None:
-    rule, evidence = choice.rule, choice.evidence
-    if isinstance(rule, Intervals):
-        for limit, label in zip(rule.limits, rule.configurations, strict=False):
+    evidence = choice.evidence
+    if choice.limits is not None:
+        for limit, label in zip(choice.limits, choice.configurations, strict=False):
             print(f"  {model.sizes[0]} <= {limit}: {_named(model, label)}")
-        print(f"  above: {_named(model, rule.configurations[-1])}")
+        print(f"  above: {_named(model, choice.configurations[-1])}")
     else:
-        print(f"  the nearest of {len(rule.points)} measured sizes")
+        print(f"  the nearest of {len(choice.points or ())} measured sizes")
     if evidence is None:
         return
     print(

@@ -7,9 +7,7 @@ product of the groups of parameters that depend on each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
 from math import prod
 
@@ -25,17 +23,6 @@ from cutune.space.parameter import Parameter, ParameterOptions, checked
 from cutune.space.space import Configuration, Space, Table, connected
 
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class ListedSpace(Space):
-    """A space with the tables that it is given."""
-
-    listed: tuple[Table, ...] = ()
-
-    @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        return self.listed
 
 
 def listed_space(configurations: Iterable[Configuration]) -> Space:
@@ -58,7 +45,7 @@ def listed_space(configurations: Iterable[Configuration]) -> Space:
     for group in _groups(parameters, rows):
         combined = np.unique(rows[:, group], axis=0)
         tables.append(Table(tuple(parameters[i] for i in group), tuple(combined.T)))
-    return ListedSpace(parameters, listed=tuple(tables))
+    return Space(parameters, listed=tuple(tables))
 
 
 def _values(every: Sequence[Configuration], name: str) -> list[Value]:

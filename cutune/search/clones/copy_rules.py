@@ -11,7 +11,7 @@ functions that no name leads to are called through pointers, which few forms dec
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -106,13 +106,11 @@ class _Allowed:
         own = (self.found.of(index) for index in self.found.declarations)
         return frozenset(d.name for d in own if d.kind is Kind.FUNCTION)
 
-    def versions_of(self, index: int) -> Iterator[Declaration]:
-        seen = set()
+    def versions_of(self, index: int) -> Iterable[Declaration]:
+        different: dict[object, Declaration] = {}
         for version in self.found.versions.all:
-            declaration = version.declarations[index]
-            if declaration.texts not in seen:
-                seen.add(declaration.texts)
-                yield declaration
+            different.setdefault(version.declarations[index].texts, version.declarations[index])
+        return different.values()
 
     # ---- one declaration
 

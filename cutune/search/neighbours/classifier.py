@@ -30,31 +30,26 @@ from typing import Annotated, Any
 from cutune.core.typed import Count, Integer, MemberName, Meta, Quantity, require
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 
-
-@dataclass(frozen=True)
-class Intervals:
-    """`configurations[i]` up to and including `limits[i]`; the last one has no limit."""
-
-    limits: tuple[int, ...]
-    configurations: tuple[Configuration, ...]
-
-    def choose(self, point: Point) -> Configuration:
-        return self.configurations[bisect_left(self.limits, point[0])]
+Integers = tuple[Integer, ...]
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """The configuration of the nearest measured sizes; the first of equally near ones."""
+class Classifier:
+    """Configurations by intervals of one size, or of the nearest measured sizes.
 
-    points: tuple[Point, ...]
-    configurations: tuple[Configuration, ...]
+    `configurations[i]` holds up to and including `limits[i]`, the last one for all sizes above; or
+    it is that of `points[i]`, the first of equally near ones.
+    """
+
+    limits: Integers | None
+    points: tuple[Integers, ...] | None
+    configurations: tuple[Integers, ...]
 
     def choose(self, point: Point) -> Configuration:
-        distances = [ratio_distance(point, known) for known in self.points]
+        if self.limits is not None:
+            return self.configurations[bisect_left(self.limits, point[0])]
+        distances = [ratio_distance(point, known) for known in self.points or ()]
         return self.configurations[distances.index(min(distances))]
-
-
-Classifier = Intervals | Neighbours
 
 
 def ratio_distance(first: Point, second: Point) -> float:
@@ -73,10 +68,10 @@ def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
     """
     points = tuple(sorted(labels))
     if len(points[0]) > 1:
-        return Neighbours(points, tuple(labels[p] for p in points))
+        return Classifier(None, points, tuple(labels[p] for p in points))
     changes = [(a, b) for a, b in pairwise(points) if labels[a] != labels[b]]
     limits = tuple((low + high) // 2 for (low,), (high,) in changes)
-    return Intervals(limits, (labels[points[0]], *(labels[high] for _, high in changes)))
+    return Classifier(limits, None, (labels[points[0]], *(labels[high] for _, high in changes)))
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
@@ -245,9 +240,6 @@ class Evidence:
     amid: tuple[int, ...] = ()
 
 
-Integers = tuple[Integer, ...]
-
-
 @dataclass(frozen=True)
 class FittedClassifier:
     """One classifier, for one combination of the given values.
@@ -255,7 +247,7 @@ class FittedClassifier:
     Attributes:
         measured: the number of measured sizes that it was made from.
         lowest, highest: the range of these, size by size.
-        limits, points, configurations: of `Intervals` (limits) or `Neighbours` (points).
+        limits, points, configurations: of its `Classifier`.
         evidence: None when the model was read from a file.
     """
 
@@ -270,9 +262,7 @@ class FittedClassifier:
 
     @property
     def rule(self) -> Classifier:
-        if self.limits is not None:
-            return Intervals(self.limits, self.configurations)
-        return Neighbours(self.points or (), self.configurations)
+        return Classifier(self.limits, self.points, self.configurations)
 
 
 @dataclass(frozen=True)
