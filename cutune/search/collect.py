@@ -215,9 +215,14 @@ def _checked_spaces(warn: Warn, sweep: HostSweep) -> tuple[ProgramSpace, Program
             ahead = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
             code, name = Code.ONE_AT_A_TIME, technique.name
             warn(Diagnostic.at(code, name=name, count=count, known=ahead))
-    if is_here and shutil.which("nvidia-smi") is None:
-        raise CutuneError.at(Code.REGIONS_NEED_GPU)
+    if is_here:
+        _require_gpu()
     return whole, space
+
+
+def _require_gpu() -> None:
+    if shutil.which("nvidia-smi") is None:
+        raise CutuneError.at(Code.REGIONS_NEED_GPU)
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
