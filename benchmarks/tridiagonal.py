@@ -15,7 +15,6 @@ from cutune.search.neighbours.classifier import (
     best_fixed,
     classifier,
     fit_choice,
-    observed,
     regret,
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
@@ -60,7 +59,7 @@ def _print_sub_systems(precision: str, whole: TimeTable) -> None:
     _print_optima(table, model)
     rules: dict[str, Callable[[Point], Configuration]] = {
         f"corrected, limit {LIMIT:.0%}": model.choose,
-        "observed optima": classifier(observed(table)).choose,
+        "observed optima": classifier(table.best).choose,
         "the publication's heuristic (RTX 2080 Ti, FP64)": published_m,
         "m = 4": lambda _: (4,),
     }
@@ -85,7 +84,7 @@ def _print_sub_systems(precision: str, whole: TimeTable) -> None:
 def _print_optima(table: TimeTable, model: ChoiceModel) -> None:
     print("  | N | best m | streams | ms | corrected m | ms |\n  |-|-|-|-|-|-|")
     for p in table.points:
-        best, chosen = table.best(p), model.choose(p)
+        best, chosen = table.best[p], model.choose(p)
         own = table.times[p]
         last = f"{chosen[0]} | {own[chosen]:.4g}" if chosen != best else f"{chosen[0]} | "
         streams = published_streams(p[0])
@@ -128,7 +127,7 @@ def _print_recursion(precision: str, whole: TimeTable) -> None:
     if rest:
         lost = regret(recursion_table(whole, rest), model.choose)
         print(f"  time lost at sizes between: {_loss(lost)}")
-    largest, n = gain(table, table.best, lambda _: (0,))
+    largest, n = gain(table, table.best.__getitem__, lambda _: (0,))
     print(f"  largest gain of recursion: {largest:.3f} (N = {n})")
 
 
@@ -158,7 +157,7 @@ def draw(path: str) -> None:
     model = fit_choice(table, LIMIT)
     sizes = [p[0] for p in table.points]
     figure, ((best, by_m), (gains, steps)) = plt.subplots(2, 2, figsize=(10, 7))
-    best.plot(sizes, [table.best(p)[0] for p in table.points], "o", label="observed", mfc="none")
+    best.plot(sizes, [table.best[p][0] for p in table.points], "o", label="observed", mfc="none")
     dense = [round(10 ** (2 + step / 50)) for step in range(301)]
     best.plot(dense, [model.choose((n,))[0] for n in dense], label="chosen")
     best.plot(dense, [published_m((n,))[0] for n in dense], ":", label="published")

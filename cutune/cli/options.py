@@ -10,7 +10,7 @@ from typing import Any
 from cutune import __version__
 from cutune.cli.usage.command_line import NVCC_FLAG
 from cutune.cli.usage.parser import SHELLS, VERBS, Parser
-from cutune.core.options import add_list, add_status
+from cutune.core.options import add_list, add_option, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
@@ -74,22 +74,6 @@ def parser() -> Parser:
     _add_doctor(add("doctor"))
     _add_help(add("help"))
     return main
-
-
-def add_option(group: argparse._ActionsContainer, written: str, text: str, **about: Any) -> None:
-    """Add an option as it is written, `-o --output FILE`; one without a value is a flag.
-
-    A number that is the default says what type the value has.
-    """
-    *names, last = written.split(" ")
-    if not last.startswith("-"):
-        about["metavar"] = last
-    else:
-        names.append(last)
-        about |= {} if "choices" in about else {"action": "store_true"}
-    if isinstance(about.get("default"), int | float):
-        about["type"] = type(about["default"])
-    group.add_argument(*names, help=text, **about)
 
 
 def _add_files(verb: Parser, text: str = "all sources of one program", nargs: str = "+") -> None:

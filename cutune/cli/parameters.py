@@ -28,23 +28,21 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
 from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.builds import tuned_copy
-from cutune.search.clones.value_sets import SetChoice
+from cutune.search.clones.value_sets import FixedChoice, SetChoice
 from cutune.search.collect import HostSweep, Search, collect_host
 from cutune.search.compare import MOST, TunerComparison, compare, quartiles
 from cutune.search.neighbours.classifier import (
     SCHEMA,
     ChoiceModel,
     FittedClassifier,
-    Intervals,
     Regret,
-    Transfer,
+    Transfers,
     accuracy,
     corrected,
     document_entry,
     fit_choice,
     leave_one_out,
     null_accuracy,
-    observed,
     transfer,
 )
 from cutune.search.neighbours.emit_classifier import emit_choices
@@ -56,7 +54,6 @@ from cutune.search.techniques.registry import technique_named
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import GPU, Measuring
 from cutune.search.tunables.choices import HostChoices, choices_of, fit_host, write_choices
-from cutune.search.tunables.compiled_values import FixedChoice
 from cutune.search.tunables.measured_blocks import fit_blocks
 from cutune.search.tunables.verb_options import LIMIT_PERCENT, TECHNIQUES
 from cutune.search.workers.choose_workers import workers_of
@@ -81,11 +78,10 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     how = Measuring(on, options.repetitions, options.timeout, rules)
     search, statuses, workspace = _search(options, on), options.statuses, options.place
     workers = workers_of(options, on == GPU, workspace.folder, parser().error)
-    asked = search, options.jobs, statuses, workers, None, options.parameters
-    sweep = HostSweep(_names(options), how, *asked)
-    vary, device = varied_values(options.vary), options.profile
-    about = programs[0], options.run, vary, workspace, sweep, device
-    found = collect_host(options.toolchain, options.reporter, *about)
+    vary, names = varied_values(options.vary), _names(options)
+    about = programs[0], options.run, vary, workspace, options.profile, names, how, search
+    sweep = HostSweep(*about, options.jobs, statuses, workers, None, options.parameters)
+    found = collect_host(options.toolchain, options.reporter, sweep)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:
@@ -232,7 +228,7 @@ def fit_tables(options: Options) -> int:
     model = fit_choice(table, limit, len(options.given.split(",")) if options.given else 0)
     print_model(model)
     if options.split is not None:
-        optima = {"observed": observed(table), "corrected": corrected(table, limit)}
+        optima = {"observed": table.best, "corrected": corrected(table, limit)}
         for word, labels in optima.items():
             _print_published_procedure(f"{word} optima", labels, options.split)
     if len(tables) > 1:
@@ -324,13 +320,13 @@ def _lost(choice: FixedChoice, regret: Regret | None) -> str:
 
 
 def _print_choice(model: ChoiceModel, choice: FittedClassifier) -> None:
-    rule, evidence = choice.rule, choice.evidence
-    if isinstance(rule, Intervals):
-        for limit, label in zip(rule.limits, rule.configurations, strict=False):
+    evidence = choice.evidence
+    if choice.limits is not None:
+        for limit, label in zip(choice.limits, choice.configurations, strict=False):
             print(f"  {model.sizes[0]} <= {limit}: {_named(model, label)}")
-        print(f"  above: {_named(model, rule.configurations[-1])}")
+        print(f"  above: {_named(model, choice.configurations[-1])}")
     else:
-        print(f"  the nearest of {len(rule.points)} measured sizes")
+        print(f"  the nearest of {len(choice.points or ())} measured sizes")
     if evidence is None:
         return
     print(
@@ -369,15 +365,12 @@ def _print_published_procedure(
     )
 
 
-def _print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
+def _print_transfers(model: ChoiceModel, transfers: Transfers) -> None:
     """The loss of each device's heuristic on each device."""
-    names = list(dict.fromkeys(t.made_on for t in transfers))
-    losses: Mapping[tuple[str, str], Regret | None] = {
-        (t.made_on, t.used_on): t.regret for t in transfers
-    }
+    names = list(dict.fromkeys(made_on for made_on, _ in transfers))
     table = Table("heuristic of", *(f"on {name}" for name in names), box=None)
     for made_on in names:
-        table.add_row(made_on, *(_loss(model, losses[made_on, used_on]) for used_on in names))
+        table.add_row(made_on, *(_loss(model, transfers[made_on, used_on]) for used_on in names))
     Console(emoji=False).print(table)
 
 

@@ -6,6 +6,22 @@ import argparse
 from typing import Any
 
 
+def add_option(group: argparse._ActionsContainer, written: str, text: str, **about: Any) -> None:
+    """Add an option as it is written, `-o --output FILE`; one without a value is a flag.
+
+    A number that is the default says what type the value has.
+    """
+    *names, last = written.split(" ")
+    if not last.startswith("-"):
+        about["metavar"] = last
+    else:
+        names.append(last)
+        about |= {} if "choices" in about else {"action": "store_true"}
+    if isinstance(about.get("default"), int | float):
+        about["type"] = type(about["default"])
+    group.add_argument(*names, help=text, **about)
+
+
 def add_list(group: argparse._ActionsContainer, *names: str, **about: Any) -> None:
     """Add an option whose value is a list, empty without it, to a parser or a group of one."""
     group.add_argument(*names, action="append", default=[], **about)

@@ -334,11 +334,7 @@ LOG = "build.log"
 class MakeBuilds(Builds):
     """Programs that a command builds, each in a folder where nothing else is built.
 
-    Attributes:
-        run: the template of its command line.
-        project: the folder that is copied. state: the hash of its sources.
-        nvcc: the one that the command finds first.
-        is_over: set when nobody waits for a build any more.
+    `run` is the template of their command line. `is_over` is set when nobody waits for a build.
     """
 
     run: InitVar[str] = field(kw_only=True)
@@ -348,12 +344,7 @@ class MakeBuilds(Builds):
     is_over: Event = field(default_factory=Event)
 
     def __post_init__(self, run: str) -> None:
-        """Prepare builds of the project in the current folder.
-
-        Raises:
-            CutuneError: CT847 for too large a project, CT848 where it does not hold what is
-                rewritten, CT410 where what is run is not a copy's; CT002.
-        """
+        """Raise CT847 for a large project, CT848 for a source outside it, CT410, CT002."""
         self.project = ProjectFolder.here(self.folder)
         _check_run(self.project, run)
         for source in (self.program.source, *self.program.tunable_headers):
@@ -505,7 +496,6 @@ def _standing_alone(unit: TranslationUnit, header: Source) -> Source:
 
 
 def _programs(copy: Path) -> Iterator[Path]:
-    """Yield programs, and libraries that are loaded."""
     for folder, _, files in os.walk(copy):
         for name in sorted(files):
             path = Path(folder) / name

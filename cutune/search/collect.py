@@ -26,7 +26,6 @@ from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects, MakeBuilds
 from cutune.search.program_space import (
-    LaunchLimits,
     ProgramSpace,
     Setting,
     device_values,
@@ -38,9 +37,8 @@ from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
-from cutune.search.workers.crew import Crew
+from cutune.search.workers.crew import Crew, Workers
 from cutune.search.workers.local import LocalWorkers, gpu_names
-from cutune.search.workers.task import Workers
 from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.space.parameter import ParameterOptions, listed, shown
@@ -68,9 +66,10 @@ class Search:
 
 @dataclass(frozen=True)
 class HostSweep:
-    """A choice of configurations, and the settings of their trials.
+    """A program, a choice of its configurations, and the settings of their trials.
 
     Attributes:
+        template: the command line. vary: sizes in it, and their values.
         names: the parameters that are varied; none: all.
         search: None: all configurations are run.
         jobs: programs that are compiled at once.
@@ -78,6 +77,11 @@ class HostSweep:
         kept: the file of trials; None: the workspace's for a GPU, else no file.
     """
 
+    program: Program
+    template: str
+    vary: Mapping[str, Sequence[str]]
+    workspace: Workspace
+    device: DeviceProfile
     names: Sequence[str]
     how: Measuring
     search: Search | None = None
@@ -109,73 +113,54 @@ class CollectedTrials:
     others: int = 0
 
 
-def collect_host(
-    toolchain: Toolchain,
-    reporter: Reporter,
-    program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
-    workspace: Workspace,
-    sweep: HostSweep,
-    device: DeviceProfile,
-) -> CollectedTrials:
+def collect_host(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> CollectedTrials:
     """Run the program in every configuration of the named parameters, or in those of a search.
 
     On the emulated device this checks that all run. Raises CT422 when none does, and as `prepared`.
     """
-    about = program, template, vary, workspace, sweep, device
-    with prepared(toolchain, reporter, *about) as ready:
+    with prepared(toolchain, reporter, sweep) as ready:
         batches = Batches(ready.trials)
         if sweep.search is None:
             _sweep(batches, ready.places)
         else:
             _search(batches, ready.places, sweep.search)
-        last = finals(batches, [run for run, _ in ready.places])
+        fastest, ties = finals(batches, [run for run, _ in ready.places])
         if sweep.search is not None:
             # Intervals are made of configurations whose times at neighbouring sizes are known.
-            _everywhere(batches, ready.places, last.configurations, SEARCHED_PER_OTHER)
+            _everywhere(batches, ready.places, fastest, SEARCHED_PER_OTHER)
     count = len(ready.trials.tried)
     reporter.progress("running", count, count)
     measured, others = report(ready.trials, reporter.warn)
-    return CollectedTrials(measured, ready.trials.builds.effects(), last.ties, others)
+    return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
 
 
 @contextmanager
-def prepared(
-    toolchain: Toolchain,
-    reporter: Reporter,
-    program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
-    workspace: Workspace,
-    sweep: HostSweep,
-    device: DeviceProfile,
-) -> Iterator[Prepared]:
+def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iterator[Prepared]:
     """Give what runs trials, for a `with` statement.
 
-    Raises:
-        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU,
-            CT425 for an unknown name or too many runs, and what `program_space` says.
+    Raises CT420 without parameters, CT483 without regions, CT421 without a GPU, CT425 for an
+    unknown name or too many runs, and as `program_space`.
     """
-    on = sweep.how.on
-    whole, space = _checked_spaces(reporter, program, template, vary, sweep, device)
+    on, program, vary, workspace = sweep.how.on, sweep.program, sweep.vary, sweep.workspace
+    whole, space = _checked_spaces(reporter.warn, sweep)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
     is_made = bool(sweep.parameters.make)
     values = {**vary, **holes}
     binary = Path() if is_made else Path(program.source.path).with_suffix("")
-    runs = plan_runs(template, values, binary, statuses=sweep.statuses)
+    runs = plan_runs(sweep.template, values, binary, statuses=sweep.statuses)
     places = [(run, space.at(integers({name: run.values[name] for name in vary}))) for run in runs]
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
-    target = gpu_target(device.architecture) if on == GPU else None
-    environment = device_environment(device, workspace.folder) if on == EMULATED else {**_READY}
+    target = gpu_target(sweep.device.architecture) if on == GPU else None
+    emulated = on == EMULATED
+    environment = device_environment(sweep.device, workspace.folder) if emulated else {**_READY}
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
     if target is None and not is_made:
         runtime_library(toolchain.nvcc, reporter.progress)
     pool = ThreadPoolExecutor(sweep.jobs)
     built = toolchain, sweep.parameters, program, space, workspace.folder, target, pool
-    builds = MakeBuilds(*built, run=template) if is_made else Builds(*built)
+    builds = MakeBuilds(*built, run=sweep.template) if is_made else Builds(*built)
     if is_made and target is None:
         environment |= searched_libraries(toolchain.nvcc)
     crew = Crew(sweep.workers, reporter.warn).start()
@@ -188,7 +173,7 @@ def prepared(
                 builds,
                 Trials(path, origin, reporter.warn).load(),
                 sweep.how,
-                LaunchLimits(program, device.limits),
+                sweep.device.limits,
                 environment,
                 tuple(vary),
                 crew,
@@ -204,20 +189,14 @@ def prepared(
         pool.shutdown()
 
 
-def _checked_spaces(
-    reporter: Reporter,
-    program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
-    sweep: HostSweep,
-    device: DeviceProfile,
-) -> tuple[ProgramSpace, ProgramSpace]:
+def _checked_spaces(warn: Warn, sweep: HostSweep) -> tuple[ProgramSpace, ProgramSpace]:
     """Return the whole space, and the part to measure. Raises CutuneError as `prepared`."""
+    program = sweep.program
     # Other workers name their GPUs themselves.
     is_here = sweep.how.on == GPU and sweep.workers == LocalWorkers()
     gpus = gpu_names() if is_here else []
-    known = device_values(device, len(gpus) or None)
-    whole = program_space(program, sweep.parameters, template, vary, known)
+    known = device_values(sweep.device, len(gpus) or None)
+    whole = program_space(program, sweep.parameters, sweep.template, sweep.vary, known)
     path = program.source.path
     if not whole.space.parameters:
         raise CutuneError.at(Code.NO_HOST_TUNABLES, program.source, path=path)
@@ -231,7 +210,11 @@ def _checked_spaces(
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
-        _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
+        technique, count = sweep.search.technique, sweep.workers.size
+        if count > 1 and not technique.is_ahead:
+            ahead = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
+            code, name = Code.ONE_AT_A_TIME, technique.name
+            warn(Diagnostic.at(code, name=name, count=count, known=ahead))
     if is_here:
         _require_gpu()
     return whole, space
@@ -257,21 +240,13 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
     parameters = {parameter.name: parameter for parameter in space.space.parameters}
     for name, value in start.items():
         if name not in parameters:
-            known = known_names(name, space.space.names)
-            reason = f"--start: no tunable is named '{name}'; known: {known}"
-            raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
-        values = parameters[name].values
-        if value not in values:
-            known = listed(values)
-            reason = f"--start: '{name}' has the values {known}, not {shown(value)}"
-            raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
-
-
-def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
-    if workers > 1 and not technique.is_ahead:
-        known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
-        code, name = Code.ONE_AT_A_TIME, technique.name
-        warn(Diagnostic.at(code, name=name, count=workers, known=known))
+            reason = f"no tunable is named '{name}'; known: {known_names(name, space.space.names)}"
+        elif value not in parameters[name].values:
+            known = listed(parameters[name].values)
+            reason = f"'{name}' has the values {known}, not {shown(value)}"
+        else:
+            continue
+        raise CutuneError.at(Code.BAD_SWEEP, reason=f"--start: {reason}")
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:

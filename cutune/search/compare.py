@@ -205,9 +205,7 @@ def compare(
 ) -> Iterator[TunerComparison]:
     """Replay techniques at every size at which all configurations were tried.
 
-    Args:
-        path: of the trials.
-        names: the parameters that were varied; none: all.
+    `names` are the parameters that were varied; none: all.
 
     Raises CT009 without trials, CT820 where no space was tried as a whole, and as `program_space`.
     """

@@ -4,7 +4,7 @@ Where the name of a parameter stands says how it is set: a host integer by the e
 or constant by `-D`, `{R}` in the options of nvcc or in the command that builds a project, `{G}` in
 the command line of `--run`.
 
-`LaunchLimits` says which launches a device refuses: a thread block whose size follows from
+`refusal` says which launches a device refuses: a thread block whose size follows from
 parameters is judged before anything is compiled, and again, with the registers and the shared
 memory of its kernel, before the program runs.
 """
@@ -224,45 +224,36 @@ def says_limits(reason: str) -> bool:
     return _REFUSED.search(reason) is not None
 
 
-@dataclass(frozen=True)
-class LaunchLimits:
-    """The limits of a device for the launches of a program."""
+def refusal(
+    program: Program, limits: Limits, values: Mapping[str, Value], counters: Counters
+) -> str:
+    """Return why a device would refuse a launch of a program; empty where that is not known.
 
-    program: Program
-    limits: Limits
-
-    def refusal(self, values: Mapping[str, Value], counters: Counters) -> str:
-        """Return why the device would refuse a launch; empty where that is not known.
-
-        Args:
-            values: of parameters whose names stand in the source.
-            counters: of the program with these values; without them only the size of a block
-                counts.
-        """
-        return next(self._refusals(values, counters), "")
-
-    def _refusals(self, values: Mapping[str, Value], counters: Counters) -> Iterator[str]:
-        for site in self.program.launches:
-            threads = threads_of(site, values)
-            if threads is None:
-                continue
-            launch = f"kernel '{site.kernel}' with {threads} threads per block"
-            if threads > self.limits.threads_per_block:
-                yield f"{launch}; the device has {self.limits.threads_per_block}"
-            kernel = counters_of(site, counters)
-            if kernel is None or threads < 1:
-                continue
-            dynamic = _value(site.resolved.shared, values) if site.resolved else None
-            shared = kernel.static_shared_bytes + int(dynamic or 0)
-            if shared > self.limits.shared_bytes_opt_in:
-                most = self.limits.shared_bytes_opt_in
-                yield f"{launch} and {shared} bytes of shared memory; the device has {most}"
-            if not can_launch(BlockResources(threads, kernel.registers, 0), self.limits):
-                # As they are allocated for a warp.
-                each = -(-kernel.registers * WARP // REGISTER_UNIT) * REGISTER_UNIT // WARP
-                warps = self.limits.registers_per_sm // SUB_PARTITIONS // (each * WARP)
-                most = SUB_PARTITIONS * warps * WARP
-                yield f"{launch} of {each} registers; the device has room for {most}"
+    Args:
+        values: of parameters whose names stand in the source.
+        counters: of the program with these values; without them only the size of a block counts.
+    """
+    for site in program.launches:
+        threads = threads_of(site, values)
+        if threads is None:
+            continue
+        launch = f"kernel '{site.kernel}' with {threads} threads per block"
+        if threads > limits.threads_per_block:
+            return f"{launch}; the device has {limits.threads_per_block}"
+        kernel = counters_of(site, counters)
+        if kernel is None or threads < 1:
+            continue
+        dynamic = _value(site.resolved.shared, values) if site.resolved else None
+        shared, most = kernel.static_shared_bytes + int(dynamic or 0), limits.shared_bytes_opt_in
+        if shared > most:
+            return f"{launch} and {shared} bytes of shared memory; the device has {most}"
+        if not can_launch(BlockResources(threads, kernel.registers, 0), limits):
+            # As they are allocated for a warp.
+            each = -(-kernel.registers * WARP // REGISTER_UNIT) * REGISTER_UNIT // WARP
+            warps = limits.registers_per_sm // SUB_PARTITIONS // (each * WARP)
+            most = SUB_PARTITIONS * warps * WARP
+            return f"{launch} of {each} registers; the device has room for {most}"
+    return ""
 
 
 def threads_of(site: LaunchSite, values: Mapping[str, Value]) -> int | None:

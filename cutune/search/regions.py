@@ -26,7 +26,7 @@ from cutune.core.typed import Integer, Label, MemberName, Quantity, Word
 from cutune.measure.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying, times
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
-from cutune.search.workers.task import Task, TaskOutcome, perform
+from cutune.search.workers.crew import Task, TaskOutcome, perform
 from cutune.source.program import HostTunable
 from cutune.space.condition import Value, holds
 from cutune.space.parameter import shown
@@ -58,9 +58,7 @@ class MeasuredRun:
     """A run that ended well.
 
     Attributes:
-        output: its standard output.
         own: the program's own values of the host integers that it used.
-        seconds: how long it took.
         error: CUDA's message about the first failed launch within a region; empty: none failed.
     """
 
@@ -126,11 +124,8 @@ def measure(
 ) -> MeasuredRun | FailedRun:
     """Run the program once with some values of its host integers, or say why it fails.
 
-    Args:
-        performed: runs it, here or elsewhere. folder: where; None: in the current one.
-
-    Raises:
-        CutuneError: CT424 where a tunable got values for several sizes before one region ended.
+    `performed` runs it, here or elsewhere, in a folder; None: the current one. Raises CT424 where a
+    tunable got values for several sizes before one region ended.
     """
     settings = {**environment, "CUTUNE_SET": setting_text(values)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
@@ -259,7 +254,6 @@ class ReferenceOutput:
 
     Attributes:
         ran: its first run; or why it failed.
-        again: runs it once more.
         own: the program's own values, as far as they are known before it runs.
     """
 

@@ -40,7 +40,7 @@ from cutune.search.regions import (
 from cutune.search.techniques.tries import SharedProcess
 from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
 from cutune.search.trials import EndedTrial, Status, Trial, plain
-from cutune.search.workers.task import StoppedError, WorkerLostError
+from cutune.search.workers.crew import StoppedError, WorkerLostError
 from cutune.space.space import Configuration
 
 #: Of one process: settings, and bytes of the variable that holds them with all repetitions. Linux
@@ -322,19 +322,14 @@ def _pieces(some: Sequence[Piece], most: int) -> Iterator[Sequence[Piece]]:
 FINALISTS = 5
 
 
-@dataclass(frozen=True)
-class Finalists:
-    """The fastest, the best of each size first; and per size those that cannot be told apart."""
+def finals(batches: Batches, runs: Sequence[Run]) -> tuple[list[Configuration], list[str]]:
+    """Time the fastest at each size again.
 
-    configurations: Sequence[Configuration] = ()
-    ties: Sequence[str] = ()
-
-
-def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
-    """Time the fastest at each size again."""
+    Returns these, the best of each size first, and per size those that cannot be told apart.
+    """
     trials = batches.trials
     if trials.how.on != GPU:
-        return Finalists()
+        return [], []
     left = at_sizes = [_Finals(trials, run) for run in runs]
     while left:
         nexts = [(one, one.next()) for one in left]
@@ -350,7 +345,7 @@ def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
     ties = [tie for one in at_sizes if (tie := one.tie()) is not None]
     ranked = chain.from_iterable(zip_longest(*(one.configurations for one in at_sizes)))
     different = {tuple(c.items()): c for c in ranked if c is not None}
-    return Finalists(list(different.values()), ties)
+    return list(different.values()), ties
 
 
 #: The repetitions of a finalist.

@@ -19,7 +19,7 @@ from threading import Lock
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.search.builds import Builds, Built
-from cutune.search.program_space import COMPILED, LaunchLimits, Setting, says_limits
+from cutune.search.program_space import COMPILED, Counters, Setting, refusal, says_limits
 from cutune.search.regions import (
     FailedRun,
     HostMeasurement,
@@ -31,12 +31,12 @@ from cutune.search.regions import (
     rules_of,
 )
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
-from cutune.search.workers.crew import Crew
-from cutune.search.workers.task import StoppedError, WorkerLostError
+from cutune.search.workers.crew import Crew, StoppedError, WorkerLostError
 from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
+from cutune.toolchain.device.profile import Limits
 
 EMULATED, GPU = "emulated", "gpu"
 #: What is so many times slower than the best is not run again.
@@ -99,7 +99,7 @@ class TrialRuns:
     builds: Builds
     trials: Trials
     how: Measuring
-    limits: LaunchLimits
+    limits: Limits
     environment: Mapping[str, str]
     vary: tuple[str, ...]
     crew: Crew
@@ -328,18 +328,19 @@ class TrialRuns:
         return min(RUN_SECONDS, MORE_SECONDS + TIMES_SLOWER * own.seconds)
 
     def _refused(self, configuration: Configuration) -> EndedTrial | None:
-        reason = self.limits.refusal(self._written(configuration), {})
+        reason = self._refusal(configuration, {})
         return EndedTrial(Status.LIMITS, reason) if reason else None
 
     def not_run(self, configuration: Configuration, built: Built) -> EndedTrial | None:
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
             return EndedTrial(status, built.failure)
-        reason = self.limits.refusal(self._written(configuration), built.counters)
+        reason = self._refusal(configuration, built.counters)
         return EndedTrial(Status.LIMITS, reason, code=built.code) if reason else None
 
-    def _written(self, configuration: Configuration) -> dict[str, Value]:
-        return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
+    def _refusal(self, configuration: Configuration, counters: Counters) -> str:
+        written = self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
+        return refusal(self.program, self.limits, written, counters)
 
     def known(self, trial: Trial) -> EndedTrial | None:
         """Return how it ended before; None where that was judged wrong by other rules."""

@@ -55,7 +55,6 @@ class Trial:
     Attributes:
         how: the GPU, the options with which it is compiled, its command line.
         sizes: of the run, by the names of `--vary`.
-        configuration: all parameters that are set.
     """
 
     origin: Origin
@@ -98,7 +97,6 @@ class EndedTrial:
     """The end of a trial, with its measurements.
 
     Attributes:
-        reason: why it failed.
         times: of all regions together, milliseconds, one per repetition.
         code: what ran; empty where that is not known.
         is_final: was it timed again, in turn with the others that were fastest?
@@ -323,9 +321,8 @@ def _entries(
 
 def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:
     typed(Symbol, entry["trial"])
-    kept = {"status": entry["status"], "reason": entry["reason"], "code": entry["code"]}
+    kept = {name: entry[name] for name in ("status", "reason", "code", "times")}
     kept |= {name: entry[name] for name in ("rules", "seconds") if name in entry}
-    flags = {f"is_{name}": entry[name] for name in ("copied", "compared") if name in entry}
+    kept |= {f"is_{name}": entry[name] for name in ("copied", "compared") if name in entry}
     measured = [{**one, "origin": asdict(origin)} for one in entry["measured"]]
-    times = {"times": entry["times"], "measured": measured, "is_final": entry["final"]}
-    return typed(EndedTrial, {**kept, **flags, **times})
+    return typed(EndedTrial, {**kept, "measured": measured, "is_final": entry["final"]})

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.space.annotation import Expression
-from cutune.space.condition import EXPONENTS, Value, subtree
+from cutune.space.condition import COMPARISONS, EXPONENTS, Value, subtree
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -207,19 +207,9 @@ _OPERATIONS: Mapping[str, Callable[[Column, Column], Column]] = {
 }
 
 
-_COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    ">": np.greater,
-}
-
-
 def _compared(sign: str, a: Column, b: Column) -> Column:
     left, right, _, _ = _same_bottom(a, b)
-    true = _COMPARISONS[sign](left, right).astype(bool)
+    true = COMPARISONS[sign](left, right).astype(bool)
     if a.words is None and b.words is None:
         return _truth(true, _both(a.known, b.known))
     first, second = ("" if c.words is None else c.words for c in (a, b))

@@ -7,10 +7,11 @@ makes a condition untrue, unless the rest decides it: `R == none || R >= 20` hol
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from lark import Tree
 
@@ -22,7 +23,7 @@ Value = int | Fraction | str
 #: What an expression is worth; None where it has no value.
 Worth = Fraction | str | None
 
-_COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">=": operator.ge,
     "==": operator.eq,
@@ -75,6 +76,17 @@ class Condition:
         """All names in it: parameters, sizes, and words."""
         return names_in(self.tree)
 
+    @property
+    def possible_words(self) -> set[str]:
+        """Names that are compared with something for equality."""
+        return {
+            str(side.children[0])
+            for comparison in self.tree.find_data("comparison")
+            if str(comparison.children[1]) in ("==", "!=")
+            for side in map(subtree, comparison.children[::2])
+            if side.data == "name"
+        }
+
     def holds(self, values: Mapping[str, Value]) -> bool:
         """Is it true of these values? A name that has none is a word."""
         exact = {n: v if isinstance(v, str) else Fraction(v) for n, v in values.items()}
@@ -95,18 +107,6 @@ def holds(where: str | None, values: Mapping[str, Value]) -> bool:
         return True
     known = {name.replace("->", "."): value for name, value in values.items()}
     return Condition.read(where).holds(known)
-
-
-def unknown_names(condition: Condition, known: Collection[str], words: Collection[str]) -> set[str]:
-    """Names that are neither known nor a word that is compared with something known."""
-    compared = {
-        str(side.children[0])
-        for comparison in condition.tree.find_data("comparison")
-        if str(comparison.children[1]) in ("==", "!=")
-        for side in map(subtree, comparison.children[::2])
-        if side.data == "name"
-    }
-    return {name for name in condition.names - set(known) if name not in compared & set(words)}
 
 
 def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
@@ -165,7 +165,7 @@ def _compared(sign: str, left: Worth, right: Worth) -> Worth:
     if left is None or right is None:
         return None
     if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return Fraction(_COMPARISONS[sign](left, right))
+        return Fraction(COMPARISONS[sign](left, right))
     if sign not in ("==", "!="):
         return None
     return Fraction((left == right) == (sign == "=="))

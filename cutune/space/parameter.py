@@ -61,15 +61,13 @@ def is_run(values: Sequence[Value]) -> bool:
     return list(values) == list(range(first, first + len(values)))
 
 
-def parameter_of(
-    name: str, values: Values, source: Source | None = None, span: Span | None = None
-) -> Parameter:
+def parameter_of(name: str, values: Values) -> Parameter:
     """Return the parameter of a pragma or an option. Raises CT800, as `checked`."""
     if values.interval is None:
-        return checked(name, values.listed, source, span)
+        return checked(name, values.listed)
     first, last = values.interval
     if not 0 <= last - first < MOST_VALUES:
-        raise _bad_values(name, f"{first}..{last} has no or too many values", source, span)
+        raise _bad_values(name, f"{first}..{last} has no or too many values")
     return Parameter(name, tuple(range(first, last + 1)))
 
 
@@ -102,11 +100,13 @@ def narrowed(parameter: Parameter, by: Parameter) -> Parameter:
     for value in by.values:
         if value not in parameter.values:
             reason = f"{shown(value)} is none of those of its pragma"
-            raise _bad_values(parameter.name, reason, None, None)
+            raise _bad_values(parameter.name, reason)
     return by
 
 
-def _bad_values(name: str, reason: str, source: Source | None, span: Span | None) -> CutuneError:
+def _bad_values(
+    name: str, reason: str, source: Source | None = None, span: Span | None = None
+) -> CutuneError:
     return CutuneError.at(Code.BAD_VALUES, source, span, name=name, reason=reason)
 
 
@@ -121,7 +121,6 @@ class ParameterOptions:
 
     Attributes:
         parameters: with their values; those of pragmas are narrowed.
-        conditions: of a file.
         flags: options of nvcc, with the names of parameters in braces.
         make: the command that builds a project, likewise; empty: cutune compiles one source.
         clean: a command that is run before it.

@@ -8,10 +8,11 @@ never made. A table has its rows in lexicographic order, so that each is found b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.space.columns import Array, Column, Mask, mask
-from cutune.space.condition import Condition, Value, unknown_names
+from cutune.space.condition import Condition, Value
 from cutune.space.parameter import NONE, Parameter
 
+T = TypeVar("T")
 #: Rows that are looked at together.
 CHUNK = 1 << 19
 #: Rows that are tried before a parameter is joined.
@@ -123,27 +125,23 @@ def tables_of(
             raise _nothing([part])
     return tuple(
         _Join(
-            group, [p for p in parts if p.names & names & {g.name for g in group}], constant
+            tuple(p for p in parameters if p.name in group),
+            [part for part in parts if not part.names.isdisjoint(names.intersection(group))],
+            constant,
         ).table()
-        for group in _connected(parameters, [part.names & names for part in parts])
+        for group in connected([p.name for p in parameters], [p.names & names for p in parts])
     )
 
 
-def _connected(
-    parameters: Sequence[Parameter], named: Sequence[frozenset[str]]
-) -> Iterator[tuple[Parameter, ...]]:
-    """Yield the parameters that conditions name together, directly or not."""
-    groups = [{parameter.name} for parameter in parameters]
-    for names in named:
-        met = [group for group in groups if group & names]
+def connected(items: Sequence[T], links: Iterable[Collection[T]]) -> list[list[T]]:
+    """Return the groups of items that links hold together, directly or not, in their order."""
+    groups = [{item} for item in items]
+    for link in links:
+        met = [group for group in groups if not group.isdisjoint(link)]
         groups = [group for group in groups if group not in met]
-        if met:
-            groups.append(set().union(*met))
-    left = list(parameters)
-    while left:
-        group = next(group for group in groups if left[0].name in group)
-        yield tuple(parameter for parameter in left if parameter.name in group)
-        left = [parameter for parameter in left if parameter.name not in group]
+        groups += [set[T]().union(*met)] if met else []
+    ordered = [[item for item in items if item in group] for group in groups]
+    return sorted(ordered, key=lambda group: items.index(group[0]))
 
 
 @dataclass(frozen=True)
@@ -170,10 +168,6 @@ class _Join:
         return {parameter.name: parameter for parameter in self.parameters}
 
     @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self._by_name)
-
-    @cached_property
     def _columns(self) -> Mapping[str, Column]:
         return {parameter.name: Column.of(parameter.values) for parameter in self.parameters}
 
@@ -183,7 +177,7 @@ class _Join:
             p.name: np.arange(len(p.values), dtype=np.min_scalar_type(len(p.values) - 1))
             for p in self.parameters
         }
-        small = [c for c in self.conditions if len(c.names & self._names) <= 2]
+        small = [c for c in self.conditions if len(c.names & self._by_name.keys()) <= 2]
         is_changed = True
         while is_changed:
             is_changed = False
@@ -198,7 +192,7 @@ class _Join:
     def _supports(
         self, condition: Condition, kept: Mapping[str, Indices]
     ) -> list[tuple[str, Indices]]:
-        names = sorted(condition.names & self._names)
+        names = sorted(condition.names & self._by_name.keys())
         counts = [len(kept[name]) for name in names]
         if prod(counts) > MOST_PAIRS:
             return []
@@ -241,7 +235,6 @@ class _Join:
         )
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
-        """Return the share of combinations that are allowed when a parameter is joined."""
         conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
         if not conditions or count * len(values) > MOST_PAIRS:
             return 1.0
@@ -253,16 +246,14 @@ class _Join:
         return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
     def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
-        """Return the conditions that can be tested once a parameter is joined, and not before."""
         return [c for c in self._within([*rows, name]) if name in c.names]
 
     def _within(self, names: Sequence[str]) -> list[Condition]:
-        return [c for c in self.conditions if c.names & self._names <= set(names)]
+        return [c for c in self.conditions if c.names & self._by_name.keys() <= set(names)]
 
     def _joined(
         self, rows: Mapping[str, Indices], name: str, kept: Mapping[str, Indices]
     ) -> dict[str, Indices]:
-        """Combine each row with each value of one more parameter, as far as conditions allow it."""
         values = kept[name]
         conditions = self._testable(rows, name)
         if not rows:
@@ -342,12 +333,14 @@ class Space:
     Attributes:
         known: names with one value.
         vocabulary: words besides the values of parameters, with which conditions may compare.
+        listed: tables where the configurations are listed, in place of conditions.
     """
 
     parameters: tuple[Parameter, ...]
     conditions: tuple[Condition, ...] = ()
     known: Mapping[str, Value] = field(default_factory=dict)
     vocabulary: frozenset[str] = frozenset({NONE})
+    listed: tuple[Table, ...] = ()
 
     @staticmethod
     def of(
@@ -377,7 +370,8 @@ class Space:
 
     def unknown(self, condition: Condition) -> set[str]:
         """Names of a condition that are neither parameters nor known, nor words of parameters."""
-        return unknown_names(condition, {*self.names, *self.known}, self.words)
+        known = {*self.names, *self.known}
+        return set(condition.names - known - (condition.possible_words & self.words))
 
     @property
     def words(self) -> frozenset[str]:
@@ -396,7 +390,7 @@ class Space:
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """One table per group of connected parameters. Raises CT804, CT805, as `tables_of`."""
-        return tables_of(self.parameters, self.conditions, self.known)
+        return self.listed or tables_of(self.parameters, self.conditions, self.known)
 
     @property
     def raw_size(self) -> int:
@@ -420,16 +414,24 @@ class Space:
 
     def number(self, configuration: Configuration) -> int | None:
         """Return the number of a configuration; None where it is not allowed."""
-        number = 0
+        place = self.place(configuration)
+        if place is None:
+            return None
+        pairs = zip(self.tables, place, strict=True)
+        return reduce(lambda number, pair: number * pair[0].size + pair[1], pairs, 0)
+
+    def place(self, configuration: Configuration) -> tuple[int, ...] | None:
+        """Return a configuration's row of each table; None where it is not allowed."""
+        rows = []
         for table in self.tables:
             row = table.index(configuration)
             if row is None:
                 return None
-            number = number * table.size + row
-        return number
+            rows.append(row)
+        return tuple(rows)
 
     def __contains__(self, configuration: Configuration) -> bool:
-        return self.number(configuration) is not None
+        return self.place(configuration) is not None
 
     def __iter__(self) -> Iterator[Configuration]:
         return map(self.configuration, range(self.size))

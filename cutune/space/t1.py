@@ -9,7 +9,7 @@ expressions are a part of Python's, and are never run:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -26,7 +26,14 @@ from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.annotation import Expression
 from cutune.space.condition import Condition, Value, subtree, value_of
-from cutune.space.parameter import MOST_VALUES, Parameter, checked, is_run, shown
+from cutune.space.parameter import (
+    MOST_VALUES,
+    Parameter,
+    ParameterOptions,
+    checked,
+    is_run,
+    shown,
+)
 from cutune.space.space import Space
 
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
@@ -248,16 +255,11 @@ Json = dict[str, Any]
 VERSION = "1.0.0"
 
 
-@dataclass(frozen=True)
-class SpaceFile:
-    """The parameters and conditions of a T1 file."""
+def read_t1(path: str | Path) -> ParameterOptions:
+    """Read the parameters and conditions of a T1 file.
 
-    parameters: tuple[Parameter, ...]
-    conditions: tuple[Condition, ...]
-
-
-def read_t1(path: str | Path) -> SpaceFile:
-    """Read a T1 file. Raises CT001, CT806 for another file, CT807 for an expression, CT800."""
+    Raises CT001, CT806 for another file, CT807 for an expression, CT800.
+    """
     return _File(read_file(path)).space()
 
 
@@ -265,7 +267,7 @@ def read_t1(path: str | Path) -> SpaceFile:
 class _File:
     source: Source
 
-    def space(self) -> SpaceFile:
+    def space(self) -> ParameterOptions:
         try:
             document = json.loads(self.source.encode())
         except (ValueError, RecursionError) as error:
@@ -278,7 +280,7 @@ class _File:
         if not isinstance(conditions, list):
             raise self._unknown("Conditions is no list")
         parameters = tuple(map(self._parameter, entries))
-        return SpaceFile(parameters, tuple(map(self._condition, conditions)))
+        return ParameterOptions(parameters, tuple(map(self._condition, conditions)))
 
     def _parameter(self, entry: object) -> Parameter:
         name, values = _member(entry, "Name"), _member(entry, "Values")
@@ -351,9 +353,10 @@ def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json
     default = defaults.get(parameter.name)
     number = float(default) if isinstance(default, Fraction) else default
     entry = {} if default is None else {"Default": number}
+    kinds = {type(value) for value in parameter.values}
     return {
         "Name": parameter.name,
-        "Type": _type(parameter.values),
+        "Type": "string" if str in kinds else "float" if Fraction in kinds else "int",
         "Values": _values_text(parameter.values),
         **entry,
     }
@@ -364,8 +367,3 @@ def _values_text(values: Sequence[Value]) -> str:
         return f"list(range({values[0]}, {values[-1]} + 1))"
     quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
     return f"[{', '.join(quoted)}]"
-
-
-def _type(values: Iterable[Value]) -> str:
-    kinds = {type(value) for value in values}
-    return "string" if str in kinds else "float" if Fraction in kinds else "int"

@@ -25,9 +25,8 @@ from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by
 from cutune.model.measurement.sweep import swept_on
 from cutune.model.selection.chooser import DEFAULT, with_timings
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.search.clones.value_sets import fixed_for_all_sizes, sets_in_program
+from cutune.search.clones.value_sets import changed, sets_in_program, without_place
 from cutune.search.tunables.choices import block_choices, choices_of, replacement
-from cutune.search.tunables.compiled_values import changed, without_place
 from cutune.search.tunables.measured_blocks import block_deciders
 from cutune.search.tunables.verb_options import NEIGHBOURS
 from cutune.source.program import Program, numbers_of
@@ -180,12 +179,13 @@ def emit(
     """Write the tuned program; the path of its source. `fitted`: None means the saved models."""
     tunables, chosen = replacement(program, workspace), choices_of(program, workspace)
     warn, sets = analyzer.reporter.warn, chosen.sets
-    by_size = sets_in_program(analyzer.compiler, warn, program, sets, chosen.fixed)
-    fixed = fixed_for_all_sizes(chosen.fixed, by_size)
+    step = sets_in_program(analyzer.compiler, warn, program, sets, chosen.fixed)
+    by_size = sets.names if sets is not None and step is not None else ()
+    fixed = {name: value for name, value in chosen.fixed.items() if name not in by_size}
     changes = changed(program, fixed, parameters)
-    if by_size is not None:
+    if by_size:
         tunables = replace(tunables, values={name: str(value) for name, value in fixed.items()})
-        name, texts = by_size.names[0], {one.name: one.own_text for one in program.constants}
+        name, texts = by_size[0], {one.name: one.own_text for one in program.constants}
         changes = {name: (texts[name], "several values"), **changes}
     for diagnostic in without_place(program, fixed, parameters):
         warn(diagnostic)
@@ -194,7 +194,6 @@ def emit(
         if program.tunable_launches:
             name, (own, value) = next(iter(changes.items()))
             warn(Diagnostic.at(Code.LAUNCHES_STAY, name=name, own=own, value=value))
-        step = by_size.step if by_size is not None else None
         return target.write(replaced(analyzer, program, [], devices, DEFAULT, tunables, [], step))
     # If the parameters of a program were measured, its launches need not be.
     is_modelled = workspace.models.exists() or not (tunables.routines or fixed)

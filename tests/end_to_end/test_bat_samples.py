@@ -18,7 +18,7 @@ from cutune.cli.main import main
 from cutune.emulator.run import program_environment
 from cutune.measure.gpu_sweep import gpu_target
 from cutune.search.builds import Builds
-from cutune.search.program_space import LaunchLimits, ProgramSpace, Setting
+from cutune.search.program_space import ProgramSpace, Setting, refusal
 from cutune.space.condition import Value
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample
@@ -195,5 +195,5 @@ def test_what_ptxas_says_of_a_build_is_known(tmp_path: Path) -> None:
     assert not built.failure
     (counters,) = built.counters.values()
     assert 8 <= counters.registers <= 64
-    limits = LaunchLimits(sample.program, DeviceProfile.named("h200").limits)
-    assert limits.refusal({"BLOCK_SIZE": 1024}, built.counters) == ""
+    limits = DeviceProfile.named("h200").limits
+    assert refusal(sample.program, limits, {"BLOCK_SIZE": 1024}, built.counters) == ""

@@ -68,10 +68,7 @@ class ReadingOptions:
 def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Results:
     """Read the results of a file in any format. Raises CT001, CT821, CT822, CT827."""
     source = read_file(path)
-    by_content = next((one for one in FORMATS if one.recognises(source)), None)
-    format_ = _named(options.name) or by_content or _of_ending(source.path)
-    if format_ is None:
-        raise CutuneError.at(Code.UNKNOWN_FORMAT, path=path, option=f"--from {_names()}")
+    format_ = _format("--from", options.name, path, lambda one: one.recognises(source))
     whole = format_.read(source, options.meaning, warn)
     kept = whole.only(options.only)
     if not kept.results:
@@ -88,9 +85,7 @@ def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Resul
 
 def convert(results: Results, target: Path, name: str, is_replacing: bool, warn: Warn) -> None:
     """Write results in the named format, else by the ending. Raises CT002, CT822 to CT826."""
-    format_ = _named(name) or _of_ending(str(target))
-    if format_ is None:
-        raise CutuneError.at(Code.UNKNOWN_FORMAT, path=target, option=f"--to {_names()}")
+    format_ = _format("--to", name, target, lambda _: False)
     refuse_existing(target, is_replacing)
     data = format_.write(results).encode()
     replace_file(target, data)
@@ -100,16 +95,13 @@ def convert(results: Results, target: Path, name: str, is_replacing: bool, warn:
         warn(Diagnostic.at(Code.NO_PLACE, kind=format_.kind, what=", ".join(left_out)))
 
 
-def _named(name: str) -> Format | None:
-    return next((one for one in FORMATS if one.name == name), None)
-
-
-def _of_ending(path: str) -> Format | None:
-    return next((one for one in FORMATS if path.endswith(one.ending)), None)
-
-
-def _names() -> str:
-    return ", ".join(one.name for one in FORMATS)
+def _format(option: str, name: str, path: str | Path, fits: Callable[[Format], bool]) -> Format:
+    """Return the named format, else the first that fits, else by the ending. Raises CT822."""
+    for is_it in (lambda one: one.name == name, fits, lambda one: str(path).endswith(one.ending)):
+        if (found := next(filter(is_it, FORMATS), None)) is not None:
+            return found
+    names = ", ".join(one.name for one in FORMATS)
+    raise CutuneError.at(Code.UNKNOWN_FORMAT, path=path, option=f"{option} {names}")
 
 
 def convert_verb(options: Options) -> int:

@@ -101,7 +101,6 @@ class _Table:
         )
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows that are not empty, and the lines on which they end."""
         try:
             text = self.source.encode().decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -149,23 +148,19 @@ def write(results: Results) -> str:
     if twice is not None:
         raise not_held(KIND, f"two columns would be called '{twice}'")
     text = io.StringIO(newline="")
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(head)
+    out = csv.DictWriter(text, head, lineterminator="\n")
+    out.writeheader()
     for one in results.results:
-        cells = {n: str(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
-        out.writerow(
-            [
-                *(cells.get(name, "") for name in sizes),
-                one.device,
-                *(cells.get(name, "") for name in names),
-                one.status.value,
-                "" if one.milliseconds is None else repr(one.milliseconds),
-                " ".join(map(repr, one.times)),
-                "" if one.seconds is None else repr(one.seconds),
-                " ".join(one.reason.split()),
-                one.code,
-                one.timestamp,
-                results.kernel,
-            ]
-        )
+        cells = {
+            DEVICE: one.device,
+            STATUS: one.status.value,
+            TIME: one.milliseconds,
+            "times": " ".join(map(repr, one.times)),
+            "seconds": one.seconds,
+            "reason": " ".join(one.reason.split()),
+            "code": one.code,
+            "timestamp": one.timestamp,
+            "kernel": results.kernel,
+        }
+        out.writerow({**one.sizes, **one.configuration, **cells})
     return text.getvalue()

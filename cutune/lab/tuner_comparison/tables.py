@@ -7,9 +7,7 @@ product of the groups of parameters that depend on each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
 from math import prod
 
@@ -22,20 +20,9 @@ from cutune.lab.interchange.results import Result, Results, Setting, Settings
 from cutune.search.compare import KnownTime, RecordedTable
 from cutune.space.condition import Value
 from cutune.space.parameter import Parameter, ParameterOptions, checked
-from cutune.space.space import Configuration, Space, Table
+from cutune.space.space import Configuration, Space, Table, connected
 
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class ListedSpace(Space):
-    """A space with the tables that it is given."""
-
-    listed: tuple[Table, ...] = ()
-
-    @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        return self.listed
 
 
 def listed_space(configurations: Iterable[Configuration]) -> Space:
@@ -58,7 +45,7 @@ def listed_space(configurations: Iterable[Configuration]) -> Space:
     for group in _groups(parameters, rows):
         combined = np.unique(rows[:, group], axis=0)
         tables.append(Table(tuple(parameters[i] for i in group), tuple(combined.T)))
-    return ListedSpace(parameters, listed=tuple(tables))
+    return Space(parameters, listed=tuple(tables))
 
 
 def _values(every: Sequence[Configuration], name: str) -> list[Value]:
@@ -69,15 +56,12 @@ def _values(every: Sequence[Configuration], name: str) -> list[Value]:
 
 def _groups(parameters: Sequence[Parameter], rows: Rows) -> list[list[int]]:
     """Columns that depend on each other; all of them where more than pairs do."""
-    groups = [[i] for i, _ in enumerate(parameters)]
-    for a, b in combinations(range(len(parameters)), 2):
-        if _count(rows, [a, b]) < _count(rows, [a]) * _count(rows, [b]):
-            met = [group for group in groups if a in group or b in group]
-            rest = [group for group in groups if group not in met]
-            groups = [*rest, sorted({column for group in met for column in group})]
-    groups.sort()
+    columns = range(len(parameters))
+    pairs = combinations(columns, 2)
+    dependent = (p for p in pairs if _count(rows, p) < prod(_count(rows, [one]) for one in p))
+    groups = connected(columns, dependent)
     is_product = prod(_count(rows, group) for group in groups) == len(rows)
-    return groups if is_product else [list(range(len(parameters)))]
+    return groups if is_product else [[*columns]]
 
 
 def _count(rows: Rows, columns: Sequence[int]) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
@@ -23,7 +23,15 @@ from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace, writing
 from cutune.lab.interchange.convert import read_results, reading_of
 from cutune.lab.tuner_comparison.examples import examples_in, run_examples
-from cutune.lab.tuner_comparison.live import COUNTED, UNIT, contest, counted
+from cutune.lab.tuner_comparison.live import (
+    COUNTED,
+    UNIT,
+    Contender,
+    LiveContest,
+    SearchResult,
+    contest,
+    counted,
+)
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
@@ -35,7 +43,6 @@ from cutune.search.compare import (
     quartiles,
     random_curve,
 )
-from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
@@ -43,9 +50,6 @@ from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKER
 from cutune.search.workers.choose_workers import workers_of
 from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
-
-if TYPE_CHECKING:
-    from cutune.lab.tuner_comparison.live import Contender, LiveContest, SearchResult
 
 LIVE_SCHEMA = "cutune-live-1"
 
@@ -65,13 +69,8 @@ def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
 
     table = techniques_table("best", "found after", "configurations", "seconds")
     for one in sorted(contest.contenders, key=typical):
-        table.add_row(
-            one.search,
-            _spread([found.cost for found in one.found]),
-            _spread([float(found.found_after) for found in one.found]),
-            _spread([float(found.evaluations) for found in one.found]),
-            _spread([round(found.seconds, 1) for found in one.found]),
-        )
+        rows = [(f.cost, f.found_after, f.evaluations, round(f.seconds, 1)) for f in one.found]
+        table.add_row(one.search, *map(_spread, zip(*rows, strict=True)))
     Console(emoji=False).print(table)
     if is_verbose:
         for one in contest.contenders:
@@ -207,8 +206,7 @@ def _replayed(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
 def _measured(options: Options, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On a GPU: every configuration is tried, and the searches replayed on that."""
     for one in _benchmarks(options):
-        sweep = _sweep(options, one.workspace, None)
-        collect_host(options.toolchain, options.reporter, *one.arguments(options, sweep))
+        collect_host(options.toolchain, options.reporter, _sweep(options, one, None))
         known = one.program, options.run, one.workspace.trials, list[str](), techniques, one.device
         for comparison in compare(options.reporter, options.parameters, *known):
             yield one.name, comparison
@@ -220,13 +218,6 @@ class _Benchmark:
     program: Program
     workspace: Workspace
     device: DeviceProfile
-
-    def arguments(self, options: Options, sweep: HostSweep) -> _Arguments:
-        vary = {"size": [str(options.size)]}
-        return self.program, options.run, vary, self.workspace, sweep, self.device
-
-
-_Arguments = tuple[Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile]
 
 
 def _benchmarks(options: Options) -> Iterator[_Benchmark]:
@@ -252,8 +243,8 @@ def _live(options: Options) -> int:
     documents: list[object] = []
     for one in _benchmarks(options):
         reporter = options.reporter
-        arguments = one.arguments(options, _sweep(options, one.workspace, _NO_LIMIT, on_gpu))
-        with prepared(options.toolchain, reporter, *arguments) as ready:
+        sweep = _sweep(options, one, _NO_LIMIT, on_gpu)
+        with prepared(options.toolchain, reporter, sweep) as ready:
             how = techniques, budget, searches, "ms" if on_gpu else UNIT
             contests = list(contest(ready, *how, reporter.progress))
         report(ready.trials, reporter.warn)
@@ -268,16 +259,18 @@ def _live(options: Options) -> int:
 
 
 def _sweep(
-    options: Options, workspace: Workspace, search: Search | None, on_gpu: bool = True
+    options: Options, one: _Benchmark, search: Search | None, on_gpu: bool = True
 ) -> HostSweep:
+    vary, parameters = {"size": [str(options.size)]}, options.parameters
+    about = one.program, options.run, vary, one.workspace, one.device, ()
     if on_gpu:
-        workers = workers_of(options, True, workspace.folder, parser().error)
-        how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
-        return HostSweep([], how, search, workers=workers, parameters=options.parameters)
-    how = Measuring(EMULATED, 1, None, rules_of(None, None), counted)
+        workers = workers_of(options, True, one.workspace.folder, parser().error)
+        how = Measuring(GPU, _REPETITIONS)
+        return HostSweep(*about, how, search, workers=workers, parameters=parameters)
+    how = Measuring(EMULATED, 1, once=counted)
     # No time stands among those of a GPU.
-    kept = workspace.folder / COUNTED
-    return HostSweep([], how, search, kept=kept, parameters=options.parameters)
+    kept = one.workspace.folder / COUNTED
+    return HostSweep(*about, how, search, kept=kept, parameters=parameters)
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:

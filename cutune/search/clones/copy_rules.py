@@ -11,7 +11,7 @@ functions that no name leads to are called through pointers, which few forms dec
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -26,7 +26,6 @@ from cutune.search.clones.declarations import (
     PLAIN,
     Declaration,
     Kind,
-    PlainTypes,
 )
 from cutune.search.clones.dependence import Dependent, NotBySize
 from cutune.source.syntax.tokens import Token
@@ -55,14 +54,6 @@ _INDEXED = (")", "]")
 _HOME = "write it at file scope of the source itself"
 
 
-@dataclass(frozen=True)
-class FunctionParameter:
-    """A parameter of a function: the tokens of its type, and its name."""
-
-    type: tuple[str, ...]
-    name: str
-
-
 def check(found: Dependent, data: Collection[str]) -> None:
     """Raise NotBySize for what is not known to mean the same in a copy."""
     allowed = _Allowed(found)
@@ -79,8 +70,8 @@ def check(found: Dependent, data: Collection[str]) -> None:
     allowed.check_reached()
 
 
-def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
-    """Return a function's parameters. Raises NotBySize for one that is no type and name."""
+def parameters_of(function: Declaration) -> dict[str, tuple[str, ...]]:
+    """Return the type of each parameter, in tokens. Raises NotBySize for one of another form."""
     texts = function.texts[: function.body]
     opener = texts.index("(", texts.index(function.name))
     inner, depth, pieces = texts[opener + 1 : -1], 0, [list[str]()]
@@ -91,19 +82,15 @@ def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
         else:
             pieces[-1].append(text)
     if pieces in ([[]], [["void"]]):
-        return ()
-    return tuple(_parameter(function.name, piece) for piece in pieces)
-
-
-def _parameter(function: str, piece: Sequence[str]) -> FunctionParameter:
-    is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
-    if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
-        text = " ".join(piece)
-        raise NotBySize(
-            f"'{function}' has the parameter '{text}'",
-            "write each of its parameters as a type and a name",
-        )
-    return FunctionParameter(tuple(piece[:-1]), piece[-1])
+        return {}
+    for piece in pieces:
+        is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
+        if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
+            raise NotBySize(
+                f"'{function.name}' has the parameter '{' '.join(piece)}'",
+                "write each of its parameters as a type and a name",
+            )
+    return {piece[-1]: tuple(piece[:-1]) for piece in pieces}
 
 
 @dataclass(frozen=True)
@@ -115,22 +102,15 @@ class _Allowed:
         return self.found.versions.own.declarations
 
     @cached_property
-    def types(self) -> PlainTypes:
-        return PlainTypes(self.own)
-
-    @cached_property
     def functions(self) -> frozenset[str]:
-        """The names of the functions that are written again."""
         own = (self.found.of(index) for index in self.found.declarations)
         return frozenset(d.name for d in own if d.kind is Kind.FUNCTION)
 
-    def versions_of(self, index: int) -> Iterator[Declaration]:
-        seen = set()
+    def versions_of(self, index: int) -> Iterable[Declaration]:
+        different: dict[object, Declaration] = {}
         for version in self.found.versions.all:
-            declaration = version.declarations[index]
-            if declaration.texts not in seen:
-                seen.add(declaration.texts)
-                yield declaration
+            different.setdefault(version.declarations[index].texts, version.declarations[index])
+        return different.values()
 
     # ---- one declaration
 
@@ -239,7 +219,7 @@ class _Allowed:
                 raise NotBySize(
                     f"the value of '{name}' is not a plain expression", "write it without calls"
                 )
-        elif not self.types.is_plain_type(declaration):
+        elif not self.found.versions.own.is_plain_type(declaration):
             raise NotBySize(
                 f"the type '{name}' depends on it", "leave it a struct of plain members and arrays"
             )
@@ -251,26 +231,24 @@ class _Allowed:
         if not data:
             raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
         parameters = parameters_of(outer)
-        for one in parameters:
-            type_ = [word for word in one.type if word not in _OF_POINTERS]
-            is_passed_on = type_[-1:] in (["*"], ["&"]) or self.types.is_plain(one.type)
-            if "&&" in one.type or not is_passed_on:
-                shown = " ".join((*one.type, one.name))
+        for name, type_ in parameters.items():
+            pointed = [word for word in type_ if word not in _OF_POINTERS][-1:]
+            is_passed_on = pointed in (["*"], ["&"]) or self.found.versions.own.is_plain(type_)
+            if "&&" in type_ or not is_passed_on:
                 raise NotBySize(
-                    f"'{outer.name}' has the parameter '{shown}'",
+                    f"'{outer.name}' has the parameter '{' '.join((*type_, name))}'",
                     "pass numbers, pointers, references or plain structs",
                 )
-        types = {one.name: {*one.type} - {"const", "std", "::"} for one in parameters}
-        integers = {name for name, words in types.items() if words and words <= INTEGERS}
+        types = {name: {*type_} - {"const", "std", "::"} for name, type_ in parameters.items()}
         for name in data:
-            if name not in integers:
+            if not (types.get(name) and types[name] <= INTEGERS):
                 raise NotBySize(
                     f"'{outer.name}' has no integer parameter '{name}'",
                     f"pass the size to it under the name {name}",
                 )
         at = outer.texts.index(outer.name)
         result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
-        if result[-1:] != ["*"] and result != ["void"] and not self.types.is_plain(result):
+        if result != ["void"] and not self.found.versions.own.is_plain(result):
             raise NotBySize(
                 f"'{outer.name}' returns '{' '.join(result)}'", "return a number or nothing"
             )
@@ -386,7 +364,7 @@ class _Allowed:
         head = [text for text in one.texts[:end] if text not in one.names]
         plain = [text for text in head if text not in ("static", "inline", "constexpr")]
         calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
-        is_plain = "*" not in plain and self.types.is_plain(plain)
+        is_plain = "*" not in plain and self.found.versions.own.is_plain(plain)
         return bool(CONST_WORDS & {*head}) and is_plain and not calls
 
 

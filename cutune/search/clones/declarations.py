@@ -84,7 +84,6 @@ class Declaration:
     Attributes:
         path: the file in which it begins.
         tokens: as the compiler gets them; pragmas are tokens of the kind `DIRECTIVE`.
-        names: what it declares.
         body: index of the `{` of a function; -1: it is none.
         scope: the namespace around it, from outside in.
     """
@@ -151,6 +150,42 @@ class Expanded:
     def other_words(self) -> frozenset[str]:
         return frozenset(re.findall(r"[A-Za-z_]\w*", self.others))
 
+    def is_plain(self, type_: Sequence[str]) -> bool:
+        """Is it like `const Size`, `unsigned int`, `float *`, which are copied byte by byte?"""
+        if type_ and type_[-1] == "*":
+            return True
+        words = [word for word in type_ if word not in ("const", "std", "::")]
+        return bool(words) and all(word in PLAIN or self._is_own(word) for word in words)
+
+    def _is_own(self, word: str) -> bool:
+        named = [one for one in self.declarations if word in one.names]
+        return len(named) == 1 and not named[0].scope and self.is_plain_type(named[0])
+
+    def is_plain_type(self, one: Declaration) -> bool:
+        """Is it like `typedef float T;`, `using T = float;`, `struct S { int n; float *a; };`?"""
+        texts = one.texts
+        if one.kind is not Kind.TYPE:
+            return False
+        if "{" not in texts:
+            alias = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
+            is_alias = texts[0] in ("typedef", "using") and all(map(_is_type_word, alias))
+            return is_alias and self.is_plain(alias)
+        opener = texts.index("{")
+        is_named = opener == 2 or texts[1] == "__attribute__"
+        inner = texts[opener + 1 : -2]
+        if texts[0] != "struct" or not is_named or texts[-2] != "}":
+            return False
+        return all(self._is_member(piece) for piece in _pieces(inner))
+
+    def _is_member(self, piece: Sequence[str]) -> bool:
+        """member = type "*"* name ("[" … "]")* ("," …)?; a list has no bracket of another kind."""
+        if {"(", "{", "=", ":", "&", "static", "mutable", "operator"} & {*piece}:
+            return False
+        end = next((i for i, t in enumerate(piece) if t in ("*", ",", "[")), len(piece))
+        type_ = piece[:end] if piece[end : end + 1] == ("*",) else piece[: end - 1]
+        is_pointer = piece[end : end + 1] == ("*",) and "," not in piece
+        return all(map(_is_type_word, type_)) and (is_pointer or self.is_plain(type_))
+
 
 def split(text: str, users: Collection[str]) -> Expanded:
     """Return the declarations of the user's files. Raises NotSplit where brackets do not match."""
@@ -207,39 +242,25 @@ def _declarations(tokens: Sequence[_Read], scope: tuple[str, ...]) -> Iterator[D
 
 def _end(tokens: Sequence[_Read], first: int) -> tuple[int, int]:
     """Return the index behind a declaration, and that of its `{`, or -1."""
-    at = first
-    while at < len(tokens):
-        token = tokens[at][1]
-        if token.kind == "INCLUDED":
-            raise NotSplit("a file is included within a declaration")
-        if token.text in _CLOSER:
-            closer = _partner(tokens, at)
-            head = [t.text for _, t in tokens[first:at]]
-            if token.text == "{" and (_is_namespace(head) or _opens_body(head)):
-                return closer + 1, at
-            at = closer
-        elif token.text == ";":
-            return at + 1, -1
-        elif token.text in ("}", ")", "]"):
-            raise NotSplit("brackets do not match")
-        at += 1
-    raise NotSplit("a declaration does not end")
-
-
-def _partner(tokens: Sequence[_Read], opener: int) -> int:
     open_: list[str] = []
-    for at in range(opener, len(tokens)):
+    brace = -1
+    for at in range(first, len(tokens)):
         token = tokens[at][1]
         if token.kind == "INCLUDED":
             raise NotSplit("a file is included within a declaration")
         if token.text in _CLOSER:
+            if token.text == "{" and not open_:
+                head = [t.text for _, t in tokens[first:at]]
+                brace = at if _is_namespace(head) or _opens_body(head) else -1
             open_.append(_CLOSER[token.text])
         elif token.text in ("}", ")", "]"):
-            if token.text != open_.pop():
+            if not open_ or token.text != open_.pop():
                 raise NotSplit("brackets do not match")
-            if not open_:
-                return at
-    raise NotSplit("brackets do not match")
+            if brace >= 0 and not open_:
+                return at + 1, brace
+        elif token.text == ";" and not open_:
+            return at + 1, -1
+    raise NotSplit("brackets do not match" if open_ else "a declaration does not end")
 
 
 def _is_namespace(head: Sequence[str]) -> bool:
@@ -256,7 +277,6 @@ def _opens_body(head: Sequence[str]) -> bool:
 
 
 def _outside(texts: Sequence[str]) -> list[str]:
-    """The tokens that stand in no bracket."""
     depth, found = 0, []
     for text in texts:
         depth -= text in (")", "]", "}")
@@ -329,16 +349,12 @@ def _is_type(texts: Sequence[str]) -> bool:
 
 
 def _type_names(texts: Sequence[str]) -> frozenset[str]:
-    names = set()
-    if texts[0] == "using":
-        names.add(texts[1])
-    if texts[0] == "typedef":
-        outside = [text for text in _outside(texts) if text.isidentifier()]
-        names.add(outside[-1])
-    outside = _outside(texts[: texts.index("{")] if "{" in texts else texts)
+    opener = texts.index("{") if "{" in texts else len(texts)
     # Enumerators are names of the scope around.
-    inside = texts[texts.index("{") :] if "enum" in texts and "{" in texts else []
-    names |= {text for text in (*outside, *inside) if text.isidentifier()}
+    words = [*_outside(texts[:opener]), *(texts[opener:] if "enum" in texts else [])]
+    names = {text for text in words if text.isidentifier()}
+    if texts[0] == "typedef":
+        names.add([text for text in _outside(texts) if text.isidentifier()][-1])
     return frozenset(names) - KEYWORDS - {"__attribute__"}
 
 
@@ -364,49 +380,6 @@ def _variables(tokens: Sequence[Token]) -> list[str]:
             seen_value = False
         depth += (text in _CLOSER) - (text in (")", "]", "}"))
     return names
-
-
-@dataclass(frozen=True)
-class PlainTypes:
-    """Types of numbers, pointers, and structures and arrays of them: copied byte by byte."""
-
-    own: Sequence[Declaration]
-
-    def is_plain(self, type_: Sequence[str]) -> bool:
-        """Is it like `const Size`, `unsigned int`, `float *`?"""
-        if type_ and type_[-1] == "*":
-            return True
-        words = [word for word in type_ if word not in ("const", "std", "::")]
-        return bool(words) and all(word in PLAIN or self._is_own(word) for word in words)
-
-    def _is_own(self, word: str) -> bool:
-        named = [one for one in self.own if word in one.names]
-        return len(named) == 1 and not named[0].scope and self.is_plain_type(named[0])
-
-    def is_plain_type(self, one: Declaration) -> bool:
-        """Is it like `typedef float T;`, `using T = float;`, `struct S { int n; float *a; };`?"""
-        texts = one.texts
-        if one.kind is not Kind.TYPE:
-            return False
-        if "{" not in texts:
-            alias = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
-            is_alias = texts[0] in ("typedef", "using") and all(map(_is_type_word, alias))
-            return is_alias and self.is_plain(alias)
-        opener = texts.index("{")
-        is_named = opener == 2 or texts[1] == "__attribute__"
-        inner = texts[opener + 1 : -2]
-        if texts[0] != "struct" or not is_named or texts[-2] != "}":
-            return False
-        return all(self._is_member(piece) for piece in _pieces(inner))
-
-    def _is_member(self, piece: Sequence[str]) -> bool:
-        """member = type "*"* name ("[" … "]")* ("," …)?; a list has no bracket of another kind."""
-        if {"(", "{", "=", ":", "&", "static", "mutable", "operator"} & {*piece}:
-            return False
-        end = next((i for i, t in enumerate(piece) if t in ("*", ",", "[")), len(piece))
-        type_ = piece[:end] if piece[end : end + 1] == ("*",) else piece[: end - 1]
-        is_pointer = piece[end : end + 1] == ("*",) and "," not in piece
-        return all(map(_is_type_word, type_)) and (is_pointer or self.is_plain(type_))
 
 
 def _is_type_word(text: str) -> bool:

@@ -69,6 +69,61 @@ class Versions:
             if len({version.texts for version in versions}) > 1:
                 yield index
 
+    @cached_property
+    def _users(self) -> Mapping[str, frozenset[int]]:
+        users: dict[str, set[int]] = {}
+        for index in range(len(self.own.declarations)):
+            for word in self.words(index):
+                users.setdefault(word, set()).add(index)
+        return {word: frozenset(indices) for word, indices in users.items()}
+
+    def direct(self) -> tuple[set[int], set[int]]:
+        """Return constants and types that depend on the values, and functions that name them."""
+        constants, functions = set[int](), set[int]()
+        waiting = list(self.differing)
+        while waiting:
+            index = waiting.pop()
+            declaration = self.own.declarations[index]
+            if index in constants or index in functions:
+                continue
+            if declaration.kind is Kind.FUNCTION:
+                functions.add(index)
+            elif declaration.kind in (Kind.VARIABLE, Kind.TYPE):
+                constants.add(index)
+                for name in declaration.names:
+                    waiting += self._users.get(name, ())
+            else:
+                text = " ".join(declaration.texts[:6])[:40]
+                remedy = "let functions, constants and plain types alone use it"
+                raise NotBySize(f"'{text} …' depends on it", remedy)
+        return constants, functions
+
+    def callers(self, function: int, inside: set[int]) -> frozenset[int]:
+        declaration = self.own.declarations[function]
+        users = frozenset().union(*(self._users.get(n, frozenset()) for n in declaration.names))
+        for user in users - inside:
+            if self.own.declarations[user].kind is not Kind.FUNCTION:
+                raise NotBySize(
+                    f"'{declaration.name}' is named outside of functions",
+                    "let it be defined before its first use, and called directly",
+                )
+        return users - inside
+
+    def uncalled(self, functions: set[int]) -> list[int]:
+        names = {index: self.own.declarations[index].names for index in functions}
+        words = {index: self.words(index) for index in functions}
+        return [f for f in functions if not any(names[f] & words[g] for g in functions - {f})]
+
+    def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
+        """Raise NotBySize where `main` is among functions that call the exposed ones."""
+        if any(self.own.declarations[i].names == {"main"} for i in functions):
+            names = sorted({self.own.declarations[i].name for i in exposed} - {"main"})
+            used = " and ".join(f"'{name}'" for name in names) or "it"
+            raise NotBySize(
+                f"'main' uses {used}",
+                "move all that depends on it into one function of the host, which main calls",
+            )
+
 
 @dataclass(frozen=True)
 class Dependent:
@@ -90,20 +145,20 @@ class Dependent:
 def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
     """Return what depends on the parameters. Raises NotBySize without one outermost function."""
     versions.check()
-    graph = _Graph(versions)
-    constants, functions = graph.direct(versions.differing)
+    own = versions.own.declarations
+    constants, functions = versions.direct()
     if not functions:
         name = next(iter(parameters))
         raise NotBySize(f"no function depends on {name}", "remove its pragma")
     while True:
-        graph.check_main(functions, ())
-        exposed = {f: callers for f in functions if (callers := graph.callers(f, functions))}
+        versions.check_main(functions, ())
+        exposed = {f: callers for f in functions if (callers := versions.callers(f, functions))}
         # Where nothing here calls any of them, another source may call one that nothing calls.
-        outer = [*exposed] if exposed else graph.uncalled(functions)
-        if len(outer) == 1 and not graph.own[outer[0]].is_on_device:
+        outer = [*exposed] if exposed else versions.uncalled(functions)
+        if len(outer) == 1 and not own[outer[0]].is_on_device:
             return Dependent(versions, tuple(sorted((*constants, *functions))), outer[0])
         if not exposed:
-            names = " and ".join(f"'{graph.own[index].name}'" for index in sorted(outer))
+            names = " and ".join(f"'{own[index].name}'" for index in sorted(outer))
             if not outer:
                 raise NotBySize("functions that depend on it call each other", "write a loop")
             raise NotBySize(
@@ -111,75 +166,8 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
                 "call all through one function of the host",
             )
         outside = frozenset[int]().union(*exposed.values())
-        graph.check_main(outside, exposed)
+        versions.check_main(outside, exposed)
         functions |= outside
-
-
-@dataclass(frozen=True)
-class _Graph:
-    versions: Versions
-
-    @property
-    def own(self) -> Sequence[Declaration]:
-        return self.versions.own.declarations
-
-    @cached_property
-    def _users(self) -> Mapping[str, frozenset[int]]:
-        users: dict[str, set[int]] = {}
-        for index in range(len(self.own)):
-            for word in self.versions.words(index):
-                users.setdefault(word, set()).add(index)
-        return {word: frozenset(indices) for word, indices in users.items()}
-
-    def direct(self, differing: Iterable[int]) -> tuple[set[int], set[int]]:
-        """Return constants and types that depend on the values, and functions that name them."""
-        constants, functions = set[int](), set[int]()
-        waiting = list(differing)
-        while waiting:
-            index = waiting.pop()
-            declaration = self.own[index]
-            if index in constants or index in functions:
-                continue
-            if declaration.kind is Kind.FUNCTION:
-                functions.add(index)
-            elif declaration.kind in (Kind.VARIABLE, Kind.TYPE):
-                constants.add(index)
-                for name in declaration.names:
-                    waiting += self._users.get(name, ())
-            else:
-                text = " ".join(declaration.texts[:6])[:40]
-                remedy = "let functions, constants and plain types alone use it"
-                raise NotBySize(f"'{text} …' depends on it", remedy)
-        return constants, functions
-
-    def callers(self, function: int, inside: set[int]) -> frozenset[int]:
-        declaration = self.own[function]
-        users = frozenset().union(*(self._users.get(n, frozenset()) for n in declaration.names))
-        for user in users - inside:
-            if self.own[user].kind is not Kind.FUNCTION:
-                raise NotBySize(
-                    f"'{declaration.name}' is named outside of functions",
-                    "let it be defined before its first use, and called directly",
-                )
-        return users - inside
-
-    def uncalled(self, functions: set[int]) -> list[int]:
-        words = {index: self.versions.words(index) for index in functions}
-        return [
-            index
-            for index in functions
-            if not any(self.own[index].names & words[other] for other in functions - {index})
-        ]
-
-    def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
-        """Raise NotBySize where `main` is among functions that call the exposed ones."""
-        if any(self.own[i].names == {"main"} for i in functions):
-            names = sorted({self.own[i].name for i in exposed} - {"main"})
-            used = " and ".join(f"'{name}'" for name in names) or "it"
-            raise NotBySize(
-                f"'main' uses {used}",
-                "move all that depends on it into one function of the host, which main calls",
-            )
 
 
 Texts = Mapping[str, str]
@@ -216,12 +204,9 @@ def versions(
     fixed: Texts,
     sets: Iterable[Texts] | None = None,
 ) -> Versions:
-    """Return the program at values of some parameters, others being `fixed`.
+    """Return the program at sets of values of some parameters, others being `fixed`.
 
-    Args:
-        sets: at which values; None: those that show what depends on them.
-
-    Raises CutuneError for nvcc, NotBySize for odd brackets.
+    Without sets at those that show what depends on them. Raises CutuneError, NotBySize.
     """
     own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}
@@ -237,7 +222,6 @@ def versions(
 
 
 def _shown(program: Program, constants: Iterable[TunableConstant]) -> Iterator[Texts]:
-    """Yield values of those parameters that an `#if` tests."""
     for one in constants:
         if _is_tested(program, one.name):
             for value in one.parameter.values[:MOST_SHOWN]:

@@ -65,7 +65,7 @@ def copies_of(
     texts = outer.texts[: outer.body]
     if any(token.kind == "DIRECTIVE" for token in outer.tokens[: outer.body]) or texts[-1] != ")":
         raise NotBySize(f"the head of '{outer.name}' has an #if", "write it without")
-    arguments = tuple(one.name for one in parameters_of(found.of(found.outer)))
+    arguments = tuple(parameters_of(found.of(found.outer)))
     named = texts.index(outer.name)
     places = Outer(
         outer.name,

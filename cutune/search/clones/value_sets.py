@@ -1,10 +1,16 @@
-"""Chooses the value sets of one program by size. Takes times, gives a `SetChoice`, and it as C.
+"""Chooses values that are compiled in. Takes times, gives one set for all sizes, or several.
 
-Also gives the pass `choose-values` for the value sets whose copies are proven.
+Constants, options of nvcc and words of the command line cannot follow the sizes of one program. The
+set is taken that loses least on the average over all sizes, host integers at their best; the
+program's own set, where that is hardly slower: who wrote it may have known of other sizes. The
+values are also written as a header, or as options of nvcc, for the original source: what they set
+must be open to it, by `#ifndef` or as `{NAME}`.
 
-A copy of code per set costs room, so that few are wanted: sets are taken greedily, each time the
-one that is within `COVERED` of the best at most sizes where none is yet, until every measured size
-has one or there are `MOST_SETS`. The program's own values cost nothing: they are there in any case.
+A copy of code per set lets a program choose by size (`SetChoice`, also as C). It costs room, so
+that few are wanted: sets are taken greedily, each time the one that is within `COVERED` of the best
+at most sizes where none is yet, until every measured size has one or there are `MOST_SETS`. The
+program's own values cost nothing: they are there in any case. The pass `choose-values` is given for
+the value sets whose copies are proven.
 
 The C is valid in C++11. A decision is a comparison per interval; of several sizes, a distance per
 measured place, so that each thread remembers what it decided last.
@@ -12,11 +18,11 @@ measured place, so that each thread remembers what it decided last.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic, Warn
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.typed import Integer, MemberName, Word, require
 from cutune.passes import ChooseValues
 from cutune.proof.unit_compiler import UnitCompiler
@@ -29,7 +35,7 @@ from cutune.search.clones.prove_copies import (
     tag,
     without_unproven,
 )
-from cutune.search.neighbours.classifier import ChoiceModel, fit_choice
+from cutune.search.neighbours.classifier import ChoiceModel, Regret, fit_choice, regret
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -38,12 +44,173 @@ from cutune.search.neighbours.emit_classifier import (
     run_mode,
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
+from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings
-from cutune.search.tunables.compiled_values import best_times, own_values_of, set_table
+from cutune.search.trials import plain
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
 from cutune.space.condition import Condition
-from cutune.space.parameter import ParameterOptions
+from cutune.space.parameter import ParameterOptions, holes
+
+#: So much more may the program's own set lose, and stays. Two sweeps of one program differ by more:
+#: their medians by 1.0 to 5.0 % (docs/bat.md).
+HARDLY_SLOWER = 0.01
+#: Values of some parameters, in the order of their names.
+ValueSet = tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class FixedChoice:
+    """One set of values, and how it compares.
+
+    Attributes:
+        sizes: the names of `Regret.worst_point`.
+        lost: the time that it loses against the best set of each size.
+        own: the program's own values, as far as they were measured; `own_lost`: what they lose.
+    """
+
+    values: Settings
+    sizes: tuple[str, ...] = ()
+    lost: Regret | None = None
+    own: Settings | None = None
+    own_lost: Regret | None = None
+
+    def without(self, names: Collection[str]) -> FixedChoice:
+        return FixedChoice({n: v for n, v in self.values.items() if n not in names})
+
+    def fits(self, one: HostMeasurement) -> bool:
+        return all(one.values.get(name) == value for name, value in self.values.items())
+
+
+def fit_fixed(
+    measured: Sequence[HostMeasurement], names: Sequence[str], own: Settings, held: Iterable[str]
+) -> FixedChoice | None:
+    """Return the best set of values of some parameters; None where nothing has a time.
+
+    A set that was measured at more sizes comes before a faster one, and the program's own set,
+    `own`, before one that is hardly faster. Parameters that are `held` keep their own values.
+    """
+    kept = {name: own.get(name) for name in held if name in names}
+    known = [
+        one
+        for one in measured
+        if one.milliseconds
+        and {*names} <= one.values.keys()
+        and all(one.values[name] == value for name, value in kept.items())
+    ]
+    if not known or not names:
+        return None
+    data = [{n: v for data in one.data.values() for n, v in data.items()} for one in known]
+    # No size is a parameter itself.
+    parameters = {name for one in known for name in one.values}
+    sizes = tuple(sorted({name for one in data for name in one} - parameters))
+    points = [tuple(one.get(name, 0) for name in sizes) for one in data]
+    times = best_times(zip(points, known, strict=True), names)
+    sets = list(dict.fromkeys(tuple(one.values[name] for name in names) for one in known))
+    table = set_table(sizes, times, sets)
+    losses = dict[ValueSet, Regret]()
+    for number, one_set in enumerate(sets):
+        if (lost := regret(table, lambda _, n=number: (n,))) is not None:  # type: ignore[misc]
+            losses[one_set] = lost
+    best = min(losses, key=lambda one_set: (-losses[one_set].known, losses[one_set].mean))
+    own_set = own_values_of(names, own)
+    own_lost, least = losses.get(own_set), losses[best]
+    if own_lost is None:
+        return FixedChoice(dict(zip(names, best, strict=True)), sizes, least)
+    if own_lost.known == least.known and own_lost.mean <= least.mean + HARDLY_SLOWER:
+        best = own_set
+    chosen, own_named = (dict(zip(names, one_set, strict=True)) for one_set in (best, own_set))
+    return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
+
+
+def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
+    """Return the program's own values of some parameters, "" where they are not known."""
+    return tuple(own.get(name, "") for name in names)
+
+
+def best_times(
+    measured: Iterable[tuple[Point, HostMeasurement]], names: Sequence[str]
+) -> Mapping[Point, Mapping[ValueSet, float]]:
+    """Return the best time of each value set per point, with any host integers."""
+    best: dict[Point, dict[ValueSet, float]] = {}
+    for point, one in measured:
+        times, values = best.setdefault(point, {}), tuple(one.values[name] for name in names)
+        time = one.milliseconds or 0.0
+        times[values] = min(times.get(values, time), time)
+    return best
+
+
+def set_table(
+    sizes: Sequence[str], times: Mapping[Point, Mapping[ValueSet, float]], sets: Sequence[ValueSet]
+) -> TimeTable:
+    """Return a table in which the number of a value set stands for it."""
+    numbers = {one: number for number, one in enumerate(sets)}
+    labelled: dict[Point, Mapping[Configuration, float]] = {
+        p: {(numbers[one],): t for one, t in own.items()} for p, own in times.items()
+    }
+    return TimeTable(tuple(sizes), ("set",), labelled)
+
+
+HEADER, FLAGS = "header", "flags"
+
+
+def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
+    """Return one option per line, for `nvcc --options-file`. Raises CT810 for a fixed constant."""
+    defined = _guarded(program, values)
+    words = [*compiler_flags(values, asked), *(f"-D{n}={v}" for n, v in defined.items())]
+    return "".join(f"{word}\n" for word in words)
+
+
+def header_text(program: Program, values: Settings) -> str:
+    """Return macros, for `nvcc -include`. Raises CT810 for a constant that is not open."""
+    defined = _guarded(program, values)
+    lines = [f"#ifndef {n}\n#define {n} {v}\n#endif\n" for n, v in defined.items()]
+    return "".join(["// The values that were fastest over all sizes.\n", *lines])
+
+
+def compiler_flags(values: Settings, asked: ParameterOptions) -> tuple[str, ...]:
+    """Return the options in which a chosen value stands."""
+    with_names = [word for word in asked.flags if holes([word]) & values.keys()]
+    return ParameterOptions(asked.parameters, (), tuple(with_names)).flags_at(values)
+
+
+def make_command(values: Settings, asked: ParameterOptions) -> str:
+    """Return the command that builds a project with the chosen values; "" where it has none."""
+    chosen = {name: one for name, one in values.items() if name in holes([asked.make])}
+    return asked.make_at(chosen) if chosen else ""
+
+
+def changed(
+    program: Program, values: Settings, asked: ParameterOptions
+) -> dict[str, tuple[str, str]]:
+    """Return the own and the chosen value of each name that is compiled in otherwise."""
+    constants = {constant.name: constant.own_text for constant in program.constants}
+    own = {name: str(plain(value)) for name, value in own_values(program, asked).items()}
+    before, compiled = {**constants, **own}, {*constants, *holes([*asked.flags, asked.make])}
+    texts = {name: str(value) for name, value in values.items() if name in compiled}
+    return {n: (before[n], t) for n, t in texts.items() if before.get(n, t) != t}
+
+
+def without_place(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
+    """Return notes about values that neither the source nor an option of nvcc holds."""
+    named = holes([*asked.flags, asked.make])
+    known = {constant.name for constant in program.constants} | named
+    return [
+        Diagnostic.at(Code.CHOSEN_NOWHERE, name=name, value=value)
+        for name, value in values.items()
+        if name not in known
+    ]
+
+
+def _guarded(program: Program, values: Settings) -> dict[str, int | str]:
+    """Return the macros that a header or `-D` can set; raise CT810 for others."""
+    chosen = [constant for constant in program.constants if constant.name in values]
+    for one in chosen:
+        if not one.is_guarded:
+            code, path = Code.UNGUARDED_CONSTANT, one.source.path
+            raise CutuneError.at(code, one.source, one.value, name=one.name, path=path)
+    return {constant.name: values[constant.name] for constant in chosen}
+
 
 #: Most value sets besides the program's own.
 MOST_SETS = 8
@@ -58,7 +225,6 @@ class SetChoice:
     """Value sets, and the classifier that gives the number of one by sizes.
 
     Attributes:
-        names: of the parameters.
         sets: those with the numbers 1, 2, …; 0 stands for the program's own values.
         model: of one tunable, the number.
     """
@@ -126,7 +292,6 @@ def fit_sets(
 
 
 def _relabelled(table: TimeTable, labels: Mapping[int, int]) -> TimeTable:
-    """Return the table of those numbers that get labels, at the sizes where there is one."""
     times: dict[Point, dict[Configuration, float]] = {
         point: {(labels[number],): time for (number,), time in own.items() if number in labels}
         for point, own in table.times.items()
@@ -244,32 +409,20 @@ def _remembering(names: Sequence[str], chosen: str) -> str:
 """
 
 
-@dataclass(frozen=True)
-class ChosenTogether:
-    """Parameters that may be chosen by size together, and by which sizes."""
-
-    names: tuple[str, ...]
-    sizes: tuple[str, ...]
-
-
 def chosen_together(
     compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
-) -> ChosenTogether | None:
-    """Return the most parameters that one function of the host can choose, or None."""
+) -> list[TunableConstant]:
+    """Return the most parameters that one function of the host can choose by size."""
     sized = [one for one in program.constants if one.name in names and one.data]
     if not sized:
-        return None
+        return []
     free = _without_conditions(parameters, program, {one.name for one in sized})
     verdicts = by_size_verdicts(compiler, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in sized:
         if one.name in free and (outer := verdicts[one.name].outer):
             groups.setdefault(outer, []).append(one)
-    if not groups:
-        return None
-    chosen = max(groups.values(), key=len)
-    sizes = dict.fromkeys(size for one in chosen for size in one.data)
-    return ChosenTogether(tuple(one.name for one in chosen), tuple(sizes))
+    return max(groups.values(), key=len, default=[])
 
 
 def _without_conditions(
@@ -291,18 +444,10 @@ def _without_conditions(
     return free
 
 
-@dataclass(frozen=True)
-class SetsInProgram:
-    """The pass with the proven sets, and the names of the parameters that are chosen by size."""
-
-    step: ChooseValues
-    names: tuple[str, ...]
-
-
 def sets_in_program(
     compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
-) -> SetsInProgram | None:
-    """Return the proven copies for the chosen sets; None without any."""
+) -> ChooseValues | None:
+    """Return the pass with the proven copies for the chosen sets; None without any."""
     if choice is None:
         return None
     constants = [one for one in program.constants if one.name in choice.names]
@@ -327,11 +472,4 @@ def sets_in_program(
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
     left = replace(copies, sets={prefix: copies.sets[prefix] for prefix in proven})
-    selection = emit_sets(choice, routine, cases, own)
-    return SetsInProgram(ChooseValues(left, selection, routine), choice.names)
-
-
-def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
-    """Return the chosen values without those of parameters that are chosen by size."""
-    names = by_size.names if by_size is not None else ()
-    return {name: value for name, value in chosen.items() if name not in names}
+    return ChooseValues(left, emit_sets(choice, routine, cases, own), routine)

@@ -30,31 +30,26 @@ from typing import Annotated, Any
 from cutune.core.typed import Count, Integer, MemberName, Meta, Quantity, require
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 
-
-@dataclass(frozen=True)
-class Intervals:
-    """`configurations[i]` up to and including `limits[i]`; the last one has no limit."""
-
-    limits: tuple[int, ...]
-    configurations: tuple[Configuration, ...]
-
-    def choose(self, point: Point) -> Configuration:
-        return self.configurations[bisect_left(self.limits, point[0])]
+Integers = tuple[Integer, ...]
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """The configuration of the nearest measured sizes; the first of equally near ones."""
+class Classifier:
+    """Configurations by intervals of one size, or of the nearest measured sizes.
 
-    points: tuple[Point, ...]
-    configurations: tuple[Configuration, ...]
+    `configurations[i]` holds up to and including `limits[i]`, the last one for all sizes above; or
+    it is that of `points[i]`, the first of equally near ones.
+    """
+
+    limits: Integers | None
+    points: tuple[Integers, ...] | None
+    configurations: tuple[Integers, ...]
 
     def choose(self, point: Point) -> Configuration:
-        distances = [ratio_distance(point, known) for known in self.points]
+        if self.limits is not None:
+            return self.configurations[bisect_left(self.limits, point[0])]
+        distances = [ratio_distance(point, known) for known in self.points or ()]
         return self.configurations[distances.index(min(distances))]
-
-
-Classifier = Intervals | Neighbours
 
 
 def ratio_distance(first: Point, second: Point) -> float:
@@ -73,10 +68,10 @@ def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
     """
     points = tuple(sorted(labels))
     if len(points[0]) > 1:
-        return Neighbours(points, tuple(labels[p] for p in points))
+        return Classifier(None, points, tuple(labels[p] for p in points))
     changes = [(a, b) for a, b in pairwise(points) if labels[a] != labels[b]]
     limits = tuple((low + high) // 2 for (low,), (high,) in changes)
-    return Intervals(limits, (labels[points[0]], *(labels[high] for _, high in changes)))
+    return Classifier(limits, None, (labels[points[0]], *(labels[high] for _, high in changes)))
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
@@ -134,11 +129,6 @@ def best_fixed(table: TimeTable) -> Configuration | None:
 
 #: The largest loss that the published correction by hand accepts is 3.96 %.
 DEFAULT_LIMIT = 0.04
-
-
-def observed(table: TimeTable) -> dict[Point, Configuration]:
-    """Return the fastest configuration of each size."""
-    return {point: table.best(point) for point in table.points}
 
 
 def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Configuration]:
@@ -199,7 +189,7 @@ def _fewest_configurations(table: TimeTable, allowed: _Allowed) -> dict[Point, C
 STEPS = 7
 
 
-def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
+def densified(table: TimeTable) -> TimeTable:
     """Add interpolated times at sizes between; a table of several sizes stays as it is.
 
     Only configurations that were measured at both neighbours are interpolated, and only if the best
@@ -210,10 +200,10 @@ def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
     times: dict[Point, Mapping[Configuration, float]] = dict(table.times)
     for left, right in pairwise(table.points):
         common = table.times[left].keys() & table.times[right].keys()
-        if not {table.best(left), table.best(right)} <= common or left[0] < 1:
+        if not {table.best[left], table.best[right]} <= common or left[0] < 1:
             continue
-        for step in range(1, steps + 1):
-            share = step / (steps + 1)
+        for step in range(1, STEPS + 1):
+            share = step / (STEPS + 1)
             size = round(exp(_mixed(log(left[0]), log(right[0]), share)))
             if left[0] < size < right[0]:
                 times[(size,)] = {
@@ -250,9 +240,6 @@ class Evidence:
     amid: tuple[int, ...] = ()
 
 
-Integers = tuple[Integer, ...]
-
-
 @dataclass(frozen=True)
 class FittedClassifier:
     """One classifier, for one combination of the given values.
@@ -260,7 +247,7 @@ class FittedClassifier:
     Attributes:
         measured: the number of measured sizes that it was made from.
         lowest, highest: the range of these, size by size.
-        limits, points, configurations: of `Intervals` (limits) or `Neighbours` (points).
+        limits, points, configurations: of its `Classifier`.
         evidence: None when the model was read from a file.
     """
 
@@ -275,9 +262,7 @@ class FittedClassifier:
 
     @property
     def rule(self) -> Classifier:
-        if self.limits is not None:
-            return Intervals(self.limits, self.configurations)
-        return Neighbours(self.points or (), self.configurations)
+        return Classifier(self.limits, self.points, self.configurations)
 
 
 @dataclass(frozen=True)
@@ -355,13 +340,12 @@ def fit_rule(table: TimeTable, limit: float) -> Classifier:
 
 
 def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
-    seen = observed(table)
     labels = {point: rule.choose(point) for point in table.points}
     fixed = best_fixed(table)
     left_out = _left_out(table, limit)
     inner = table.restricted(left_out)
     return Evidence(
-        accuracy(leave_one_out(seen), seen),
+        accuracy(leave_one_out(table.best), table.best),
         accuracy(leave_one_out(labels), labels),
         null_accuracy(labels),
         regret(table, rule.choose),
@@ -393,20 +377,15 @@ def _amid(
     return tuple(size for size in middles if (size,) not in table.times)
 
 
-@dataclass(frozen=True)
-class Transfer:
-    """The regret on one device of the classifier that was made from the times of another."""
-
-    made_on: str
-    used_on: str
-    regret: Regret | None
+Transfers = Mapping[tuple[str, str], Regret | None]
+"""The regret of the classifier that was made from the times of one device on another."""
 
 
-def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> list[Transfer]:
+def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> Transfers:
     """Judge every device's heuristic on every device, its own included."""
     rules = {name: fit_rule(table, limit) for name, table in tables.items()}
-    return [
-        Transfer(made_on, used_on, regret(table, rule.choose))
+    return {
+        (made_on, used_on): regret(table, rule.choose)
         for made_on, rule in rules.items()
         for used_on, table in tables.items()
-    ]
+    }

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from itertools import pairwise
 
 from cutune.model.emit.emitter import Emitter, c_integer
-from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier, Intervals, Neighbours
+from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier
 from cutune.space.annotation import Expression, read_condition
 from cutune.space.condition import subtree
 
@@ -38,7 +38,7 @@ def emit_choices(models: Sequence[ChoiceModel]) -> str:
     values that the functions return for the same sizes belong together.
     """
     emit = Emitter()
-    if any(isinstance(c.rule, Neighbours) for model in models for c in model.choices):
+    if any(c.limits is None for model in models for c in model.choices):
         emit(_RATIO.rstrip())
     for model in models:
         _emit_model(emit, model)
@@ -58,18 +58,17 @@ def _emit_model(emit: Emitter, model: ChoiceModel) -> None:
                 is_last = choice is model.choices[-1]
                 test = f"if ({' && '.join(given_tests(model, choice))})"
                 with nullcontext() if is_last else emit.braces(test):
-                    if isinstance(choice.rule, Intervals):
-                        _emit_intervals(emit, choice.rule, names[0], index)
+                    if choice.limits is None:
+                        _emit_neighbours(emit, choice, names, index)
                     else:
-                        _emit_neighbours(emit, choice.rule, names, index)
+                        _emit_intervals(emit, choice, choice.limits, names[0], index)
 
 
 def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[str]:
     """Yield parameters that no function uses: a compiler would warn."""
     width = len(model.sizes)
     constant = all(
-        isinstance(choice.rule, Intervals)
-        and len({c[index] for c in choice.rule.configurations}) == 1
+        choice.limits is not None and len({c[index] for c in choice.configurations}) == 1
         for choice in model.choices
     )
     if constant:
@@ -97,18 +96,23 @@ def range_tests(
         yield f"{name} >= {c_integer(low)} && {name} <= {c_integer(high)}"
 
 
-def _emit_intervals(emit: Emitter, rule: Intervals, size: str, index: int) -> None:
+def _emit_intervals(
+    emit: Emitter, rule: FittedClassifier, limits: Iterable[int], size: str, index: int
+) -> None:
     values = [label[index] for label in rule.configurations]
-    for limit, (value, following) in zip(rule.limits, pairwise(values), strict=True):
+    for limit, (value, following) in zip(limits, pairwise(values), strict=True):
         if value != following:
             emit(f"if ({size} <= {c_integer(limit)}) return {c_integer(value)};")
     emit(f"return {c_integer(values[-1])};")
 
 
-def _emit_neighbours(emit: Emitter, rule: Neighbours, names: Sequence[str], index: int) -> None:
-    count, width = len(rule.points), len(rule.points[0])
+def _emit_neighbours(
+    emit: Emitter, rule: FittedClassifier, names: Sequence[str], index: int
+) -> None:
+    points = rule.points or ()
+    count, width = len(points), len(points[0])
     emit(f"static const long long cutune_points[{count}][{width + 1}] = {{")
-    for point, label in zip(rule.points, rule.configurations, strict=True):
+    for point, label in zip(points, rule.configurations, strict=True):
         emit(f"    {{{', '.join(map(c_integer, (*point, label[index])))}}},")
     emit("};")
     emit("double cutune_best = 1e300;")

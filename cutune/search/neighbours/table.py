@@ -59,12 +59,9 @@ class TimeTable:
         """All configurations that were measured at any size, in rising order."""
         return tuple(sorted({c for own in self.times.values() for c in own}))
 
-    def best(self, point: Point) -> Configuration:
-        """Return the fastest configuration; the smallest of equally fast ones."""
-        return self._best[point]
-
     @cached_property
-    def _best(self) -> Mapping[Point, Configuration]:
+    def best(self) -> Mapping[Point, Configuration]:
+        """The fastest configuration of each size; the smallest of equally fast ones."""
         return {p: min(own, key=lambda c: (own[c], c)) for p, own in self.times.items()}
 
     def regret(self, point: Point, configuration: Configuration) -> float | None:
@@ -72,7 +69,7 @@ class TimeTable:
         times = self.times[point]
         if configuration not in times:
             return None
-        return times[configuration] / times[self.best(point)] - 1
+        return times[configuration] / times[self.best[point]] - 1
 
     def restricted(self, points: Iterable[Point]) -> TimeTable:
         return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})
@@ -167,22 +164,19 @@ def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
 def _csv_rows(source: Source) -> Iterator[_Row]:
     # Only line ends of the source count: a cell may hold other characters that Python splits at.
     texts = enumerate(source.text.split("\n"), 1)
-    lines = ((n, t.rstrip("\r")) for n, t in texts if not t.startswith("#"))
-    numbers: list[int] = []
+    lines = [(n, t.rstrip("\r")) for n, t in texts if not t.startswith("#")]
+    reader = csv.DictReader((text for _, text in lines), restval="")
 
-    def counted() -> Iterator[str]:
-        for number, text in lines:
-            numbers.append(number)
-            yield text
+    def number() -> int:
+        return lines[reader.reader.line_num - 1][0]
 
-    reader = csv.DictReader(counted(), restval="")
     try:
         reader.fieldnames = tuple(name.strip() for name in reader.fieldnames or ())
         for values in reader:
             # Cells behind the last column belong to none.
-            yield _Row(source, numbers[-1], {n: t for n, t in values.items() if n is not None})
+            yield _Row(source, number(), {n: t for n, t in values.items() if n is not None})
     except csv.Error as error:
-        code, reason = Code.UNREADABLE_FILE, f"line {numbers[-1]} is no CSV: {error}"
+        code, reason = Code.UNREADABLE_FILE, f"line {number()} is no CSV: {error}"
         raise CutuneError.at(code, path=source.path, reason=reason) from error
 
 

@@ -140,7 +140,6 @@ def _walk(tries: Tries, start: Rows, generator: random.Random, has_descents: boo
 
 
 def _stay(cost: Callable[[Point], float], point: Point, *_: Any, **__: Any) -> Any:
-    """A descent of no step."""
     result = optimize.OptimizeResult()
     result.update(x=point, fun=cost(point), nfev=1, success=True)
     return result

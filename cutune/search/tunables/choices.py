@@ -17,7 +17,13 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import SetChoice, chosen_together, fit_sets
+from cutune.search.clones.value_sets import (
+    FixedChoice,
+    SetChoice,
+    chosen_together,
+    fit_fixed,
+    fit_sets,
+)
 from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
 from cutune.search.neighbours.classifier import ChoiceModel, document_entry, fit_choice
 from cutune.search.neighbours.emit_classifier import (
@@ -31,9 +37,14 @@ from cutune.search.neighbours.emit_classifier import (
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowed
+from cutune.search.regions import (
+    HostMeasurement,
+    Settings,
+    by_group,
+    is_allowed,
+    is_allowed_by_all,
+)
 from cutune.search.trials import plain, read_measured
-from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
 from cutune.search.tunables.measured_blocks import BlockClassifier
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
@@ -80,17 +91,19 @@ def fit_host(
     held = _held(program, parameters, names)
     for name, text in held.items():
         warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
-    allowed = _allowed(program, measured)
+    allowed = [one for one in measured if is_allowed_by_all(one, program.tunables)]
     fixed = fit_fixed(allowed, names, own, held)
     values: Settings = {}
     sets = None
     if fixed is not None:
         values = fixed.values
-        by_size = chosen_together(compiler, parameters, program, {*names} - {*held})
-        if by_size is not None:
-            rest = fixed.without(by_size.names)
+        together = chosen_together(compiler, parameters, program, {*names} - {*held})
+        if together:
+            by_size = [one.name for one in together]
+            sizes = list(dict.fromkeys(size for one in together for size in one.data))
+            rest = fixed.without(by_size)
             known = [one for one in allowed if rest.fits(one)]
-            sets = fit_sets(known, by_size.names, by_size.sizes, own, limit)
+            sets = fit_sets(known, by_size, sizes, own, limit)
         if sets is None:
             measured = [one for one in measured if fixed.fits(one)]
         else:
@@ -126,16 +139,6 @@ def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> di
 def _is_bound(where: str | None, values: Settings) -> bool:
     """Does a condition name a value that is compiled in? Then the program's own may break it."""
     return where is not None and bool(Condition.read(where).names & values.keys())
-
-
-def _allowed(program: Program, measured: Sequence[HostMeasurement]) -> list[HostMeasurement]:
-    """Return the measurements that the conditions of all pragmas about host integers allow."""
-    groups = by_group(program.tunables).values()
-    return [
-        one
-        for one in measured
-        if all(is_allowed(one, own) for own in groups if all(t.name in one.data for t in own))
-    ]
 
 
 def write_choices(
@@ -239,8 +242,7 @@ def group_table(
 ) -> TimeTable | None:
     """Return the times by which the tunables of one pragma are chosen; None where there are none.
 
-    Args:
-        is_needed: give a table also where there is only one configuration.
+    A table of a single configuration is given only where it `is_needed`.
 
     Tunables that are chosen later, given one of these, count with their best value. All others are
     held at one value, because times at different values cannot be compared: where most

@@ -215,7 +215,6 @@ def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple
 
 
 def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
-    """Return the line through the first and the last point, if all points lie on it."""
     low, high = (end(points, key=lambda point: point[source]) for end in (min, max))
     divisor, factor = high[source] - low[source], high[column] - low[column]
     common = gcd(divisor, factor)
@@ -241,16 +240,9 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
             launches = (site for site in program.tunable_launches if site.kernel == name)
             sites = tuple(SiteKey.of(program.source, site) for site in launches)
             places = tuple(_positions(kernel).values())
-            text = decided_apart(partial(_text_on, kernel, by_device))
+            text = decided_apart(partial(_text, kernel, by_device))
             deciders.append(Decider(kernel.name, sites, places, text))
     return deciders
-
-
-def _text_on(
-    kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
-) -> str | None:
-    choice = by_device.get(device.name)
-    return _text(kernel, choice, name) if choice is not None else None
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
@@ -258,8 +250,13 @@ def _positions(kernel: Kernel) -> dict[str, int]:
     return {size: order.index(size) for size in kernel.sizes}
 
 
-def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
-    """Return the classifier and `cutune_decide_NAME`, which guards it."""
+def _text(
+    kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
+) -> str | None:
+    """Return the classifier of a device and `cutune_decide_NAME`, which guards it."""
+    choice = by_device.get(device.name)
+    if choice is None:
+        return None
     values = {column: f"cutune_size_{i}" for i, column in enumerate(choice.columns)}
     sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)
     tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)

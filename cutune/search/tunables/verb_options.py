@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cutune.core.options import add_list
+from cutune.core.options import add_list, add_option
 
 LOCAL, DASK, SLURM = "local", "dask", "slurm"
 #: The names of these options.
@@ -14,30 +14,15 @@ WORKER_OPTION_NAMES = ("executor", "gpus", "scheduler", "workers", "sbatch")
 def add_cluster_options(verb: argparse.ArgumentParser) -> None:
     """Options for several GPUs."""
     group = verb.add_argument_group("several GPUs for the trials of parameters")
-    group.add_argument(
-        "--executor",
-        choices=(LOCAL, DASK, SLURM),
-        help="what runs trials: processes here (default), workers of dask, jobs of Slurm",
-    )
-    group.add_argument(
-        "--gpus",
-        metavar="0,1",
-        help="a worker for each of these GPUs of this machine, as nvidia-smi numbers them",
-    )
-    group.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="with dask: the workers of this scheduler, which have a GPU each",
-    )
-    group.add_argument(
-        "--workers", type=int, metavar="COUNT", help="with slurm: so many jobs, of one GPU each"
-    )
-    add_list(
-        group,
-        "--sbatch",
-        metavar="OPTION",
-        help="with slurm: an option of sbatch, such as --sbatch=--partition=gpu",
-    )
+    executors = "what runs trials: processes here (default), workers of dask, jobs of Slurm"
+    add_option(group, "--executor", executors, choices=(LOCAL, DASK, SLURM))
+    gpus = "a worker for each of these GPUs of this machine, as nvidia-smi numbers them"
+    add_option(group, "--gpus 0,1", gpus)
+    scheduler = "with dask: the workers of this scheduler, which have a GPU each"
+    add_option(group, "--scheduler ADDRESS", scheduler)
+    add_option(group, "--workers COUNT", "with slurm: so many jobs, of one GPU each", type=int)
+    sbatch = "with slurm: an option of sbatch, such as --sbatch=--partition=gpu"
+    add_list(group, "--sbatch", metavar="OPTION", help=sbatch)
 
 
 #: Instead of a model: the best measured block at the nearest sizes.
@@ -54,63 +39,42 @@ TECHNIQUES = (
 def add_host_options(verb: argparse.ArgumentParser) -> None:
     """Options of `collect` and `tune` to time regions instead of counting the work of kernels."""
     host = verb.add_argument_group("parameters of the program")
-    host.add_argument(
-        "--tunables",
+    add_option(
+        host,
+        "--tunables m,…",
+        "run FILE in every configuration of its parameters, or of these; on a GPU its regions are "
+        "timed",
         nargs="?",
         const="",
-        metavar="m,…",
-        help="run FILE in every configuration of its parameters, or of these; on a GPU its "
-        "regions are timed",
     )
-    host.add_argument("--repetitions", type=int, default=3, metavar="COUNT", help="default: 3")
-    host.add_argument(
-        "--search",
-        metavar="BUDGET",
-        help="on a GPU: run not all configurations but 200 at each size, or 5%% of them, or those "
-        "for which 10min are enough at all sizes",
+    add_option(host, "--repetitions COUNT", "default: 3", type=int, default=3)
+    add_option(
+        host,
+        "--search BUDGET",
+        "on a GPU: run not all configurations but 200 at each size, or 5%% of them, or those for "
+        "which 10min are enough at all sizes",
     )
-    host.add_argument(
-        "--technique",
-        metavar="NAME",
-        help=f"how to search: {', '.join(TECHNIQUES)} (default: {TECHNIQUES[0]})",
-    )
-    host.add_argument(
-        "--start",
-        metavar="NAME=VALUE,…",
-        help="where a search begins (default: the program's own values)",
-    )
-    host.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="COUNT",
-        help="programs compiled at once (default: 1)",
-    )
-    host.add_argument(
-        "--timeout",
-        type=float,
-        metavar="SECONDS",
-        help="of one run (default: 10, and 20 times that of the program's own configuration)",
-    )
-    host.add_argument(
-        "--tolerance",
-        type=float,
-        metavar="X",
-        help="by which numbers of the output may differ from those of the program's own "
+    techniques = f"how to search: {', '.join(TECHNIQUES)} (default: {TECHNIQUES[0]})"
+    add_option(host, "--technique NAME", techniques)
+    start = "where a search begins (default: the program's own values)"
+    add_option(host, "--start NAME=VALUE,…", start)
+    add_option(host, "--jobs COUNT", "programs compiled at once (default: 1)", type=int, default=1)
+    timeout = "of one run (default: 10, and 20 times that of the program's own configuration)"
+    add_option(host, "--timeout SECONDS", timeout, type=float)
+    add_option(
+        host,
+        "--tolerance X",
+        "by which numbers of the output may differ from those of the program's own "
         "configuration, relative or absolute (default: 1e-5, and 0 for integers)",
+        type=float,
     )
-    host.add_argument("--ignore", metavar="REGEX", help="lines of the output that are no result")
+    add_option(host, "--ignore REGEX", "lines of the output that are no result")
     add_cluster_options(verb)
 
 
 def add_table_options(fit: argparse.ArgumentParser) -> None:
     """Options of `fit` for measured times of a program's host tunables, or of any table."""
-    fit.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="program whose host tunables or blocks were measured",
-    )
+    add_option(fit, "file FILE", "program whose host tunables or blocks were measured", nargs="?")
     group = fit.add_argument_group("measured times as CSV")
     add_list(
         group,
@@ -119,25 +83,18 @@ def add_table_options(fit: argparse.ArgumentParser) -> None:
         help="a table of measured times; several: loss when the choice of one device is used on "
         "another",
     )
-    group.add_argument("--model", choices=(NEIGHBOURS,), help="neighbours: nearest neighbours")
-    group.add_argument("--sizes", metavar="N,…", help="columns that hold sizes")
-    group.add_argument("--choose", metavar="m,…", help="columns of what is chosen")
-    group.add_argument("--given", metavar="R,…", help="columns on whose value the choice depends")
-    group.add_argument("--time", metavar="ms", help="column of times; without it, rows are optima")
+    add_option(group, "--model", "neighbours: nearest neighbours", choices=(NEIGHBOURS,))
+    add_option(group, "--sizes N,…", "columns that hold sizes")
+    add_option(group, "--choose m,…", "columns of what is chosen")
+    add_option(group, "--given R,…", "columns on whose value the choice depends")
+    add_option(group, "--time ms", "column of times; without it, rows are optima")
     add_list(group, "--where", metavar="COLUMN=TEXT", help="read only these rows")
-    group.add_argument(
-        "--allow",
-        metavar="CONDITION",
-        help="leave out configurations that do not satisfy it, for instance 'N >= 2 * m'",
+    add_option(
+        group,
+        "--allow CONDITION",
+        "leave out configurations that do not satisfy it, for instance 'N >= 2 * m'",
     )
-    group.add_argument(
-        "--limit",
-        type=float,
-        default=LIMIT_PERCENT,
-        metavar="PERCENT",
-        help="time that may be lost at a measured size for fewer intervals (default: 4)",
-    )
-    group.add_argument(
-        "--split", type=int, metavar="STATE", help="also the published procedure, on this split"
-    )
-    group.add_argument("-o", "--output", metavar="FILE", help="FILE.json, or C (FILE.h)")
+    limit = "time that may be lost at a measured size for fewer intervals (default: 4)"
+    add_option(group, "--limit PERCENT", limit, type=float, default=LIMIT_PERCENT)
+    add_option(group, "--split STATE", "also the published procedure, on this split", type=int)
+    add_option(group, "-o --output FILE", "FILE.json, or C (FILE.h)")

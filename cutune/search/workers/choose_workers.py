@@ -14,8 +14,8 @@ from typing import NoReturn
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.search.tunables.verb_options import DASK, LOCAL, SLURM
+from cutune.search.workers.crew import Workers
 from cutune.search.workers.local import LocalWorkers, check_gpus
-from cutune.search.workers.task import Workers
 
 #: A GPU as `CUDA_VISIBLE_DEVICES` has it: a number, or the beginning of a UUID.
 _GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z/-]{1,80}")

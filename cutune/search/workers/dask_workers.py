@@ -20,14 +20,14 @@ import distributed
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.search.workers.local import LocalWorker, one_gpu
-from cutune.search.workers.task import (
+from cutune.search.workers.crew import (
     NoWorkerError,
     StoppedError,
     Task,
     TaskOutcome,
     WorkerLostError,
 )
+from cutune.search.workers.local import LocalWorker, one_gpu
 
 #: A worker has to come within so many seconds, unless it waits for a job.
 PATIENCE_SECONDS = 60.0

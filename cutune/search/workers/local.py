@@ -27,7 +27,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import run_to_end
 from cutune.core.temporary import discard
-from cutune.search.workers.task import StoppedError, Task, TaskOutcome, WorkerLostError, perform
+from cutune.search.workers.crew import StoppedError, Task, TaskOutcome, WorkerLostError, perform
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 #: So long the driver is asked for its GPUs.

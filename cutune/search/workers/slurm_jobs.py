@@ -101,17 +101,15 @@ class _Jobs:
             return
         self.looked_at = now
         self.cluster.scale(self.count)
-        if self.cluster.scheduler_info["workers"] or _are_there(self._ids()):
+        ids = [job.job_id for job in self.cluster.workers.values()]
+        submitted = [str(one) for one in ids if one is not None]
+        if self.cluster.scheduler_info["workers"] or _are_there(submitted):
             self.none_since = inf
             return
         self.none_since = min(self.none_since, now)
         if now - self.none_since > _NONE_SECONDS:
             reason = f"in a job that ended at once; what it said is in {self.logs}"
             raise CutuneError.at(Code.NO_WORKER_LEFT, reason=reason)
-
-    def _ids(self) -> list[str]:
-        jobs = list(self.cluster.workers.values())
-        return [str(job.job_id) for job in jobs if job.job_id is not None]
 
 
 def _are_there(jobs: Sequence[str]) -> bool:

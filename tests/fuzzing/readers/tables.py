@@ -48,7 +48,7 @@ def check(data: bytes) -> None:
     columns = Columns(("n",), ("block",), "ms", (), "n > block")
     with _diagnosed():
         table = read_table(path, columns)
-        assert all(table.best(point) for point in table.points)
+        assert all(table.best[point] for point in table.points)
     with _diagnosed():
         read_labels(path, Columns(("n",), ("block",)))
 

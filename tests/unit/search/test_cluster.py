@@ -23,9 +23,16 @@ from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
 from cutune.search.workers import local
 from cutune.search.workers import local as gpus
 from cutune.search.workers.choose_workers import workers_of
-from cutune.search.workers.crew import MOST_LOST, Crew
+from cutune.search.workers.crew import (
+    MOST_LOST,
+    Crew,
+    NoWorkerError,
+    StoppedError,
+    Task,
+    TaskOutcome,
+    perform,
+)
 from cutune.search.workers.local import LocalWorker, LocalWorkers
-from cutune.search.workers.task import NoWorkerError, StoppedError, Task, TaskOutcome, perform
 from tests.support.shell_programs import script
 
 

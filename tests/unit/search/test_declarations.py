@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.search.clones.declarations import Kind, NotSplit, PlainTypes, split, written
+from cutune.search.clones.declarations import Expanded, Kind, NotSplit, split, written
 
 USER = "app.cu"
 
@@ -103,4 +103,4 @@ def test_plain_types_are_copied_byte_by_byte(text: str, is_plain: bool) -> None:
     """Of a list of members, all must be of the type itself."""
     around = "struct Inner { double x, y; }; struct Loud { Loud(const Loud &); };"
     found = written(f"{around} {text}", USER)
-    assert PlainTypes(found).is_plain(["const", "T"]) is is_plain
+    assert Expanded(found, "").is_plain(["const", "T"]) is is_plain

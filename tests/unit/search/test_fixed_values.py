@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cutune.model.measurement.measurement import Origin
+from cutune.search.clones.value_sets import fit_fixed
 from cutune.search.regions import HostMeasurement
-from cutune.search.tunables.compiled_values import fit_fixed
 
 ORIGIN = Origin("a.cu", "0")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import pytest
 
 from cutune.core.source import Source
-from cutune.search.program_space import LaunchLimits, says_limits, threads_of
+from cutune.search.program_space import refusal, says_limits, threads_of
 from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.toolchain.device.profile import DeviceProfile
@@ -66,9 +67,9 @@ def test_a_parameter_of_a_function_is_another_variable() -> None:
 
 
 def test_what_no_kernel_may_have_needs_no_compiler() -> None:
-    asked = LaunchLimits(program("block"), LIMITS)
-    assert asked.refusal({"block": 1024}, {}) == ""
-    said = asked.refusal({"block": 2048}, {})
+    asked = partial(refusal, program("block"), LIMITS)
+    assert asked({"block": 1024}, {}) == ""
+    said = asked({"block": 2048}, {})
     assert said == "kernel 'add' with 2048 threads per block; the device has 1024"
 
 
@@ -93,22 +94,22 @@ def test_what_no_kernel_may_have_needs_no_compiler() -> None:
     ],
 )
 def test_registers_and_shared_memory(counters: StaticCounters, block: int, said: str) -> None:
-    asked = LaunchLimits(program("block"), LIMITS)
-    found = asked.refusal({"block": block}, {"_Z3addiPi": counters})
+    asked = partial(refusal, program("block"), LIMITS)
+    found = asked({"block": block}, {"_Z3addiPi": counters})
     assert (said in found) and bool(found) == bool(said)
 
 
 def test_of_several_instances_the_least_counts() -> None:
     """Which of them is launched is not known."""
-    asked = LaunchLimits(program("block"), LIMITS)
+    asked = partial(refusal, program("block"), LIMITS)
     both = {"_Z3addIfEviPi": StaticCounters(200), "_Z3addIdEviPi": StaticCounters(20)}
-    assert asked.refusal({"block": 1024}, both) == ""
+    assert asked({"block": 1024}, both) == ""
 
 
 def test_dynamic_shared_memory_counts() -> None:
-    asked = LaunchLimits(program("block, block * 4096"), LIMITS)
-    assert asked.refusal({"block": 32}, {"_Z3addiPi": StaticCounters(16, 1)}) == ""
-    assert "262144 bytes of shared memory" in asked.refusal(
+    asked = partial(refusal, program("block, block * 4096"), LIMITS)
+    assert asked({"block": 32}, {"_Z3addiPi": StaticCounters(16, 1)}) == ""
+    assert "262144 bytes of shared memory" in asked(
         {"block": 64}, {"_Z3addiPi": StaticCounters(16)}
     )
 

@@ -18,7 +18,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import typed
 from cutune.search.neighbours.classifier import (
     ChoiceModel,
-    Intervals,
     accuracy,
     best_fixed,
     classifier,
@@ -29,7 +28,6 @@ from cutune.search.neighbours.classifier import (
     fit_rule,
     leave_one_out,
     null_accuracy,
-    observed,
     regret,
     transfer,
 )
@@ -115,7 +113,7 @@ def test_correction_gives_the_published_intervals_at_4_percent(fp64: TimeTable) 
     assert found == labels(FP64, "m_corr")
     assert changes_in(found) == 5
     rule = classifier(found)
-    assert isinstance(rule, Intervals)
+    assert rule.points is None
     assert rule.configurations == ((4,), (8,), (16,), (20,), (32,), (64,))
     # Each published limit lies in the interval, the next measured size does not.
     assert [rule.choose((n,)) for n in (4500, 25000, 50000, 75000, 10**7, 10**8)] == [
@@ -139,7 +137,7 @@ def test_a_smaller_limit_needs_more_intervals(fp64: TimeTable, limit: float, cha
 def test_published_corrections_lose_up_to_4_percent_not_3(fp64: TimeTable) -> None:
     """The paper says "at most 3 %", and at most 1 % in five cases."""
     chosen = labels(FP64, "m_corr")
-    losses = [fp64.regret(p, chosen[p]) for p in fp64.points if chosen[p] != fp64.best(p)]
+    losses = [fp64.regret(p, chosen[p]) for p in fp64.points if chosen[p] != fp64.best[p]]
     rounded = [round(100 * loss, 2) for loss in losses if loss is not None]
     assert rounded == [0.08, 0.72, 0.05, 3.96, 2.1, 1.13, 3.01, 0.83]
 
@@ -364,7 +362,7 @@ def test_correction_of_several_sizes_keeps_the_limit() -> None:
     found = corrected(table, 0.05)
     worst = regret(table, found.__getitem__)
     assert worst is not None and worst.worst <= 0.05
-    assert len(set(found.values())) <= len(set(observed(table).values()))
+    assert len(set(found.values())) <= len(set(table.best.values()))
 
 
 def test_between_two_sizes_the_rule_changes_where_both_are_equally_fast() -> None:
@@ -401,7 +399,7 @@ def test_null_accuracy_and_best_fixed() -> None:
             (3,): {(4,): 2.0, (8,): 1.0},
         },
     )
-    assert null_accuracy(observed(table)) == pytest.approx(2 / 3)
+    assert null_accuracy(table.best) == pytest.approx(2 / 3)
     assert best_fixed(table) == (8,)
 
 
@@ -409,9 +407,9 @@ def test_transfer_of_the_own_device_loses_least() -> None:
     fast_small = TimeTable(("N",), ("m",), {(1,): {(4,): 1.0, (8,): 2.0}})
     fast_large = TimeTable(("N",), ("m",), {(1,): {(4,): 3.0, (8,): 2.0}})
     found = {
-        (t.made_on, t.used_on): t.regret.worst
-        for t in transfer({"a": fast_small, "b": fast_large})
-        if t.regret is not None
+        devices: lost.worst
+        for devices, lost in transfer({"a": fast_small, "b": fast_large}).items()
+        if lost is not None
     }
     assert found == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 1.0, ("b", "b"): 0}
 

@@ -63,7 +63,7 @@ def test_every_step_of_recursion_pays_here() -> None:
     """In the publication 4 steps never win."""
     whole = all_times("fp64")
     table = recursion_table(whole, RECURSION_SIZES)
-    assert gain(table, table.best, lambda _: (0,))[0] > 1.17
-    assert all(table.best(p) == (4,) for p in table.points if p[0] >= 10**6)
+    assert gain(table, table.best.__getitem__, lambda _: (0,))[0] > 1.17
+    assert all(table.best[p] == (4,) for p in table.points if p[0] >= 10**6)
     lost = regret(recursion_table(whole, RECURSION_BETWEEN), fit_rule(table, LIMIT).choose)
     assert lost is not None and lost.mean <= 0.02 and lost.worst <= 0.08

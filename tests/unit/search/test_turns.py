@@ -15,7 +15,7 @@ from cutune.measure.program_runs import Run
 from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import FailedSettings, MeasuredSettings, measure_several
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, read_measured
-from cutune.search.workers.task import Task, TaskOutcome
+from cutune.search.workers.crew import Task, TaskOutcome
 from tests.support.trial_files import ENDED, MEASURED, ORIGIN, silent, trials
 
 TURNS = [{"m": 4, "R": 0}, {"m": 8, "R": 0}, {"m": 16, "R": 1}]
