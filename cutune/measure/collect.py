@@ -17,10 +17,16 @@ from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.candidate_trials import (
+    INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     NOTHING_IN_COMMON,
     OTHER_SHARED,
+    TRIAL_BUDGET,
     CandidateTrial,
+    affordable,
+    effort,
+    experiments,
+    with_fewer_trials,
 )
 from cutune.measure.counted_on_data import counted_on_data, fewer_candidates, unclear_growth
 from cutune.measure.emulated_runs import (
@@ -30,18 +36,14 @@ from cutune.measure.emulated_runs import (
     try_candidates,
 )
 from cutune.measure.program_runs import RecordedRun, Run
-from cutune.measure.replay.at_recorded_sizes import at_own_sizes
-from cutune.measure.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
+from cutune.measure.replay.replayed_kernel import (
+    CountedKernel,
+    at_own_sizes,
+    collect_kernel,
+    counted_kernel,
+)
 from cutune.measure.replay.subjects import Subject, subjects
 from cutune.measure.resources import Resources
-from cutune.measure.trial_effort import (
-    INSTRUCTIONS_PER_SECOND,
-    TRIAL_BUDGET,
-    affordable,
-    effort,
-    experiments,
-    with_fewer_trials,
-)
 from cutune.model.measurement.measurement import (
     KERNEL_SCHEMA,
     MEASUREMENT_SCHEMA,

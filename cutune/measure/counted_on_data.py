@@ -14,20 +14,19 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
-from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
-from cutune.measure.other_runs import Cost, larger_run, try_smaller, try_two
-from cutune.measure.program_runs import RecordedRun
-from cutune.measure.replay.at_recorded_sizes import recorded_sizes, smaller_and_largest
-from cutune.measure.replay.kernel_code import NOT_EXECUTED, site_counters
-from cutune.measure.replay.plan import count_block
-from cutune.measure.replay.subjects import Subject
-from cutune.measure.trial_effort import (
+from cutune.measure.candidate_trials import (
     experiments,
     fitting,
     one_of_each,
     thinned,
     with_fewer_candidates,
 )
+from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
+from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
+from cutune.measure.replay.plan import count_block
+from cutune.measure.replay.replay import NOT_EXECUTED, site_counters
+from cutune.measure.replay.replayed_kernel import recorded_sizes, smaller_and_largest
+from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import (
     COUNTS,
     FEATURES,

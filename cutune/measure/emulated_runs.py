@@ -22,7 +22,6 @@ from cutune.emulator.findings import Finding, read_findings
 from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
 from cutune.emulator.run import device_environment
 from cutune.measure.candidate_trials import Attempt, CandidateTrial, TrialRun, with_larger
-from cutune.measure.other_runs import try_smaller
 from cutune.measure.program_runs import (
     RUN_SECONDS,
     RecordedRun,
@@ -32,6 +31,7 @@ from cutune.measure.program_runs import (
     ended_run,
     nothing_launched,
     run_program,
+    try_smaller,
 )
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel

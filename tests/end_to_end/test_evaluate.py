@@ -13,8 +13,7 @@ from cutune.measure.ncu import parse
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.sweep import read_sweep, swept_line
 from cutune.model.performance.published_models import compose_mwp_cwp
-from cutune.model.rational.evaluate import evaluate
-from cutune.model.rational.program import point
+from cutune.model.rational.program import evaluate, point
 from tests.support.cutune_runs import H200, QUICK, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc

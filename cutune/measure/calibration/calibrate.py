@@ -34,8 +34,7 @@ from cutune.measure.calibration.fit_constants import (
 )
 from cutune.measure.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.measure.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
-from cutune.measure.replay.kernel_code import compiled_kernel
-from cutune.measure.replay.replay import Replayer, interior_blocks
+from cutune.measure.replay.replay import Replayer, compiled_kernel, interior_blocks
 from cutune.model.fit.count_functions import CountFunctions, code_totals, loads_and_stores
 from cutune.model.fit.fit import model_of
 from cutune.model.fit.fitted_model import Array, FittedModel

@@ -16,10 +16,10 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
-from cutune.measure.replay.kernel_code import compiled_kernel
 from cutune.measure.replay.replay import (
     Made,
     Replayer,
+    compiled_kernel,
     integer_argument,
     recorded_extents,
     replayable,

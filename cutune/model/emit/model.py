@@ -25,8 +25,17 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TypeVar
 
-from cutune.model.emit.emitter import INFIX, Emitter, c_name, c_text, c_variable, operation_text
-from cutune.model.emit.tables import ROWS, SMALL, Tables
+from cutune.model.emit.emitter import (
+    INFIX,
+    ROWS,
+    SMALL,
+    Emitter,
+    Tables,
+    c_name,
+    c_text,
+    c_variable,
+    operation_text,
+)
 from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
 from cutune.model.rational.program import (
     CANDIDATE,

@@ -11,9 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.model.emit.emitter import Emitter, c_integer, c_name, double_text
+from cutune.model.emit.emitter import ROWS, SMALL, Emitter, Tables, c_integer, c_name, double_text
 from cutune.model.emit.model import padded
-from cutune.model.emit.tables import ROWS, SMALL, Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.performance.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE

@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import count
 
-from cutune.model.emit.emitter import Emitter, c_name
+from cutune.model.emit.emitter import Emitter, Tables, c_name
 from cutune.model.emit.model import emit_model, needed
 from cutune.model.emit.routine import (
     Shared,
@@ -31,7 +31,6 @@ from cutune.model.emit.routine import (
     read_arguments,
     routine,
 )
-from cutune.model.emit.tables import Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import launchable
 from cutune.model.rational.program import (

@@ -31,7 +31,7 @@ from cutune.model.measurement.measurement import (
     Measurement,
 )
 from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.exact_fit import fit
+from cutune.model.rational.fit_functions import fit
 from cutune.model.rational.functions import RationalFunction
 from cutune.toolchain.device.thread_block import LARGEST, WARP
 

@@ -1,4 +1,4 @@
-"""Polynomials and their quotients over data parameters. `exact_fit` fits them to counted totals."""
+"""Polynomials and their quotients over data parameters. `fit_functions` fits them to totals."""
 
 from __future__ import annotations
 

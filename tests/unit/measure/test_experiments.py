@@ -13,6 +13,13 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite, site_counters
+from cutune.measure.candidate_trials import (
+    ASSERTED_BUDGET,
+    FEWEST_CANDIDATES,
+    thinned,
+    with_fewer_candidates,
+    with_fewer_trials,
+)
 from cutune.measure.counted_on_data import (
     BUDGET,
     SAMPLED_CANDIDATES,
@@ -22,13 +29,6 @@ from cutune.measure.counted_on_data import (
 from cutune.measure.emulated_runs import TRACING, CountedRun, Experiment
 from cutune.measure.program_runs import RecordedRun, Run
 from cutune.measure.replay.subjects import Subject
-from cutune.measure.trial_effort import (
-    ASSERTED_BUDGET,
-    FEWEST_CANDIDATES,
-    thinned,
-    with_fewer_candidates,
-    with_fewer_trials,
-)
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement

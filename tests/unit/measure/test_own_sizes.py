@@ -7,8 +7,8 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.replay import at_recorded_sizes as own_sizes
-from cutune.measure.replay.at_recorded_sizes import OwnSizes, at_own_sizes
+from cutune.measure.replay import replayed_kernel as own_sizes
+from cutune.measure.replay.replayed_kernel import OwnSizes, at_own_sizes
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel

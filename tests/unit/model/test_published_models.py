@@ -23,9 +23,15 @@ from cutune.model.performance.published_models import (
     latency_cycles,
     mwp_cwp_cycles,
 )
-from cutune.model.rational.evaluate import evaluate, value_of
 from cutune.model.rational.functions import Polynomial, RationalFunction, constant_function
-from cutune.model.rational.program import TERM, RationalProgram, expression, point
+from cutune.model.rational.program import (
+    TERM,
+    RationalProgram,
+    evaluate,
+    expression,
+    point,
+    value_of,
+)
 from cutune.model.selection.choose import published_rule
 from cutune.model.selection.chooser import MODELS
 from cutune.toolchain.device.profile import DeviceProfile

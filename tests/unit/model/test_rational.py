@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutune.model.fit.count_functions import MAX_POINTS, count_points
-from cutune.model.rational.evaluate import value_of
-from cutune.model.rational.exact_fit import fit, fit_polynomial, fit_quotient
+from cutune.model.rational.fit_functions import fit, fit_numerical, fit_polynomial, fit_quotient
 from cutune.model.rational.functions import Polynomial, RationalFunction
-from cutune.model.rational.numerical_fit import fit_numerical
-from cutune.model.rational.program import size_name
+from cutune.model.rational.program import size_name, value_of
 
 VARIABLES = ("NI", "NJ")
 GRID = list(product((32, 64, 96, 128, 160), repeat=2))
