@@ -67,10 +67,7 @@ NARROW = "; narrow block(...) in its annotation to those for which they stay the
 
 @dataclass(frozen=True)
 class Collected:
-    """A kernel that was measured now, with its measurements of now and of earlier calls.
-
-    `measurements` may hold those of other kernels, too: `by_entry` separates them.
-    """
+    """A kernel that was measured now. `measurements` may hold those of other kernels, too."""
 
     kernel: MeasuredKernel
     measurements: Sequence[Measurement]
@@ -268,7 +265,6 @@ class _Measuring:
     def _tell_differing(
         self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
     ) -> None:
-        """Warn of kernels whose results depend on the block, or that race as the program is."""
         differing = [
             one
             for one in chosen
@@ -340,7 +336,6 @@ def _listed(blocks: Sequence[Block]) -> str:
 
 
 def _difference(trial: CandidateTrial) -> str:
-    """How results differ, in words."""
     if trial.largest_difference >= NOTHING_IN_COMMON:
         return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:

@@ -168,7 +168,6 @@ def unclear_growth(
 
 
 def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
-    """Per run the kernels that it launches, without those that would take too long."""
     for number, made in enumerate(recorded):
         run = made.run
         costs = [(subject, one_of_each(subject, made)) for subject in subjects]
@@ -206,7 +205,6 @@ def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
 
 
 def _larger(counting: _Counting) -> CountedRun | None:
-    """One more, larger run of the kernels that were counted in all others."""
     planned = counting.counted
     if any(counted.run.is_cut for counted in planned):
         return None

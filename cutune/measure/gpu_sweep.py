@@ -228,7 +228,6 @@ def _in_sequence(
 
 
 def _counters_on_gpu(build: GpuBuild) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
-    """Read hardware counters of every candidate: a line of the probe, and what ncu counted."""
     for run, output, candidates in _with_files(build, "counting"):
         counted = profile(run.command, _hooks("profile", output, candidates))
         entries = read_entries(output, "cutune-profile-1")
@@ -256,10 +255,7 @@ def _with_files(build: GpuBuild, activity: str) -> Iterator[tuple[Run, Path, Pat
 def join_counters(
     entries: Sequence[Mapping[str, Any]], counted: Sequence[ProfiledLaunch]
 ) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
-    """Join lines of the probe with launches of ncu, both in order.
-
-    Other launches of the program, and the original that follows each profile, are skipped.
-    """
+    """Join lines of the probe with launches of ncu, both in order; other launches are skipped."""
     rest = iter(counted)
     for entry in (e for e in entries if "error" not in e):
         wanted = (entry["kernel"], as_block(entry["grid"]), as_block(entry["block"]))

@@ -249,7 +249,6 @@ def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
 
 
 def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
-    """Why a run failed; empty if it did not."""
     if ended.not_started:
         return ended.not_started
     if ended.status is None:
@@ -264,7 +263,6 @@ def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
 
 
 def _with_last_lines(said: Diagnostic, ended: ProgramResult) -> CutuneError:
-    """The error with the last lines that the program printed; without them after a time-out."""
     lines = [ended.output_text.splitlines()[-5:], ended.errors_text.splitlines()[-5:]]
     printed = [] if ended.timed_out else [*lines[0], *lines[1]]
     return CutuneError(Diagnostic(said.code, "\n".join([said.message, *printed]).rstrip()))

@@ -270,9 +270,9 @@ def feature_launches(
     rows: Iterable[Row],
     blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per row of alignment classes and block; a smaller one, too, if the grid is kept.
+    """One launch per row of alignment classes and block, by default each candidate.
 
-    `blocks`: these instead of the candidates.
+    Where the grid is kept, each block has a smaller launch, too.
     """
     base, every = base_size(kernel, counts), _trace_every(kernel, counts)
     blocks = blocks or _tried(kernel)

@@ -114,10 +114,7 @@ NO_FUNCTION = "no function of its sizes was found that gives its work"
 
 @dataclass(frozen=True)
 class CountedKernel:
-    """A kernel that was counted: its new measurements, and its counts as functions of the sizes.
-
-    `problem`: why no model can be made of this; empty if one can. Else `functions` may be None.
-    """
+    """A kernel that was counted. `problem`: why there is no model; empty: `functions` are."""
 
     subject: Subject
     new: tuple[Measurement, ...]
@@ -202,7 +199,6 @@ def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, Known, HeldOut] | None:
-    """The kernel counted in another way, if that gives functions of its sizes."""
     kernel, covered = subject.kernel, with_extents_covered(subject.kernel)
     # With as many threads as its sizes say, or with many rounds of a loop.
     ways = [] if covered is None else [covered]
@@ -290,7 +286,6 @@ def collect_kernel(
 
 
 def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
-    """The known measurements of a kernel, in this version of its code and of its description."""
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
 
@@ -339,7 +334,6 @@ class _Launch:
     work: int
 
     def with_block(self, purpose: str, block: Block) -> Measurement:
-        """Replay the launch with another block and trace its addresses."""
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
             found = self.replayer.run(purpose, sizes, block, trace_every=1)

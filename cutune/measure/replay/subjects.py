@@ -38,10 +38,7 @@ from cutune.toolchain.ptxas import StaticCounters
 
 @dataclass(frozen=True)
 class Launched:
-    """One instance of a kernel, by its mangled name, and the sites that launched it.
-
-    `signatures`: those of its launches, where a site launches other instances, too; else empty.
-    """
+    """One instance of a kernel, and its sites. `signatures`: where one launches others, too."""
 
     kernel: Kernel
     entry: str
@@ -106,10 +103,7 @@ FEW_REGISTERS = 32
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel that is going to be measured: its code, a recorded launch, its description.
-
-    `made`: launches of all kernels of its module.
-    """
+    """A kernel that is going to be measured. `made`: launches of all kernels of its module."""
 
     module: LoadedModule
     code: KernelCode

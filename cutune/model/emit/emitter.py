@@ -296,7 +296,6 @@ def _without_zero(text: str) -> str:
 
 
 def _number(number: int) -> str:
-    """A number that is not negative, digit by digit."""
     leading, digit = divmod(number, _DIGITS)
     text = chr(_ZERO + digit)
     while leading:

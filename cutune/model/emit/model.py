@@ -196,7 +196,6 @@ def cut_into_loops(definitions: Sequence[Definition], rounds: int) -> list[list[
 
 
 def _cycles(instructions: int, latency: int, rounds: int) -> float:
-    """Cycles of a loop whose rounds do not depend on each other."""
     waiting = latency * min(1.0, instructions / _IN_FLIGHT)
     between = max(waiting, instructions / _PER_CYCLE)
     return (rounds - 1) * between + latency + _EXIT_CYCLES
@@ -352,7 +351,6 @@ class _ModelText:
         return f"each_[{self.arrays.index(name)}]"
 
     def _load(self, name: str) -> str:
-        """A property or a value of an earlier loop, for the candidates of one round."""
         if name in self.arrays:
             return f"cutune_load({self._array(name)} + c_)"
         self.loads_columns = True
@@ -369,7 +367,6 @@ class _ModelText:
         return f"{self.tables.rows(name, [row], len(row))}[0]"
 
     def _cells(self, table: str) -> str:
-        """A table in C++, written without the rows and the columns that repeat."""
         if table in self.cells:
             return self.cells[table]
         count, entries = self.program.candidate_count, self.program.tables[table]

@@ -92,7 +92,6 @@ def _of_devices(
 def _emit_answer(
     emit: Emitter, model: FittedModel, name: str, figures: Sequence[str], alone: str
 ) -> None:
-    """The body of a routine: it looks whether the model may be asked, asks it, and chooses."""
     facts = model.kernel
     count, positions = len(model.blocks), facts.positions
     own = "cutune_only_block(asked_->block)"
@@ -140,10 +139,7 @@ def _unlike(model: FittedModel) -> list[str]:
 
 
 def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:
-    """`cutune_all`: the candidates of a kernel, and the rule of the choice.
-
-    `facts`: name, what extents count, free and kept dimensions as C++.
-    """
+    """`cutune_all`: candidates and rule. `facts`: name, unit of extents, free and kept axes."""
     c_type = _number_type([rule])
     initializer = _initializer(rule, facts, tables, c_type)
     emit(f"static const cutune_candidates<{c_type}> cutune_all = {initializer};")
@@ -169,7 +165,6 @@ def _number_type(rules: Iterable[SelectionRule]) -> str:
 
 
 def _initializer(rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str) -> str:
-    """An initializer of `cutune_candidates`, in several lines."""
     kernel, extents, free, kept = facts
     widths = [sorted({block[axis] for block in rule.blocks}) for axis in range(3)]
     places = [[own.index(block[axis]) for block in rule.blocks] for axis, own in enumerate(widths)]

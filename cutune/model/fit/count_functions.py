@@ -83,13 +83,11 @@ class CountFunctions(Totals):
 
     @property
     def worst_error(self) -> float:
-        """The largest held-out error of these functions, relative."""
         functions: list[RationalFunction] = [*self.totals.values(), *self.groups]
         return max(function.held_out_error for function in functions)
 
     @property
     def holds(self) -> bool:
-        """Do all of these functions give the counts at held-out sizes?"""
         return self.worst_error <= HELD_OUT_LIMIT
 
     @property
@@ -116,10 +114,7 @@ def levels_of(width: int) -> tuple[int, ...]:
 
 
 def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
-    """Sizes at which full launches are counted: variables vary independently.
-
-    All combinations of levels for up to three variables, a random sample of them for more.
-    """
+    """Sizes at which full launches are counted: all combinations of levels, or some at random."""
     width = len(variables)
     levels = levels_of(width)
     count = len(levels) ** width
@@ -135,10 +130,7 @@ def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
 def count_functions(
     kernel: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
 ) -> CountFunctions:
-    """Fit every total that the model needs.
-
-    `measured`: of purpose `counts`, at least two; `fitter`: fits their totals; None: `fit`.
-    """
+    """Fit every total that the model needs. `measured`: two or more of purpose `counts`."""
     variables, points = kernel.variables, _points(kernel, measured)
 
     @cache
@@ -234,7 +226,6 @@ def bounded_elsewhere(
 
 
 def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
-    """Threads of the executed blocks that have work according to the counts."""
     sizes = dict(launch.sizes)
     extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
@@ -318,7 +309,6 @@ class HeldOut:
 
     @property
     def holds(self) -> bool:
-        """Do the functions give the counts of all launches that took no part?"""
         return self.functions.holds and self.deviation <= HELD_OUT_LIMIT
 
     def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:

@@ -226,10 +226,7 @@ def feature_columns(
     launches: Sequence[Measurement],
     smaller: Sequence[Measurement],
 ) -> Iterator[FeatureColumn]:
-    """Features per trip, summed over the memory instructions of each group.
-
-    `smaller`: where the grid is kept, one more launch for each block.
-    """
+    """Features per trip, summed over each group. `smaller`: one more launch per block, or none."""
     scales = [Scale(kernel, counts, launch) for launch in launches]
     for index in range(len(counts.groups)):
         group = _Group(kernel, counts, index)

@@ -44,10 +44,7 @@ FEWEST_ON_DATA = 2
 def fit_model(
     kernel: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
 ) -> FittedModel | Diagnostic:
-    """Fit one kernel; a diagnostic says why it cannot be modelled.
-
-    `method`: `EXACT`, or `PAPER` for what the published models read.
-    """
+    """Fit one kernel by a method (`EXACT`, `PAPER`); a diagnostic says why there is no model."""
     checked = _counts(kernel, measurements)
     if isinstance(checked, Diagnostic):
         return checked
@@ -79,7 +76,6 @@ def fit_model(
 
 
 def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> HeldOut | Diagnostic:
-    """The counts as functions of the sizes, or the reason why no functions were found."""
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]
     if not counted or not features:
@@ -157,10 +153,7 @@ def model_of(
     ordered: Sequence[Measurement],
     smaller: Sequence[Measurement] = (),
 ) -> FittedModel:
-    """The model of counts and of feature launches, one for each (class, block) in this order.
-
-    `smaller`: where the grid is kept, one more for each block.
-    """
+    """The model of counts and launches, one per (class, block). `smaller`: one per block, or none."""
     # The count groups of the instructions in global memory.
     pairs = zip(counts.group_of, kernel.memory, strict=True)
     requesting = [group for group, memory in pairs if not memory.shared]

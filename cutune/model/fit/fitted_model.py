@@ -121,7 +121,6 @@ class Totals:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """The totals by name."""
         return {field.name: getattr(self, field.name) for field in fields(Totals)}
 
 

@@ -193,7 +193,6 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
 
 
 def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
-    """Raise a ValueError where the entries of a model do not fit together."""
     require(len(read.groups) == len(read.requests), "`requests` are as many as `groups`")
     require(len(read.reached) == len(kernel.variables), "`reached` has a range for each variable")
     require(all(low <= high for low, high, _ in read.reached), "a range of `reached` is not empty")

@@ -167,10 +167,7 @@ class CompiledKernel:
 
 @dataclass(frozen=True)
 class BoundedCopy:
-    """A variant with launch bounds: the same code, in other registers and blocks of fewer threads.
-
-    `variant`: its name; `entry`: mangled.
-    """
+    """A variant with launch bounds: the same code in other registers; `entry` is mangled."""
 
     variant: Name
     entry: Symbol

@@ -282,10 +282,7 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
 
 
 def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
-
-    An extent is less than 1 if the kernel has no work at these sizes.
-    """
+    """Threads to cover (blocks, where the grid is kept); less than 1 if there is no work."""
     extents = []
     values = complete(kernel, sizes)
     for axis, name in enumerate("xyz"):

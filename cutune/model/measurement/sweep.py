@@ -162,7 +162,6 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @staticmethod
     def written(launch: SweptLaunch) -> dict[str, Any]:
-        """The entries of a launch."""
         entries = {field.name: getattr(launch, field.name) for field in fields(launch)}
         entries["microseconds"] = _rows(launch.microseconds)
         entries["variants"] = {name: _rows(times) for name, times in launch.variants.items()}

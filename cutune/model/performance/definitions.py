@@ -225,10 +225,7 @@ COST_OF = {
 
 @dataclass(frozen=True)
 class Features:
-    """Counts and feature columns of a kernel as expressions, defined in the lines of a program.
-
-    `symbolic`: constants of the model are parameters of the program, so that they can be fitted.
-    """
+    """Counts and features as expressions. `symbolic`: constants stay names, to be fitted."""
 
     model: FittedModel
     device: DeviceProfile
@@ -250,10 +247,7 @@ class Features:
     def total(
         self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
     ) -> Expression:
-        """Sum over columns with their indices: value * trips * cost, plus `fixed`.
-
-        Terms that are the same for all blocks are defined once, as `NAME_fixed`.
-        """
+        """Sum of value * trips * cost and `fixed`; what all blocks share becomes `NAME_fixed`."""
         varying = expression(0)
         for index, column in columns:
             cost = COST_OF.get(column.kind)

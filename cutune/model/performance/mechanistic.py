@@ -282,10 +282,7 @@ def _waiting(
 
 
 def define_busy(features: Features, rows: Expression | None, cycles: Expression) -> Reference:
-    """Defines `busy_us`: microseconds of the SM with the most work.
-
-    `rows`: the factor for rows; `cycles`: what a warp costs its SM.
-    """
+    """Defines `busy_us`, of the SM with the most work. `cycles`: what a warp costs its SM."""
     lines = features.lines
     one_wave = less_equal(Reference("blocks"), Reference("wave"))
     warps = define_warps_on_sm(features, one_wave)
@@ -348,10 +345,7 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
 
 
 def define_issue(features: Features, resident_warps: Sequence[int]) -> Expression:
-    """Defines `warp_issue_cycles`, `slots`, `barriers` and, where the grid is kept, these per warp.
-
-    `resident_warps`: warps of an SM by candidate.
-    """
+    """Defines `warp_issue_cycles` and what it is made of. `resident_warps`: of an SM."""
     model, lines = features.model, features.lines
     slots = lines.define("slots", features.per_thread(model.instructions))
     units = features.constant("double_cycles") * features.per_thread(model.double)
@@ -398,7 +392,6 @@ def _of_shared_work(
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
-    """Schedulers and arithmetic units side by side."""
     plain = maximum(NEARLY_NONE, slots / features.constant("issue_per_cycle"))
     joined = norm(SIDE_BY_SIDE, plain, maximum(NEARLY_NONE, units))
     return features.lines.define("issue_cycles", joined)

@@ -40,10 +40,7 @@ class Polynomial:
         return Polynomial(self.variables, tuple(term for term in sorted(terms.items()) if term[1]))
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """A node of a rational program with the same value, in nested (Horner) form.
-
-        `names`: of the variables there; by default all are sizes.
-        """
+        """The value as a node in nested (Horner) form. `names`: of the variables, else sizes."""
         return _horner(tuple(names or map(size_name, self.variables)), self.terms)
 
 

@@ -171,10 +171,7 @@ def parameters(value: Expression) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Definition:
-    """One line of a program: a name for the value of an expression over earlier definitions.
-
-    `meaning`: a short description, or empty.
-    """
+    """A name for the value of an expression over earlier definitions; `meaning` may be empty."""
 
     name: str
     value: Expression

@@ -117,10 +117,7 @@ _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class LaunchSizes:
-    """Sizes by parameter name, and threads per dimension that the launch must cover.
-
-    Where the grid is kept, extents are blocks.
-    """
+    """Sizes by name, and threads to cover per dimension (blocks, where the grid is kept)."""
 
     sizes: Mapping[str, int]
     extents: Block
