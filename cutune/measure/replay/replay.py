@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any
 
@@ -247,13 +247,13 @@ def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -
 
 @dataclass(frozen=True)
 class Replayer:
-    """Runs one kernel of a loaded module with ghost memory."""
+    """Runs one kernel of a loaded module with ghost memory. `made`: its launches so far."""
 
     module: LoadedModule
     code: KernelCode
     record: LaunchRecord
     kernel: MeasuredKernel
-    made: Made = field(default_factory=dict)
+    made: Made
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
         extents = as_block([max(1, extent) for extent in extents_at(self.kernel, sizes)])

@@ -38,7 +38,7 @@ from cutune.measure.replay.plan import (
     striding_launches,
     training_launches,
 )
-from cutune.measure.replay.replay import Replayer, integer_argument, recorded_extents
+from cutune.measure.replay.replay import integer_argument, recorded_extents
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.count_functions import (
     CountFunctions,
@@ -95,12 +95,9 @@ def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
 
 
 def _is_stride(subject: Subject, counts: CountFunctions, name: str, value: int) -> bool:
-    replayer = subject.replayer()
+    plans = stride_launches(subject.kernel, counts, name, value)
     try:
-        small, large = (
-            features_of([replayer.replay(plan, {})])
-            for plan in stride_launches(subject.kernel, counts, name, value)
-        )
+        small, large = (features_of([subject.replay(plan, {})]) for plan in plans)
     except CutuneError:  # the kernel does nothing there, or too much
         return False
     # Loads and stores. How many sectors are new hangs on how often a loop comes back to them.
@@ -156,7 +153,7 @@ def counted_kernel(
         functions = replace(checked.functions, strides=_strides(subject))
         if functions.holds and not kernel.asserted:
             # A launch larger than those that were counted.
-            larger = [subject.replayer().replay(first_look(kernel, functions), repeated)]
+            larger = [subject.replay(first_look(kernel, functions), repeated)]
         problem = _problem(kernel, checked, functions, _counts(measured)[-1], larger)
     new = tuple(m for m in (*measured.values(), *larger) if m.key not in repeated)
     return CountedKernel(subject, new, functions, problem)
@@ -188,10 +185,10 @@ def _checked(subject: Subject, measured: Known) -> HeldOut | None:
 
 def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
     """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
-    measured, replayer = {}, subject.replayer()
+    measured = {}
     for plan in plans:
         with suppress(CutuneError):
-            measurement = replayer.replay(plan, done)
+            measurement = subject.replay(plan, done)
             measured[measurement.key] = measurement
     return measured
 
@@ -208,7 +205,7 @@ def _otherwise(
         *_, largest = count_launches(way)
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
-            other.replayer().replay(largest, _own(way, known))
+            other.replay(largest, _own(way, known))
             measured = _counted(other, known, progress)
         except CutuneError:
             continue
@@ -235,11 +232,10 @@ def _problem(
 
 def _strides(subject: Subject) -> tuple[str, ...]:
     """The numbers of blocks that do not change the work, because a loop strides by the grid."""
-    replayer, block = subject.replayer(), count_block(subject.kernel)
-    names = []
+    names, block = [], count_block(subject.kernel)
     for name, launches in striding_launches(subject.kernel):
         with suppress(CutuneError):  # too much work for a loop over one size
-            one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
+            one, more = (sum(subject.run(COUNTS, sizes, block).executions) for sizes in launches)
             if more < GRID_STRIDE_WORK_RATIO * one:
                 names.append(name)
     return tuple(names)
@@ -292,10 +288,10 @@ def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
 def _replayed(
     subject: Subject, what: str, replays: Sequence[Replay], done: Known, progress: Progress
 ) -> Iterator[Measurement]:
-    replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
+    shown = f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda replay: replayer.replay(replay, done), replays)
+        results = pool.map(lambda replay: subject.replay(replay, done), replays)
         for index, measurement in enumerate(results):
             progress(shown, index, len(replays))
             if measurement.key not in done:
@@ -328,17 +324,16 @@ class OwnSizes:
 class _Launch:
     """A recorded launch that was replayed; `work`: executions of blocks of code by warps."""
 
-    record: LaunchRecord
+    subject: Subject
     sizes: Sizes
-    replayer: Replayer
     work: int
 
     def with_block(self, purpose: str, block: Block) -> Measurement:
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
-            found = self.replayer.run(purpose, sizes, block, trace_every=1)
+            found = self.subject.run(purpose, sizes, block, trace_every=1)
         else:
-            found = self.replayer.run(purpose, sizes, block, is_sampled=True)
+            found = self.subject.run(purpose, sizes, block, is_sampled=True)
         return replace(found, executed_blocks=prod(found.grid))
 
 
@@ -355,7 +350,7 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
         return None
     smaller, most = smaller_and_largest(made)
     kernel = subject.kernel
-    covered = [recorded_extents(one.record, kernel.grid_kept) for one in (smaller, most)]
+    covered = [recorded_extents(one.subject.record, kernel.grid_kept) for one in (smaller, most)]
     by_block: dict[Block, tuple[Measurement, Measurement]] = {}
     for block in kernel.remaining():
         if fits_launches(kernel, block, covered):
@@ -372,17 +367,16 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     setting = subject.kernel.setting
     described = [replace(one, setting=setting, source=RUN) for one in launches_of_all]
     measured = list({one.key: one for one in described}.values())
-    return OwnSizes(subject, measured, [smaller.record, most.record])
+    return OwnSizes(subject, measured, [smaller.subject.record, most.subject.record])
 
 
 def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launch]:
     """The launches that differ in their arguments, counted with the program's own block."""
     different = {(r.grid, r.block, _numbers(r)): r for r in reversed(launches)}
     for record in [*different.values()][:MOST_LAUNCHES]:
-        replayer = replace(subject, record=record).replayer()
-        sizes = recorded_sizes(subject, record)
-        found = replayer.run(COUNTS, dict(sizes), record.block)
-        yield _Launch(record, sizes, replayer, sum(found.executions))
+        launched, sizes = replace(subject, record=record), recorded_sizes(subject, record)
+        found = launched.run(COUNTS, dict(sizes), record.block)
+        yield _Launch(launched, sizes, sum(found.executions))
 
 
 def _numbers(record: LaunchRecord) -> bytes:

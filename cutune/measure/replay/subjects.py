@@ -102,14 +102,9 @@ FEW_REGISTERS = 32
 
 
 @dataclass(frozen=True)
-class Subject:
+class Subject(Replayer):
     """A kernel that is going to be measured. `made`: launches of all kernels of its module."""
 
-    module: LoadedModule
-    code: KernelCode
-    record: LaunchRecord
-    kernel: MeasuredKernel
-    made: Made
     numbers: SiteNumbers
 
     @property
@@ -129,9 +124,6 @@ class Subject:
         """The kernel, of which these blocks are no candidates any more."""
         rejected = tuple(sorted({*self.kernel.rejected, *blocks}))
         return replace(self, kernel=replace(self.kernel, rejected=rejected))
-
-    def replayer(self) -> Replayer:
-        return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
 def subjects(

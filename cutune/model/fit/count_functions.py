@@ -357,7 +357,11 @@ def _compared(
     off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]
     worst, at = max(off, key=lambda one: one[0], default=(0.0, {}))
     full = [check for check in checks if check.purpose != FAR]
-    below = dict(_below(kernel, functions, small))
+    below = {
+        name: all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
+        for name in kernel.variables
+        if (tried := [m for m in small if name in _small_names(m)])
+    }
     met = [m for m in small if all(below[name] for name in _small_names(m))]
     return HeldOut(
         functions,
@@ -373,16 +377,6 @@ def _compared(
 def _small_names(launch: Measurement) -> list[str]:
     """The sizes that have one of the program's own small values."""
     return [name for name, value in launch.sizes if value < LEVELS[0]]
-
-
-def _below(
-    kernel: MeasuredKernel, functions: CountFunctions, small: Sequence[Measurement]
-) -> Iterator[tuple[str, bool]]:
-    """Per size that was tried at small values, whether the functions hold there."""
-    for name in kernel.variables:
-        tried = [m for m in small if name in _small_names(m)]
-        if tried:
-            yield name, all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
 
 
 def _totals(

@@ -153,7 +153,7 @@ def model_of(
     ordered: Sequence[Measurement],
     smaller: Sequence[Measurement] = (),
 ) -> FittedModel:
-    """The model of counts and launches, one per (class, block). `smaller`: one per block, or none."""
+    """The model of counts and launches, by (class, block). `smaller`: one per block, or none."""
     # The count groups of the instructions in global memory.
     pairs = zip(counts.group_of, kernel.memory, strict=True)
     requesting = [group for group, memory in pairs if not memory.shared]

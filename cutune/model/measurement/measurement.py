@@ -6,7 +6,7 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
@@ -152,13 +152,6 @@ class CompiledKernel:
     #: Data-dependent memory instructions, each executed at most once per thread.
     uncertain: Count = 0
     least: LeastWork = LeastWork()
-
-    @staticmethod
-    def entries(entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Its entries in the line of a kernel, which has them among its own."""
-        names = [field.name for field in fields(CompiledKernel)]
-        # Older files say nothing of `least`.
-        return {name: entry[name] for name in names if name in entry or name != "least"}
 
     def __post_init__(self) -> None:
         most = len(self.code_blocks) or 1 << 62
@@ -370,7 +363,9 @@ class MeasuredKernel:
         path = typed(Origin, entry["origin"]).path
         sites = typed(list[int], entry["sites"])
         values["sites"] = [{"source": path, "id": id} for id in sites]
-        values["compiled"] = CompiledKernel.entries(entry)
+        # Older files say nothing of `least`.
+        names = [f.name for f in fields(CompiledKernel) if f.name in entry or f.name != "least"]
+        values["compiled"] = {name: entry[name] for name in names}
         return checked_kernel(typed(MeasuredKernel, values))
 
 

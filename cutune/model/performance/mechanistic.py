@@ -28,22 +28,7 @@ from cutune.model.fit.fitted_model import (
     FittedModel,
     in_single_precision,
 )
-from cutune.model.performance.constants import (
-    ALONE_UNMERGED,
-    ENDLESS,
-    IN_PHASES,
-    L1_BESIDE_SHARED,
-    MERGING_LINES,
-    MERGING_WARPS,
-    NEARLY_ALL,
-    NEARLY_MAXIMUM,
-    NEARLY_NONE,
-    PLANES_DOUBLED,
-    READS_IN_STEP,
-    SIDE_BY_SIDE,
-    THREADS_IN_STEP,
-    UNDISTURBED_WARPS,
-)
+from cutune.model.performance import constants
 from cutune.model.performance.definitions import (
     ALIGNMENT_CLASS,
     CYCLES_PER_WARP,
@@ -123,8 +108,8 @@ def define_demand(features: Features, residency: Residency) -> tuple[Expression,
     store = features.total("store", expression(0), features.filled(("store",)))
     store = store + _rewritten(features, residency)
     store = store + define_missed(features, residency.shared_bytes)
-    load_cycles = lines.define("load_cycles", maximum(NEARLY_NONE, load))
-    return load_cycles, lines.define("store_cycles", maximum(NEARLY_NONE, store))
+    load_cycles = lines.define("load_cycles", maximum(constants.NEARLY_NONE, load))
+    return load_cycles, lines.define("store_cycles", maximum(constants.NEARLY_NONE, store))
 
 
 def _rewritten(features: Features, residency: Residency) -> Expression:
@@ -157,11 +142,11 @@ def unmerged_share(lines: float, warps: int, present: float) -> float:
         present: resident warps of an SM, relative to the most that it can have.
     """
     few_lines, few_warps = (
-        MERGING_LINES / max(1.0, lines),
-        MERGING_WARPS / max(MERGING_WARPS, warps),
+        constants.MERGING_LINES / max(1.0, lines),
+        constants.MERGING_WARPS / max(constants.MERGING_WARPS, warps),
     )
     merging = few_lines**2 * sqrt(few_warps)
-    cost = float(ALONE_UNMERGED) + float(1 - ALONE_UNMERGED) * present
+    cost = float(constants.ALONE_UNMERGED) + float(1 - constants.ALONE_UNMERGED) * present
     return max(0.0, 1 - merging) * cost
 
 
@@ -173,7 +158,7 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
     shared memory of the blocks of an SM.
     """
     lines, device = features.lines, features.device
-    l1_bytes = device.limits.shared_bytes_per_sm + L1_BESIDE_SHARED - shared_in_use
+    l1_bytes = device.limits.shared_bytes_per_sm + constants.L1_BESIDE_SHARED - shared_in_use
     # Where the grid is kept, each block has its own rows.
     is_shared = not features.keeps_grid
     sms = lines.define("sms", minimum(Reference("blocks"), device.sm_count))
@@ -185,7 +170,9 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
         alone = alone + lines.define(f"alone_{index}", missed)
         if is_shared:
             extent = Reference(f"array_bytes_{index}")
-            once = choice(less_equal(extent, l1_bytes), extent / Reference("working"), ENDLESS)
+            once = choice(
+                less_equal(extent, l1_bytes), extent / Reference("working"), constants.ENDLESS
+            )
             once = lines.define(f"once_{index}", once)
             missed = minimum(Reference(f"alone_{index}"), once * sms)
         still = lines.define(f"still_{index}", missed)
@@ -193,7 +180,9 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
         cost = features.constant("cycles_per_missed_sector") * Reference(f"far_{index}")
         cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
     has_misses = is_shared and alone != expression(0)
-    lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if has_misses else 1)
+    lines.define(
+        "still_missing", together / maximum(constants.NEARLY_NONE, alone) if has_misses else 1
+    )
     return cycles
 
 
@@ -241,7 +230,7 @@ def define_rows_factor(features: Features) -> Expression | None:
     a loop, or all candidates have one row.
     """
     blocks = features.model.blocks
-    doublings = [log2(rows) + PLANES_DOUBLED * log2(planes) for _, rows, planes in blocks]
+    doublings = [log2(rows) + constants.PLANES_DOUBLED * log2(planes) for _, rows, planes in blocks]
     if features.model.looped or not any(doublings):
         return None
     features.lines.tables["doublings"] = in_single_precision(doublings)
@@ -291,7 +280,9 @@ def define_busy(features: Features, rows: Expression | None, cycles: Expression)
     waiting = _waiting(features, latency, cycles, rounds)
     throughput = lines.define("throughput_cycles", cycles * warps)
     waiting = lines.define("waiting_cycles", waiting)
-    busy = norm(IN_PHASES if features.in_phases else SIDE_BY_SIDE, throughput, waiting)
+    busy = norm(
+        constants.IN_PHASES if features.in_phases else constants.SIDE_BY_SIDE, throughput, waiting
+    )
     return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
 
 
@@ -392,8 +383,8 @@ def _of_shared_work(
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
-    plain = maximum(NEARLY_NONE, slots / features.constant("issue_per_cycle"))
-    joined = norm(SIDE_BY_SIDE, plain, maximum(NEARLY_NONE, units))
+    plain = maximum(constants.NEARLY_NONE, slots / features.constant("issue_per_cycle"))
+    joined = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
     return features.lines.define("issue_cycles", joined)
 
 
@@ -404,7 +395,7 @@ def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Exp
     """
     lines = features.lines
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
-    in_step = THREADS_IN_STEP * reads / (reads + READS_IN_STEP)
+    in_step = constants.THREADS_IN_STEP * reads / (reads + constants.READS_IN_STEP)
     lines.define("threads_in_step", maximum(1, in_step))
     ratio = lines.define("step_ratio", Reference("threads") / Reference("threads_in_step"))
     square = lines.define("step_ratio_2", ratio * ratio)
@@ -412,7 +403,7 @@ def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Exp
     lines.tables["at_once"] = in_single_precision(resident_warps)
     warps = Reference("working") / (WARP * features.device.sm_count)
     warps = minimum(warps, Lookup("at_once", Reference(CANDIDATE)))
-    crowd = minimum(1, maximum(0, warps / UNDISTURBED_WARPS - 1))
+    crowd = minimum(1, maximum(0, warps / constants.UNDISTURBED_WARPS - 1))
     cost = lines.define("uniform_cost", reads * features.constant("uniform_cycles"))
     return cost * crowd / (1 + fourth * fourth)
 
@@ -444,9 +435,9 @@ def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -
     define_footprint(features)
     define_grid(features)
     rows = define_rows_factor(features)
-    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
+    memory = norm(constants.SIDE_BY_SIDE, *define_demand(features, residency))
     issue = define_issue(features, residency.warps)
-    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
+    cycles = norm(constants.SIDE_BY_SIDE, with_rows(memory, rows), issue)
     cycles = lines.define(CYCLES_PER_WARP, cycles)
     _define_time(features, define_busy(features, rows, cycles))
     _define_terms(features)
@@ -458,13 +449,13 @@ def _define_time(features: Features, busy: Expression) -> None:
     lines, constant = features.lines, features.constant
     dispatch = constant("dispatch_us_per_block") * Reference("blocks")
     dispatch = lines.define("dispatch_us", dispatch)
-    busy = norm(SIDE_BY_SIDE, busy, beside_sms(features))
+    busy = norm(constants.SIDE_BY_SIDE, busy, beside_sms(features))
     launch = constant("launch_us")
     for is_enough in _bounds(features):
         launch = launch / is_enough
-    time = launch + norm(NEARLY_MAXIMUM, busy, dispatch)
+    time = launch + norm(constants.NEARLY_MAXIMUM, busy, dispatch)
     time = lines.define(TIME, time)
-    lines.define(TIME_WITH_FLOOR, norm(NEARLY_MAXIMUM, time, constant("floor_us")))
+    lines.define(TIME_WITH_FLOOR, norm(constants.NEARLY_MAXIMUM, time, constant("floor_us")))
 
 
 def _bounds(features: Features) -> Iterator[Expression]:
@@ -474,7 +465,7 @@ def _bounds(features: Features) -> Iterator[Expression]:
     infinite, and the program's own configuration stays.
     """
     model, least = features.model, features.model.kernel.compiled.least
-    share = NEARLY_ALL - Fraction(model.held_out_error)
+    share = constants.NEARLY_ALL - Fraction(model.held_out_error)
     if share <= 0 or not model.groups:
         return  # some counts are no more than a guess, or no thread accessed memory
     if least.of_working:

@@ -80,23 +80,23 @@ def fit_polynomial(
     A quarter of the samples, those at the largest sizes, never enter the equations. `spare`: number
     of samples that must exceed the number of coefficients.
     """
-    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
-    held_out = max(1, len(points) // 4)
-    used = order[:-held_out]
+    used = _used(points)
     for degree in range(MAX_DEGREE + 1):
         exponents = exponents_up_to(points, used, degree)
         if len(exponents) > min(len(used), len(points) - spare):
             return None
         for solve in (_guess, _solve) if len(exponents) <= SMALL_SYSTEM else (_guess,):
             solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
-            if solution is None:
-                continue
-            numerator = Polynomial(variables, _terms(exponents, solution))
-            one, width = constant_function(variables, 1).numerator, len(exponents)
-            polynomial = RationalFunction(numerator, one, True, 0.0, 0.0, width, width)
-            if _meets(polynomial, points, values):
-                return polynomial
+            exact = _quotient(variables, exponents, [], solution)
+            if exact is not None and _meets(exact, points, values):
+                return exact
     return None
+
+
+def _used(points: Sequence[Sequence[int]]) -> list[int]:
+    """The samples that enter the equations: all but a quarter, those at the largest sizes."""
+    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
+    return order[: -max(1, len(points) // 4)]
 
 
 def _fit_larger(
@@ -127,8 +127,7 @@ def fit_quotient(
     The constant of the denominator is 1. Samples at the largest sizes never enter the equations;
     a quotient with a pole among the samples is none.
     """
-    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
-    used = order[: -max(1, len(points) // 4)]
+    used = _used(points)
     targets = [values[s] for s in used]
     for top, bottom in EXACT_DEGREES:
         upper = exponents_up_to(points, used, top)
@@ -141,16 +140,27 @@ def fit_quotient(
             + [-target * monomial(points[s], e) for e in lower]
             for s, target in zip(used, targets, strict=True)
         ]
-        solution = _eliminated(rows, targets)
-        if solution is None:
-            continue
-        numerator = Polynomial(variables, _terms(upper, solution[: len(upper)]))
-        one = ((0,) * len(variables), Fraction(1))
-        denominator = Polynomial(variables, (one, *_terms(lower, solution[len(upper) :])))
-        quotient = RationalFunction(numerator, denominator, True, 0.0, 0.0, width, width)
-        if _meets(quotient, points, values):
-            return quotient
+        exact = _quotient(variables, upper, lower, _eliminated(rows, targets))
+        if exact is not None and _meets(exact, points, values):
+            return exact
     return None
+
+
+def _quotient(
+    variables: tuple[str, ...],
+    upper: list[Exponents],
+    lower: list[Exponents],
+    solution: list[Fraction] | None,
+) -> RationalFunction | None:
+    """The function with these coefficients, the numerator's first; None where there are none."""
+    if solution is None:
+        return None
+    terms = [*zip([*upper, *lower], solution, strict=True)]
+    top = [term for term in terms[: len(upper)] if term[1]]
+    bottom = [term for term in terms[len(upper) :] if term[1]]
+    one = ((0,) * len(variables), Fraction(1))
+    over, under = Polynomial(variables, tuple(top)), Polynomial(variables, (one, *bottom))
+    return RationalFunction(over, under, True, 0.0, 0.0, len(terms), len(terms))
 
 
 def _meets(
@@ -163,12 +173,6 @@ def _meets(
         if bottom <= 0 or function.numerator(named) != value * bottom:
             return False
     return True
-
-
-def _terms(
-    exponents: Sequence[Exponents], coefficients: Sequence[Fraction]
-) -> tuple[tuple[Exponents, Fraction], ...]:
-    return tuple((e, c) for e, c in zip(exponents, coefficients, strict=True) if c)
 
 
 def _guess(

@@ -14,7 +14,7 @@ doubles in the same order, so that their results agree to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import partial
@@ -67,14 +67,10 @@ _Method = Callable[["Expression", Number], "Expression"]
 
 def _both_ways(operator: Operator) -> tuple[_Method, _Method]:
     """The methods of `node OPERATOR other` and of `other OPERATOR node`."""
-
-    def on_left(node: Expression, other: Number) -> Expression:
-        return operation(operator, node, other)
-
-    def on_right(node: Expression, other: Number) -> Expression:
-        return operation(operator, other, node)
-
-    return on_left, on_right
+    return (
+        lambda node, other: operation(operator, node, other),
+        lambda node, other: operation(operator, other, node),
+    )
 
 
 @dataclass(frozen=True)
@@ -203,7 +199,7 @@ class RationalProgram:
     properties: Mapping[str, tuple[int, ...]]
     tables: Mapping[str, tuple[float, ...]]
     definitions: tuple[Definition, ...]
-    candidate_count: int = field(default=0)
+    candidate_count: int = 0
 
     def per_candidate(self) -> frozenset[str]:
         """Names whose value differs between candidates; all others are known once per launch."""
@@ -257,9 +253,7 @@ def value_of(node: Expression, values: Mapping[str, int]) -> float:
         return float(_value(node, numbers, {}))
 
 
-def _value(
-    node: Expression, values: Mapping[str, Values], tables: Mapping[str, NDArray[np.float64]]
-) -> Values:
+def _value(node: Expression, values: Mapping[str, Values], tables: Mapping[str, Values]) -> Values:
     if isinstance(node, Constant):
         return np.asarray(float(node.value))
     if isinstance(node, Reference):

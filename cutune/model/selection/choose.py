@@ -300,15 +300,8 @@ def dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
 
 #: Launches that take little longer than launching, and kernels that: are counted on data; divide
 #: their work among the threads of a block; wait at barriers; loop over memory; do neither.
-LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT = (
-    "launch-bound",
-    "data-dependent",
-    "grid kept",
-    "barriers",
-    "loop",
-    "straight",
-)
-KINDS = (LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT)
+KINDS = ("launch-bound", "data-dependent", "grid kept", "barriers", "loop", "straight")
+LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT = KINDS
 
 
 def kind_of(model: FittedModel, choice: Selection) -> str:

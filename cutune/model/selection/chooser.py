@@ -266,13 +266,6 @@ class Chooser:
             yield select(values, self._rule, launch.extents, kernel)
 
 
-def choose_block(
-    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
-) -> Selection:
-    """The block that the tuned program would use at these sizes; raises as `Chooser.choose`."""
-    return Chooser(model, device).choose(sizes, every)
-
-
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
     """The thread space of the source's grid expression, inferred from recorded launches."""
     if any(name not in sizes for name in kernel.parameters):
@@ -398,7 +391,7 @@ def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) ->
     """The model's choice for that launch; None where it has no answer."""
     sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
     try:
-        return choose_block(model, device, sizes, launch.size)
+        return Chooser(model, device).choose(sizes, launch.size)
     except CutuneError:
         return None
 

@@ -64,7 +64,7 @@ def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
     found = counted("padded")
     assert found.functions is not None and found.functions.worst_error == 0
     assert "n = " in found.problem and "% off" in found.problem
-    launch = subject("padded").replayer().run(CHECK, {"n": 992}, ONE_WARP)
+    launch = subject("padded").run(CHECK, {"n": 992}, ONE_WARP)
     assert deviation(found.subject.kernel, found.functions, launch) > 0.5
 
 
@@ -85,7 +85,7 @@ def test_functions_that_are_nearly_met_are_not_exact() -> None:
 def test_the_program_s_own_small_values_tell_how_far_down_functions_hold() -> None:
     found = counted("copy")
     kernel = found.subject.kernel
-    small = subject("copy").replayer().run(OWN_SMALL, {"n": 6}, (6, 1, 1), trace_every=1)
+    small = subject("copy").run(OWN_SMALL, {"n": 6}, (6, 1, 1), trace_every=1)
     checked = held_out(kernel, [*found.new, small])
     assert checked.holds_below == {"n": True}
     assert checked.ranges(kernel)[0].least == 6
@@ -114,7 +114,7 @@ def test_where_no_larger_launch_was_made_none_speaks_against_the_counts() -> Non
 def test_where_a_fit_is_refused_the_message_says_where_and_what_to_do() -> None:
     found = counted("padded")
     kernel = found.subject.kernel
-    features = subject("padded").replayer().run("features", {"n": 512}, ONE_WARP, trace_every=1)
+    features = subject("padded").run("features", {"n": 512}, ONE_WARP, trace_every=1)
     said = fit_model(kernel, [*found.new, features])
     assert isinstance(said, Diagnostic) and said.code is Code.POOR_FIT
     assert "n = " in said.message
