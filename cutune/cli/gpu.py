@@ -14,7 +14,7 @@ from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
 from cutune.measure.collect import measurements
 from cutune.measure.gpu_sweep import sweep
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep
 from cutune.search.collect import HostSweep, Search, collect_host

@@ -31,8 +31,7 @@ from cutune.model.measurement.measurement import (
     Measurement,
 )
 from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.fit_functions import fit
-from cutune.model.rational.functions import RationalFunction
+from cutune.model.rational.functions import RationalFunction, fit
 from cutune.toolchain.device.thread_block import LARGEST, WARP
 
 #: Multiples of 32, so that unrolled loops have no remainder and warps are full.

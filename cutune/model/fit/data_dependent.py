@@ -17,8 +17,7 @@ from statistics import median
 from cutune.model.fit.count_functions import Fitter, count_points
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, SiteCounters
 from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.fit_functions import fit
-from cutune.model.rational.functions import Polynomial, RationalFunction, constant_function
+from cutune.model.rational.functions import Polynomial, RationalFunction, constant_function, fit
 from cutune.toolchain.device.thread_block import WARP, threads_of
 
 #: Counters that become smaller where threads share sectors by chance. Sharing by chance becomes

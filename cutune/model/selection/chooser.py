@@ -30,7 +30,7 @@ from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
 from cutune.model.performance.mechanistic import compose
 from cutune.model.performance.published_models import compose_latency, compose_mwp_cwp
-from cutune.model.rational.fit_functions import fit_polynomial
+from cutune.model.rational.functions import fit_polynomial
 from cutune.model.rational.program import RationalProgram, evaluate_each, point
 from cutune.model.selection.choose import (
     Selection,

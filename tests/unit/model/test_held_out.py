@@ -25,8 +25,7 @@ from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
 from cutune.model.performance.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
-from cutune.model.rational.fit_functions import fit
-from cutune.model.rational.functions import Polynomial, RationalFunction
+from cutune.model.rational.functions import Polynomial, RationalFunction, fit
 from cutune.model.selection.chooser import LARGEST_SIZE, Chooser, supported
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support import measured_kernel as known

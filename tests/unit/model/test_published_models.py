@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import CACHE_STATES, MODEL_NAMES
-from cutune.model.fit.fitted_model import PublishedCounts
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import PublishedCounts, read_models
 from cutune.model.measurement.sweep import CACHES
 from cutune.model.performance.constants import PUBLISHED_BAND
 from cutune.model.performance.definitions import Lines

@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutune.model.fit.count_functions import MAX_POINTS, count_points
-from cutune.model.rational.fit_functions import fit, fit_numerical, fit_polynomial, fit_quotient
-from cutune.model.rational.functions import Polynomial, RationalFunction
+from cutune.model.rational.functions import (
+    Polynomial,
+    RationalFunction,
+    fit,
+    fit_numerical,
+    fit_polynomial,
+    fit_quotient,
+)
 from cutune.model.rational.program import size_name, value_of
 
 VARIABLES = ("NI", "NJ")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cutune.model.fit.fitted_model import FeatureColumn, FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FeatureColumn, FittedModel, read_models
 from cutune.model.performance.constants import L1_BESIDE_SHARED
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import compose

@@ -13,7 +13,7 @@ import pytest
 from cutune.core.reading import read_source
 from cutune.model.emit.emitter import Tables, literal
 from cutune.model.emit.selection import emit_selection
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.passes import ReplaceLaunches
 from cutune.source.rewrite.compact_cpp import (
     WIDTH,

@@ -17,8 +17,7 @@ from cutune.measure.collect import Collected
 from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import with_lent
 from cutune.model.fit.fit import PAPER
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import FittedModel, read_models, write_models
 from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
 from cutune.model.measurement.sweep import SweptLaunch, swept_line
 from cutune.model.selection.chooser import Chooser
