@@ -14,7 +14,6 @@ from itertools import takewhile
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf(?:inity)?)\b"
 _HEXADECIMAL = rb"\b0x[0-9a-f]+\b|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8,}\b"
-#: A number, or a hexadecimal word.
 NUMBER_TOKEN = re.compile(_HEXADECIMAL + b"|" + _NUMBER, re.IGNORECASE)
 _HEXADECIMAL_WORD = re.compile(_HEXADECIMAL, re.IGNORECASE)
 _INTEGER = re.compile(rb"[-+]?\d+")

@@ -9,8 +9,9 @@ no time for all of them, some candidates are chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import log2, prod
 from pathlib import Path
 from typing import Any
@@ -88,13 +89,10 @@ class TrialRun:
 
     def environment(self, broken: Container[Attempt] = ()) -> dict[str, str]:
         """Variables that make the instrumented program sweep, without broken attempts."""
-        number = self.numbers.number
         lines = [
-            f"{number(site)} {x} {y} {z}{f' @{kernel.variant}' if kernel.variant else ''}\n"
-            for kernel in self.kernels
-            for site in kernel.sites
-            for x, y, z in kernel.remaining()
-            if (site, kernel.variant, (x, y, z)) not in broken
+            f"{self.numbers.number(site)} {x} {y} {z}{f' @{variant}' if variant else ''}\n"
+            for site, variant, (x, y, z) in self._attempts()
+            if (site, variant, (x, y, z)) not in broken
         ]
         candidates = self.folder / "candidates"
         candidates.write_text("".join(dict.fromkeys(lines)), encoding="ascii")
@@ -105,6 +103,10 @@ class TrialRun:
             "CUTUNE_LAUNCH_LIMIT": str(LAUNCHES),
             "CUTUNE_REPETITIONS": "1",
         }
+
+    def _attempts(self) -> Iterator[Attempt]:
+        for kernel in self.kernels:
+            yield from product(kernel.sites, [kernel.variant], kernel.remaining())
 
     def hiding_candidates(self) -> frozenset[Attempt]:
         """The candidates that failed, if others were not tried because of them."""
@@ -117,13 +119,7 @@ class TrialRun:
                 seen.add(attempt)
                 if "error" in entry and not _is_not_allowed(entry) and not entry["original"]:
                     failed.add(attempt)
-        wanted = {
-            (s, kernel.variant, block)
-            for kernel in self.kernels
-            for s in kernel.sites
-            for block in kernel.remaining()
-        }
-        return frozenset(failed) if wanted - seen else frozenset()
+        return frozenset(failed) if {*self._attempts()} - seen else frozenset()
 
     def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, CandidateTrial]:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
@@ -164,9 +160,8 @@ def _differing(
     differing = {as_block(e["block"]) for e in judged if not _same(e)}
     differing |= {
         block
-        for block in kernel.remaining()
-        for site in kernel.sites
-        if (site, kernel.variant, block) in broken
+        for site, variant, block in product(kernel.sites, [kernel.variant], kernel.remaining())
+        if (site, variant, block) in broken
     }
     return {block for block in differing if _may_differ(kernel, block)}
 

@@ -83,8 +83,8 @@ class Part:
     workspace: Workspace
 
     def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
-        append_lines(self.workspace.measurements, [kernel.to_json()])
-        append_lines(self.workspace.measurements, (m.to_json() for m in measured))
+        lines = kernel.to_json(), *(one.to_json() for one in measured)
+        append_lines(self.workspace.measurements, lines)
 
 
 def measure(

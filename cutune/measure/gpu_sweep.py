@@ -60,7 +60,6 @@ from cutune.toolchain.ptxas import StaticCounters, by_kernel
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
-#: The library of the driver.
 DRIVER = "libcuda.so.1"
 REPETITIONS = 5
 #: Launches of each site that are timed in the program's sequence; the last of them counts: only
@@ -338,7 +337,6 @@ METRICS = {
 _COLUMNS = ("Kernel Name", "Grid Size", "Block Size")
 _SHAPE = re.compile(r"\((\d{1,10}), *(\d{1,10}), *(\d{1,10})\)", re.ASCII)
 PROFILE_SECONDS = 1800
-#: Messages of ncu and their meaning.
 PROBLEMS = {
     "ERR_NVGPUCTRPERM": "this user may not read hardware counters: run as root, or load the driver "
     "with NVreg_RestrictProfilingToAdminUsers=0",

@@ -33,7 +33,6 @@ RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
 WELL = frozenset({0})
 _NAMES = re.compile(r"\{(\w+)\}")
-#: Messages of the emulated device about a failed kernel.
 _FAILED_KERNEL = re.compile(
     r"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
     r"|CUTUNE_INSTRUCTION_LIMIT reached|not supported|this program cannot run|cannot load '"

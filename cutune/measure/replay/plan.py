@@ -243,24 +243,21 @@ def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:
 
 def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """One launch per residue of each data parameter, the others aligned, for a few blocks."""
-    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    _, sizes, every = _looked_at(kernel, counts)
     shapes = probe_blocks(kernel)
     for name in kernel.parameters:
         for residue in range(modulus(kernel)):
-            sizes = sizes_at(kernel, counts, base)
-            sizes[name] += residue
             for block in shapes:
-                yield Replay(PROBE, sizes, block, every)
+                yield Replay(PROBE, {**sizes, name: sizes[name] + residue}, block, every)
 
 
 def stride_launches(
     kernel: MeasuredKernel, counts: CountFunctions, name: str, value: int
 ) -> Iterator[Replay]:
     """Two launches that differ in one size: this small value, and a large one of its residue."""
-    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    base, sizes, every = _looked_at(kernel, counts)
     for size in (value, base + value):
-        sizes = {**sizes_at(kernel, counts, base), name: size}
-        yield Replay(PROBE, sizes, probe_blocks(kernel)[0], every)
+        yield Replay(PROBE, {**sizes, name: size}, probe_blocks(kernel)[0], every)
 
 
 def feature_launches(
@@ -274,11 +271,11 @@ def feature_launches(
 
     Where the grid is kept, each block has a smaller launch, too.
     """
-    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    base, aligned, every = _looked_at(kernel, counts)
     blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]
     for row in sorted(rows):
-        sizes = sizes_at(kernel, counts, base)
+        sizes = {**aligned}
         for name, residue, place in zip(kernel.parameters, residues, row, strict=True):
             sizes[name] += residue[place]
         for block in blocks:
@@ -290,7 +287,7 @@ def feature_launches(
 
 def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
     """One of the launches that are going to be traced."""
-    sizes, every = sizes_at(kernel, counts, base_size(kernel, counts)), _trace_every(kernel, counts)
+    _, sizes, every = _looked_at(kernel, counts)
     tried = _tried(kernel)
     block = kernel.original if kernel.original in tried else tried[0]
     return Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
@@ -301,7 +298,7 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
         sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
             return
-        every = _trace_every(kernel, counts, sizes)
+        every = _trace_every(counts, sizes)
         for block in _tried(kernel):
             wide = zip(block, kernel.free, strict=True)
             if all(width <= size for width, free in wide if free):
@@ -315,11 +312,13 @@ def _tried(
     return kernel.remaining(which, max_threads) or (kernel.original,)
 
 
-def _trace_every(
-    kernel: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
-) -> int:
-    if sizes is None:
-        sizes = sizes_at(kernel, counts, base_size(kernel, counts))
+def _looked_at(kernel: MeasuredKernel, counts: CountFunctions) -> tuple[int, dict[str, int], int]:
+    """The size near which address features are taken, all sizes there, and `trace_every`."""
+    sizes = sizes_at(kernel, counts, base := base_size(kernel, counts))
+    return base, sizes, _trace_every(counts, sizes)
+
+
+def _trace_every(counts: CountFunctions, sizes: Mapping[str, int]) -> int:
     busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
     return max(1, int(busiest / 8 / WINDOWS))
 

@@ -212,7 +212,7 @@ MAX_ARRAYS = 64
 GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 
 #: Launches of a module that were counted, by code, grid, block, arguments and what was looked at.
-Made = dict[tuple[object, ...], Measurement]
+Made = dict[tuple[object, ...], LaunchCounters]
 
 INSTRUCTION_LIMIT = 400_000_000
 #: Launches of which all blocks are counted.
@@ -300,28 +300,23 @@ class Replayer:
             trace_every: look at the addresses of one window out of this many; 0: of none.
             is_sampled: count some blocks, which stand for all.
         """
-        grid = self._grid(block, sizes)
-        parameters = self._parameters(sizes)
-        names = tuple((name, sizes[name]) for name in self.kernel.variables)
-        shared = self.kernel.shared_bytes(block)
+        kernel, grid = self.kernel, self._grid(block, sizes)
+        launch = grid, block, self._parameters(sizes), kernel.shared_bytes(block)
         chosen = None if blocks is None else tuple(blocks)
-        every = -1 if is_sampled else trace_every
-        launch = (self.code.digest, grid, block, parameters, shared, chosen, every)
-        entry, setting = self.kernel.entry, self.kernel.setting
-        if launch in self.made:
-            # Another kernel of the module has the same code.
-            made = self.made[launch]
-            return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
-        try:
-            counters = self._counters(grid, block, parameters, blocks, trace_every, is_sampled)
-        except CutuneError as error:
-            raise _with_sizes(error, complete(self.kernel, sizes)) from error
-        self.made[launch] = Measurement(
-            entry=entry,
-            code=self.kernel.code,
+        # Another kernel of the module may have the same code.
+        key = self.code.digest, *launch, chosen, -1 if is_sampled else trace_every
+        if key not in self.made:
+            try:
+                self.made[key] = self._counters(*launch, blocks, trace_every, is_sampled)
+            except CutuneError as error:
+                raise _with_sizes(error, complete(kernel, sizes)) from error
+        counters = self.made[key]
+        return Measurement(
+            entry=kernel.entry,
+            code=kernel.code,
             purpose=purpose,
             source=REPLAYED,
-            sizes=names,
+            sizes=tuple((name, sizes[name]) for name in kernel.variables),
             grid=grid,
             block=block,
             executed_blocks=counters.executed_blocks,
@@ -329,21 +324,20 @@ class Replayer:
             lanes=tuple(int(n) for n in counters.block_lanes),
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
-            setting=setting,
+            setting=kernel.setting,
         )
-        return self.made[launch]
 
     def _counters(
         self,
         grid: Block,
         block: Block,
         parameters: bytes,
+        shared_bytes: int,
         blocks: Sequence[int] | None,
         trace_every: int,
         is_sampled: bool,
     ) -> LaunchCounters:
         launch = (self.code.name, grid, block, parameters)
-        shared_bytes = self.kernel.shared_bytes(block)
 
         def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
             return self.module.run(

@@ -79,7 +79,6 @@ from cutune.model.measurement.size_relations import (
 )
 from cutune.toolchain.device.thread_block import Block
 
-#: Measurements by their keys.
 Known = dict[tuple[object, ...], Measurement]
 
 

@@ -32,7 +32,6 @@ from cutune.model.rational.program import (
 )
 from cutune.source.rewrite.c_text import c_comment
 
-#: The text and the precedence of each infix operator.
 INFIX = {
     Operator.ADD: ("+", 1),
     Operator.SUBTRACT: ("-", 1),

@@ -153,12 +153,19 @@ def count_functions(
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
     totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
+    extents = {
+        array: fitted(accessed_bytes(m, array) for m in measured)
+        for array in sorted({s.array for m in measured for s in m.sites if s.array >= 0})
+    }
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=_arrays(kernel, measured, fitted),
+        arrays=tuple(
+            Array(array, extent, *loads_and_stores(kernel, measured, array))
+            for array, extent in extents.items()
+        ),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
 
@@ -238,22 +245,6 @@ def uncertain_accesses(kernel: MeasuredKernel, largest: Measurement) -> str:
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
     share = kernel.compiled.uncertain * largest.working_threads / max(1, accesses)
     return UNCERTAIN_ACCESSES if share > UNCERTAIN_LIMIT else ""
-
-
-def _arrays(
-    kernel: MeasuredKernel,
-    measured: Sequence[Measurement],
-    fitted: Callable[[Iterable[int]], RationalFunction],
-) -> tuple[Array, ...]:
-    touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
-    return tuple(
-        Array(
-            array,
-            fitted(accessed_bytes(m, array) for m in measured),
-            *loads_and_stores(kernel, measured, array),
-        )
-        for array in touched
-    )
 
 
 def accessed_bytes(launch: Measurement, array: int) -> int:
