@@ -11,7 +11,7 @@ function gives names to terms that others read by these names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import cycle
@@ -36,10 +36,11 @@ from cutune.model.performance.definitions import (
     TIME_WITH_FLOOR,
     Features,
     Lines,
-    Residency,
     define_grid,
     define_warps_on_sm,
     describe_candidates,
+    resident_on,
+    resources_of,
 )
 from cutune.model.rational.program import (
     CANDIDATE,
@@ -97,7 +98,7 @@ def define_footprint(features: Features) -> None:
     lines.define("dram_misses", share * minimum(1, traffic / missed))
 
 
-def define_demand(features: Features, residency: Residency) -> tuple[Expression, Expression]:
+def define_demand(features: Features) -> tuple[Expression, Expression]:
     """Defines cycles per warp of the load/store unit, and of the traffic below L1."""
     lines, load = features.lines, expression(0)
     # Where the grid is kept, requests are a column: they do not follow from the trips.
@@ -106,13 +107,12 @@ def define_demand(features: Features, residency: Residency) -> tuple[Expression,
         load = load + features.constant("cycles_per_request") * count * Reference(f"trips_{index}")
     load = features.total("load", load, features.filled(("request", "load", "shared")))
     store = features.total("store", expression(0), features.filled(("store",)))
-    store = store + _rewritten(features, residency)
-    store = store + define_missed(features, residency.shared_bytes)
+    store = store + _rewritten(features) + define_missed(features)
     load_cycles = lines.define("load_cycles", maximum(constants.NEARLY_NONE, load))
     return load_cycles, lines.define("store_cycles", maximum(constants.NEARLY_NONE, store))
 
 
-def _rewritten(features: Features, residency: Residency) -> Expression:
+def _rewritten(features: Features) -> Expression:
     """Cycles of stores to sectors on their way to L2, as far as they do not merge there."""
     rewritten = features.filled(("rewritten",))
     if not rewritten:
@@ -120,7 +120,7 @@ def _rewritten(features: Features, residency: Residency) -> Expression:
     lines = {c.group: c.values for _, c in features.filled(("rewritten_lines",))}
     most = features.device.limits.warps_per_sm
     started = [warps_of(block) for block in features.model.blocks]
-    crowds = [(s, held / most) for s, held in zip(started, residency.warps, strict=True)]
+    crowds = [(s, held / most) for s, held in zip(started, features.resident_warps, strict=True)]
     unmerged = []
     for index, column in rewritten:
         cells = zip(column.values, lines[column.group], cycle(crowds))
@@ -150,15 +150,17 @@ def unmerged_share(lines: float, warps: int, present: float) -> float:
     return max(0.0, 1 - merging) * cost
 
 
-def define_missed(features: Features, shared_in_use: int) -> Expression:
+def define_missed(features: Features) -> Expression:
     """Cycles per warp of the sectors that miss L1 and are served from below it.
 
     An array that fits into L1 is read once per SM: other blocks of the SM have loaded it. Defines
-    `still_missing`: misses relative to those of a block that runs alone. `shared_in_use`: bytes of
-    shared memory of the blocks of an SM.
+    `still_missing`: misses relative to those of a block that runs alone.
     """
-    lines, device = features.lines, features.device
-    l1_bytes = device.limits.shared_bytes_per_sm + constants.L1_BESIDE_SHARED - shared_in_use
+    lines, device, model = features.lines, features.device, features.model
+    pairs = zip(resident_on(model, device), model.blocks, strict=True)
+    in_use = (resident * resources_of(model, block).shared_bytes for resident, block in pairs)
+    l1_bytes = device.limits.shared_bytes_per_sm + constants.L1_BESIDE_SHARED
+    l1_bytes -= max(in_use, default=0)
     # Where the grid is kept, each block has its own rows.
     is_shared = not features.keeps_grid
     sms = lines.define("sms", minimum(Reference("blocks"), device.sm_count))
@@ -335,8 +337,8 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
     return loads
 
 
-def define_issue(features: Features, resident_warps: Sequence[int]) -> Expression:
-    """Defines `warp_issue_cycles` and what it is made of. `resident_warps`: of an SM."""
+def define_issue(features: Features) -> Expression:
+    """Defines `warp_issue_cycles`, `slots`, `barriers`; where the grid is kept, these per warp."""
     model, lines = features.model, features.lines
     slots = lines.define("slots", features.per_thread(model.instructions))
     units = features.constant("double_cycles") * features.per_thread(model.double)
@@ -345,21 +347,17 @@ def define_issue(features: Features, resident_warps: Sequence[int]) -> Expressio
     if features.keeps_grid:
         issue = _of_shared_work(features, slots, units, barriers)
     else:
-        issue = _of_own_work(features, slots, units, barriers, resident_warps)
+        issue = _of_own_work(features, slots, units, barriers)
     return lines.define("warp_issue_cycles", issue)
 
 
 def _of_own_work(
-    features: Features,
-    slots: Expression,
-    units: Expression,
-    barriers: Expression,
-    resident_warps: Sequence[int],
+    features: Features, slots: Expression, units: Expression, barriers: Expression
 ) -> Expression:
     """(slots and units) * unevenness + reads of constants + barriers."""
     issue = _joined(features, slots, units) * features.only(ISSUE)
     if not features.model.constants.is_zero:
-        issue = issue + _of_constant_reads(features, resident_warps)
+        issue = issue + _of_constant_reads(features)
     if features.has_barriers:
         cost = features.lines.define("barrier_cost", barriers * features.constant("barrier_cycles"))
         issue = issue + cost * features.only(BARRIER)
@@ -388,7 +386,7 @@ def _joined(features: Features, slots: Expression, units: Expression) -> Express
     return features.lines.define("issue_cycles", joined)
 
 
-def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:
+def _of_constant_reads(features: Features) -> Expression:
     """Cycles of uniform reads of constant memory: they miss if warps of an SM are not in step.
 
     The warps of a block start in step, and stay so for some reads: a formula in `docs/model.md`.
@@ -400,7 +398,7 @@ def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Exp
     ratio = lines.define("step_ratio", Reference("threads") / Reference("threads_in_step"))
     square = lines.define("step_ratio_2", ratio * ratio)
     fourth = lines.define("step_ratio_4", square * square)
-    lines.tables["at_once"] = in_single_precision(resident_warps)
+    lines.tables["at_once"] = in_single_precision(features.resident_warps)
     warps = Reference("working") / (WARP * features.device.sm_count)
     warps = minimum(warps, Lookup("at_once", Reference(CANDIDATE)))
     crowd = minimum(1, maximum(0, warps / constants.UNDISTURBED_WARPS - 1))
@@ -425,7 +423,8 @@ def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -
     the model are further sizes, by name, so that they can be fitted.
     """
     features = Features(model, device, Lines(), symbolic)
-    lines, residency = features.lines, describe_candidates(features)
+    lines = features.lines
+    describe_candidates(features)
     lines.define("working", maximum(1, model.working.expression()))
     for index, group in enumerate(model.groups):
         lines.define(f"trips_{index}", features.per_thread(group))
@@ -435,8 +434,8 @@ def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -
     define_footprint(features)
     define_grid(features)
     rows = define_rows_factor(features)
-    memory = norm(constants.SIDE_BY_SIDE, *define_demand(features, residency))
-    issue = define_issue(features, residency.warps)
+    memory = norm(constants.SIDE_BY_SIDE, *define_demand(features))
+    issue = define_issue(features)
     cycles = norm(constants.SIDE_BY_SIDE, with_rows(memory, rows), issue)
     cycles = lines.define(CYCLES_PER_WARP, cycles)
     _define_time(features, define_busy(features, rows, cycles))

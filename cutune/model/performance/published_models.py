@@ -24,7 +24,7 @@ from cutune.model.performance.definitions import (
     TIME,
     TIME_WITH_FLOOR,
     Lines,
-    resources_of,
+    resident_on,
 )
 from cutune.model.rational.program import (
     Cell,
@@ -42,7 +42,7 @@ from cutune.model.rational.program import (
     minimum,
     size_name,
 )
-from cutune.toolchain.device.profile import DeviceProfile, resident_blocks
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import warps_of
 
 
@@ -150,9 +150,7 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
         extent, is_kept = Reference(f"extent_{name}"), model.kernel.grid_kept[axis]
         blocks = blocks * (extent if is_kept else ceiling(extent / Reference(f"block_{name}")))
     lines.properties["warps"] = tuple(warps_of(block) for block in model.blocks)
-    lines.properties["resident"] = tuple(
-        max(1, resident_blocks(resources_of(model, block), device.limits)) for block in model.blocks
-    )
+    lines.properties["resident"] = resident_on(model, device)
     blocks = lines.define("blocks", blocks)
     sms = lines.define("sms", minimum(device.sm_count, blocks))
     return LaunchShape(blocks, Reference("warps"), Reference("resident"), sms)
