@@ -27,14 +27,7 @@ from cutune.measure.replay.plan import count_block
 from cutune.measure.replay.replay import NOT_EXECUTED, site_counters
 from cutune.measure.replay.replayed_kernel import recorded_sizes, smaller_and_largest
 from cutune.measure.replay.subjects import Subject
-from cutune.model.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    RUN,
-    SMALLER,
-    Measurement,
-    SiteCounters,
-)
+from cutune.model.measurement.measurement import RUN, Measurement, Purpose, SiteCounters
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 
@@ -235,11 +228,11 @@ def _measured(
     kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     measured = [
-        _measurement(subject, COUNTS, experiment, counted)
+        _measurement(subject, Purpose.COUNTS, experiment, counted)
         for experiment in (smaller, most)
         if counted in experiment.by_block
     ]
-    for purpose, experiment in ((SMALLER, smaller), (FEATURES, most)):
+    for purpose, experiment in ((Purpose.SMALLER, smaller), (Purpose.FEATURES, most)):
         measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
     return subject, list({measurement.key: measurement for measurement in measured}.values())
 

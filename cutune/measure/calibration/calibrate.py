@@ -43,7 +43,7 @@ from cutune.model.fit.count_functions import (
 )
 from cutune.model.fit.fit import model_of
 from cutune.model.fit.fitted_model import Array, FittedModel
-from cutune.model.measurement.measurement import FEATURES, MeasuredKernel, Measurement, Origin
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Origin, Purpose
 from cutune.model.rational.functions import RationalFunction, constant_function
 from cutune.toolchain.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.toolchain.device.thread_block import WARP, Block, grid_of
@@ -58,7 +58,7 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     """Emulate a few blocks of a case with each thread block. `registers`: per thread on the GPU."""
     code = module.kernel(case.kernel)
     kernel = _kernel(code, case, registers)
-    run = partial(Replayer(module, code, _record(code, case), kernel, {}).run, FEATURES, {})
+    run = partial(Replayer(module, code, _record(code, case), kernel, {}).run, Purpose.FEATURES, {})
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
     measured = [

@@ -20,18 +20,7 @@ from cutune.model.fit.count_functions import (
     levels_of,
 )
 from cutune.model.measurement.alignment import Row, modulus, representatives
-from cutune.model.measurement.measurement import (
-    CHECK,
-    COUNTS,
-    FAR,
-    FEATURES,
-    OWN_SMALL,
-    PROBE,
-    RECHECK,
-    SMALLER,
-    TRAINING,
-    MeasuredKernel,
-)
+from cutune.model.measurement.measurement import MeasuredKernel, Purpose
 from cutune.model.measurement.size_relations import extents_at
 from cutune.toolchain.device.thread_block import (
     GRID_LIMITS,
@@ -128,7 +117,7 @@ def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     """
     block = count_block(kernel)
     for point in count_points(kernel.variables):
-        yield Replay(COUNTS, counted_sizes(kernel, point), block, 1)
+        yield Replay(Purpose.COUNTS, counted_sizes(kernel, point), block, 1)
 
 
 def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str, int]:
@@ -248,7 +237,7 @@ def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[R
     for name in kernel.parameters:
         for residue in range(modulus(kernel)):
             for block in shapes:
-                yield Replay(PROBE, {**sizes, name: sizes[name] + residue}, block, every)
+                yield Replay(Purpose.PROBE, {**sizes, name: sizes[name] + residue}, block, every)
 
 
 def stride_launches(
@@ -257,7 +246,7 @@ def stride_launches(
     """Two launches that differ in one size: this small value, and a large one of its residue."""
     base, sizes, every = _looked_at(kernel, counts)
     for size in (value, base + value):
-        yield Replay(PROBE, {**sizes, name: size}, probe_blocks(kernel)[0], every)
+        yield Replay(Purpose.PROBE, {**sizes, name: size}, probe_blocks(kernel)[0], every)
 
 
 def feature_launches(
@@ -279,10 +268,12 @@ def feature_launches(
         for name, residue, place in zip(kernel.parameters, residues, row, strict=True):
             sizes[name] += residue[place]
         for block in blocks:
-            yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
+            yield Replay(Purpose.FEATURES, sizes, block, every, not counts.instructions.exact)
     if kernel.keeps_grid:
         for block in blocks:
-            yield Replay(SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every)
+            yield Replay(
+                Purpose.SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every
+            )
 
 
 def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
@@ -290,7 +281,7 @@ def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
     _, sizes, every = _looked_at(kernel, counts)
     tried = _tried(kernel)
     block = kernel.original if kernel.original in tried else tried[0]
-    return Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
+    return Replay(Purpose.FEATURES, sizes, block, every, not counts.instructions.exact)
 
 
 def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
@@ -302,7 +293,7 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
         for block in _tried(kernel):
             wide = zip(block, kernel.free, strict=True)
             if all(width <= size for width, free in wide if free):
-                yield Replay(TRAINING, sizes, block, every)
+                yield Replay(Purpose.TRAINING, sizes, block, every)
 
 
 def _tried(
@@ -350,7 +341,7 @@ def check_launches(
     kernel: MeasuredKernel, counts: CountFunctions, again: bool = False
 ) -> Iterator[Replay]:
     """Launches that are counted in full. `again`: for functions that were fitted with the first."""
-    purpose, values = (RECHECK, RECHECKED) if again else (CHECK, CHECKED)
+    purpose, values = (Purpose.RECHECK, RECHECKED) if again else (Purpose.CHECK, CHECKED)
 
     def cost(sizes: Mapping[str, int]) -> float:
         return float(counts.instructions(sizes)) / WARP
@@ -375,7 +366,7 @@ def far_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Rep
         return CHECKED_INSTRUCTIONS * per_thread / WARP_BUDGET
 
     for point in _corners(kernel, FAR_VALUES, cost):
-        yield Replay(FAR, point, block, 1)
+        yield Replay(Purpose.FAR, point, block, 1)
 
 
 def small_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
@@ -390,7 +381,7 @@ def small_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
         middle = values[len(values) // 2]
         for value in sorted({values[0], middle, values[-1]})[:OWN_VALUES]:
             sizes = {**counted_sizes(kernel, dict.fromkeys(kernel.variables, USUAL)), name: value}
-            yield Replay(OWN_SMALL, sizes, count_block(kernel), 1)
+            yield Replay(Purpose.OWN_SMALL, sizes, count_block(kernel), 1)
 
 
 def _corners(

@@ -32,11 +32,6 @@ from cutune.emulator.sampling import run_sampled
 from cutune.measure.replay.plan import Replay
 from cutune.model.fit.count_functions import is_looped
 from cutune.model.measurement.measurement import (
-    CHECK,
-    COUNTS,
-    FAR,
-    OWN_SMALL,
-    RECHECK,
     REPLAYED,
     CodeBlock,
     CompiledKernel,
@@ -44,6 +39,7 @@ from cutune.model.measurement.measurement import (
     MeasuredKernel,
     Measurement,
     MemoryInstruction,
+    Purpose,
     SiteCounters,
 )
 from cutune.model.measurement.size_relations import complete, extents_at, with_held
@@ -216,7 +212,7 @@ Made = dict[tuple[object, ...], LaunchCounters]
 
 INSTRUCTION_LIMIT = 400_000_000
 #: Launches of which all blocks are counted.
-IN_FULL = (COUNTS, CHECK, RECHECK, OWN_SMALL)
+IN_FULL = (Purpose.COUNTS, Purpose.CHECK, Purpose.RECHECK, Purpose.OWN_SMALL)
 #: Launches with more warps, and more instructions of all of them, are not counted in full.
 MANY_WARPS = 20_000
 COUNTED_INSTRUCTIONS = 50_000_000
@@ -268,8 +264,8 @@ class Replayer:
             return done[key]
         if plan.purpose in IN_FULL:
             return self._look(plan, None)
-        if plan.purpose == FAR:
-            return self.run(FAR, plan.sizes, plan.block, is_sampled=True)
+        if plan.purpose == Purpose.FAR:
+            return self.run(Purpose.FAR, plan.sizes, plan.block, is_sampled=True)
         grid = self._grid(plan.block, plan.sizes)
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:

@@ -59,14 +59,7 @@ from cutune.model.measurement.alignment import (
     distance,
     features_of,
 )
-from cutune.model.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    RUN,
-    SMALLER,
-    MeasuredKernel,
-    Measurement,
-)
+from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from cutune.model.measurement.size_relations import (
     small_bounds,
     small_factors,
@@ -234,14 +227,16 @@ def _strides(subject: Subject) -> tuple[str, ...]:
     names, block = [], count_block(subject.kernel)
     for name, launches in striding_launches(subject.kernel):
         with suppress(CutuneError):  # too much work for a loop over one size
-            one, more = (sum(subject.run(COUNTS, sizes, block).executions) for sizes in launches)
+            one, more = (
+                sum(subject.run(Purpose.COUNTS, sizes, block).executions) for sizes in launches
+            )
             if more < GRID_STRIDE_WORK_RATIO * one:
                 names.append(name)
     return tuple(names)
 
 
 def _counts(measured: Known) -> list[Measurement]:
-    return [m for m in measured.values() if m.purpose == COUNTS]
+    return [m for m in measured.values() if m.purpose == Purpose.COUNTS]
 
 
 def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
@@ -354,13 +349,16 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     for block in kernel.remaining():
         if fits_launches(kernel, block, covered):
             with suppress(CutuneError):
-                pair = smaller.with_block(SMALLER, block), most.with_block(FEATURES, block)
+                pair = (
+                    smaller.with_block(Purpose.SMALLER, block),
+                    most.with_block(Purpose.FEATURES, block),
+                )
                 by_block[block] = pair
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     if counted not in by_block:
         return None
     subject = subject.without({*kernel.candidates()} - by_block.keys())
-    totals = (replace(one, purpose=COUNTS) for one in by_block[counted])
+    totals = (replace(one, purpose=Purpose.COUNTS) for one in by_block[counted])
     launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
     # As if the program had been run for them.
     setting = subject.kernel.setting
@@ -374,7 +372,7 @@ def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launc
     different = {(r.grid, r.block, _numbers(r)): r for r in reversed(launches)}
     for record in [*different.values()][:MOST_LAUNCHES]:
         launched, sizes = replace(subject, record=record), recorded_sizes(subject, record)
-        found = launched.run(COUNTS, dict(sizes), record.block)
+        found = launched.run(Purpose.COUNTS, dict(sizes), record.block)
         yield _Launch(launched, sizes, sum(found.executions))
 
 

@@ -21,15 +21,7 @@ from math import prod
 from typing import Any
 
 from cutune.model.fit.fitted_model import Array, SizeRange, Totals
-from cutune.model.measurement.measurement import (
-    CHECK,
-    COUNTS,
-    FAR,
-    OWN_SMALL,
-    RECHECK,
-    MeasuredKernel,
-    Measurement,
-)
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.model.measurement.size_relations import extents_at
 from cutune.model.rational.functions import RationalFunction, fit
 from cutune.toolchain.device.thread_block import LARGEST, WARP
@@ -326,12 +318,12 @@ def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut
     If they fail there, they are fitted again with the checks that were counted in full; then later
     checks decide, and those of much larger launches.
     """
-    counted = [m for m in measured if m.purpose == COUNTS]
-    checks = [m for m in measured if m.purpose == CHECK]
-    later = [m for m in measured if m.purpose in (RECHECK, FAR)]
-    small = [m for m in measured if m.purpose == OWN_SMALL]
+    counted = [m for m in measured if m.purpose == Purpose.COUNTS]
+    checks = [m for m in measured if m.purpose == Purpose.CHECK]
+    later = [m for m in measured if m.purpose in (Purpose.RECHECK, Purpose.FAR)]
+    small = [m for m in measured if m.purpose == Purpose.OWN_SMALL]
     first = _compared(kernel, counted, [*checks, *later], small)
-    if first.holds or not checks or not any(m.purpose == RECHECK for m in later):
+    if first.holds or not checks or not any(m.purpose == Purpose.RECHECK for m in later):
         return first
     second = _compared(kernel, [*counted, *checks], later, small)
     return second if second.holds else first
@@ -346,7 +338,7 @@ def _compared(
     functions = count_functions(kernel, counted)
     off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]
     worst, at = max(off, key=lambda one: one[0], default=(0.0, {}))
-    full = [check for check in checks if check.purpose != FAR]
+    full = [check for check in checks if check.purpose != Purpose.FAR]
     below = {
         name: all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
         for name in kernel.variables
@@ -381,7 +373,7 @@ def _totals(
     for site, group in zip(launch.sites, counts.group_of, strict=True):
         if group >= 0:
             yield site.lanes, counts.groups[group], accesses
-    if launch.purpose != FAR:  # some blocks touch a part of an array only
+    if launch.purpose != Purpose.FAR:  # some blocks touch a part of an array only
         extents = [accessed_bytes(launch, array.parameter) for array in counts.arrays]
         for array, extent in zip(counts.arrays, extents, strict=True):
             yield extent, array.extent_bytes, sum(extents)

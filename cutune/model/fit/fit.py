@@ -22,13 +22,7 @@ from cutune.model.fit.data_dependent import at_large_sizes, proportions, without
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
-from cutune.model.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    SMALLER,
-    MeasuredKernel,
-    Measurement,
-)
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.toolchain.device.thread_block import Block
 
 #: The ways of fitting.
@@ -76,8 +70,8 @@ def fit_model(
 
 
 def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> HeldOut | Diagnostic:
-    counted = [m for m in measurements if m.purpose == COUNTS]
-    features = [m for m in measurements if m.purpose == FEATURES]
+    counted = [m for m in measurements if m.purpose == Purpose.COUNTS]
+    features = [m for m in measurements if m.purpose == Purpose.FEATURES]
     if not counted or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
     reason = ""
@@ -134,7 +128,7 @@ def _feature_launches(
     ordered = [measurement for measurement in wanted if measurement is not None]
     if len(ordered) < len(wanted):
         return None
-    by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
+    by_block = {m.block: m for m in measurements if m.purpose == Purpose.SMALLER}
     smaller = [by_block[block] for block in blocks if block in by_block]
     if (kernel.keeps_grid or kernel.on_data) and len(smaller) < len(blocks):
         return None

@@ -28,7 +28,7 @@ from scipy.linalg import lstsq
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.fitted_model import PublishedCounts
-from cutune.model.measurement.measurement import TRAINING, MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.model.rational.functions import (
     Exponents,
     Polynomial,
@@ -129,7 +129,7 @@ def training_counters(
     return [
         TrainingCounters(dict(m.sizes)[kernel.variables[0]], m.block, _per_warp(kernel, m))
         for m in measured
-        if m.purpose == TRAINING
+        if m.purpose == Purpose.TRAINING
     ]
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
-from cutune.model.measurement.measurement import FEATURES, PROBE, MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.toolchain.device.thread_block import Block
 
 LINE_BYTES = 128
@@ -66,7 +66,7 @@ def representatives(classes: Sequence[int]) -> list[int]:
 def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
     """Per parameter and residue the probes in which all others are aligned."""
     period = modulus(kernel)
-    probes = [m for m in measurements if m.purpose == PROBE]
+    probes = [m for m in measurements if m.purpose == Purpose.PROBE]
     result: list[Probes] = []
     for name in kernel.parameters:
         by_residue: dict[int, list[Measurement]] = {}
@@ -208,7 +208,7 @@ class Cells:
 def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
     """Sort the feature launches of a kernel."""
     measured = {}
-    for measurement in (m for m in measurements if m.purpose == FEATURES):
+    for measurement in (m for m in measurements if m.purpose == Purpose.FEATURES):
         sizes = dict(measurement.sizes)
         residues = zip(kernel.parameters, classes, strict=True)
         row = tuple(c[sizes[name] % len(c)] for name, c in residues)

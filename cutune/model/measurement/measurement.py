@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -74,15 +75,25 @@ FormulaPerAxis = tuple[Formula | None, Formula | None, Formula | None]
 #: An argument that a bit of a set of arguments stands for.
 Position = Annotated[int, Meta(ge=0, le=62)]
 
-COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
-#: Features at a smaller size: how the work of a warp grows where the grid is kept.
-SMALLER = "smaller"
-#: At sizes that took no part: counted in full; the same once functions were fitted again with
-#: those; some blocks of much larger launches; and at the program's own small values.
-CHECK, RECHECK, FAR, OWN_SMALL = "check", "recheck", "far", "own_small"
-PURPOSES = (COUNTS, PROBE, FEATURES, TRAINING, SMALLER, CHECK, RECHECK, FAR, OWN_SMALL)
 #: Replayed without data, or counted while the program ran.
 REPLAYED, RUN = "emulation", "run"
+
+
+class Purpose(StrEnum):
+    """What a launch was measured for."""
+
+    COUNTS = "counts"
+    PROBE = "probe"
+    FEATURES = "features"
+    TRAINING = "training"
+    #: Features at a smaller size: how the work of a warp grows where the grid is kept.
+    SMALLER = "smaller"
+    #: At sizes that took no part: counted in full; the same once functions were fitted again with
+    #: those; some blocks of much larger launches; and at the program's own small values.
+    CHECK = "check"
+    RECHECK = "recheck"
+    FAR = "far"
+    OWN_SMALL = "own_small"
 
 
 @dataclass(frozen=True)
@@ -412,7 +423,7 @@ class Measurement:
 
     entry: Symbol
     code: Symbol
-    purpose: Annotated[str, one_of(*PURPOSES)]
+    purpose: Annotated[str, one_of(*Purpose)]
     source: Annotated[str, one_of("emulation", "run")]
     sizes: tuple[tuple[MemberName, Integer], ...]
     grid: Extents

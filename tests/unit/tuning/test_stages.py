@@ -18,7 +18,7 @@ from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import with_lent
 from cutune.model.fit.fit import PAPER
 from cutune.model.fit.fitted_model import FittedModel, read_models, write_models
-from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Origin, Purpose
 from cutune.model.measurement.sweep import SweptLaunch, swept_line
 from cutune.model.selection.chooser import Chooser
 from cutune.proof.analysis.analyzer import Analyzer
@@ -85,7 +85,7 @@ def test_a_kernel_that_cannot_be_fitted_does_not_stop_others(
     analyzer: Analyzer, workspace: Workspace, said: list[Diagnostic]
 ) -> None:
     kernel, measurements = measured("copy")
-    save(workspace, kernel, (m for m in measurements if m.purpose != COUNTS))
+    save(workspace, kernel, (m for m in measurements if m.purpose != Purpose.COUNTS))
     save(workspace, *measured("columns"))
     assert [model.kernel.name for model in fit(analyzer.reporter, workspace)] == ["columns"]
     assert [one.code for one in said] == [Code.NO_MEASUREMENTS]
