@@ -208,10 +208,10 @@ def bounded_elsewhere(
     expected = sum(_expected_to_work(kernel, counts, m) for m in launches)
     if working_threads < LEAST_WORKING * expected and expected > WARP:
         return BOUNDED_BY_NO_SIZE
-    working = counts.working.numerator
+    working = counts.working
     depending = {
         name
-        for exponents, _ in working.terms
+        for exponents, _ in working.numerator
         for name, exponent in zip(working.variables, exponents, strict=True)
         if exponent
     }

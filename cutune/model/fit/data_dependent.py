@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import expm1, prod, sqrt
 from statistics import median
 
 from cutune.model.fit.count_functions import Fitter, count_points
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, SiteCounters
 from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.functions import Polynomial, RationalFunction, constant_function, fit
+from cutune.model.rational.functions import (
+    Exponents,
+    RationalFunction,
+    Terms,
+    constant_function,
+    fit,
+)
 from cutune.toolchain.device.thread_block import WARP, threads_of
 
 #: Counters that become smaller where threads share sectors by chance. Sharing by chance becomes
@@ -68,10 +74,7 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
     for width in (1, 2, 3):
         for names in combinations_with_replacement(variables, width):
             exponents = tuple(names.count(name) for name in variables)
-            yield replace(
-                constant_function(variables, 1),
-                numerator=Polynomial(variables, ((exponents, Fraction(1)),)),
-            )
+            yield replace(constant_function(variables, 1), numerator=((exponents, Fraction(1)),))
 
 
 def _threads(kernel: MeasuredKernel) -> RationalFunction:
@@ -85,10 +88,18 @@ def _threads(kernel: MeasuredKernel) -> RationalFunction:
         return fit(variables, places, list(map(prod, extents)))
     threads = constant_function(variables, 1)
     for extent in of_axes:
-        numerator = threads.numerator * extent.numerator
-        denominator = threads.denominator * extent.denominator
+        numerator = _product(threads.numerator, extent.numerator)
+        denominator = _product(threads.denominator, extent.denominator)
         threads = replace(threads, numerator=numerator, denominator=denominator)
     return threads
+
+
+def _product(first: Terms, second: Terms) -> Terms:
+    terms: dict[Exponents, Fraction] = {}
+    for (one, a), (two, b) in product(first, second):
+        powers = tuple(map(sum, zip(one, two, strict=True)))
+        terms[powers] = terms.get(powers, Fraction(0)) + a * b
+    return tuple(term for term in sorted(terms.items()) if term[1])
 
 
 def _spread(ratios: Sequence[Fraction]) -> float:
@@ -98,8 +109,7 @@ def _spread(ratios: Sequence[Fraction]) -> float:
 
 
 def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> RationalFunction:
-    terms = tuple((exponents, factor * c) for exponents, c in base.numerator.terms)
-    numerator = Polynomial(base.numerator.variables, terms)
+    numerator = tuple((exponents, factor * c) for exponents, c in base.numerator)
     return replace(base, numerator=numerator, exact=False, held_out_error=spread)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
-from fractions import Fraction
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Te
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.model.measurement.alignment import MAX_CLASSES
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.rational.functions import Polynomial, RationalFunction
+from cutune.model.rational.functions import RationalFunction, Terms
 from cutune.toolchain.device.thread_block import Block, is_block, threads_of
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
@@ -61,7 +60,7 @@ class SizeRange:
 class Array:
     """A pointer parameter, and the bytes between the lowest and the highest accessed address."""
 
-    parameter: int
+    parameter: Small
     extent_bytes: RationalFunction
     is_loaded: bool
     is_stored: bool
@@ -285,40 +284,9 @@ def _to_json(model: FittedModel) -> Json:
     }
 
 
-_Exponents = tuple[Annotated[int, Meta(ge=0, le=16)], ...]
-_Terms = tuple[tuple[_Exponents, Fraction], ...]
 _Value = Annotated[float, Meta(ge=0, le=1e12)]
 _Size = Annotated[int, Meta(ge=0, lt=1 << 62)]
 _Class = Annotated[int, Meta(ge=0, lt=MAX_CLASSES)]
-
-
-@dataclass(frozen=True)
-class _FunctionEntry:
-    """A rational function as a file holds it: without the names of its variables."""
-
-    numerator: _Terms
-    denominator: _Terms
-    exact: bool
-    held_out_error: Quantity
-    residual: Quantity
-    rank: Count
-    unknowns: Count
-
-    def of(self, names: tuple[str, ...]) -> RationalFunction:
-        terms = (*self.numerator, *self.denominator)
-        fit = all(len(exponents) == len(names) for exponents, _ in terms)
-        require(fit, "a term has an exponent for each variable")
-        require(any(c for _, c in self.denominator), "a denominator is not 0")
-        top, bottom = Polynomial(names, self.numerator), Polynomial(names, self.denominator)
-        return RationalFunction(**{**vars(self), "numerator": top, "denominator": bottom})
-
-
-@dataclass(frozen=True)
-class _ArrayEntry:
-    parameter: Small
-    extent_bytes: _FunctionEntry
-    is_loaded: bool
-    is_stored: bool
 
 
 @dataclass(frozen=True)
@@ -332,34 +300,17 @@ class _ColumnEntry:
 
 
 @dataclass(frozen=True)
-class _PublishedEntry:
+class _PublishedEntry(PublishedCounts):
     variables: tuple[MemberName, ...]
-    issued: _FunctionEntry
-    memory: _FunctionEntry
-    uncoalesced: _FunctionEntry
-    scattered: _FunctionEntry
-    sectors: _FunctionEntry
-    barriers: _FunctionEntry
-
-    def read(self) -> PublishedCounts:
-        functions = (getattr(self, field.name) for field in fields(PublishedCounts))
-        return PublishedCounts(*(function.of(self.variables) for function in functions))
 
 
 @dataclass(frozen=True)
-class _ModelEntry:
+class _ModelEntry(Totals):
     facts: dict[str, Any]
-    working: _FunctionEntry
-    steps: _FunctionEntry
-    instructions: _FunctionEntry
-    double: _FunctionEntry
-    special: _FunctionEntry
-    barriers: _FunctionEntry
-    constants: _FunctionEntry
     looped: bool
-    groups: tuple[_FunctionEntry, ...]
+    groups: tuple[RationalFunction, ...]
     requests: tuple[Count, ...]
-    arrays: tuple[_ArrayEntry, ...]
+    arrays: tuple[Array, ...]
     classes: tuple[Annotated[tuple[_Class, ...], Meta(min_length=1, max_length=128)], ...]
     blocks: Annotated[tuple[Block, ...], Meta(min_length=1, max_length=1 << 15)]
     rows: tuple[_Value | tuple[_Value, ...], ...]
@@ -382,20 +333,19 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
     _check(read, kernel)
     return FittedModel(
         kernel=kernel,
-        **{field.name: getattr(read, field.name).of(names) for field in fields(Totals)},
+        **{name: _named(total, names) for name, total in read.totals.items()},
         looped=read.looped,
-        groups=tuple(group.of(names) for group in read.groups),
+        groups=tuple(_named(group, names) for group in read.groups),
         requests=read.requests,
         arrays=tuple(
-            Array(a.parameter, a.extent_bytes.of(names), a.is_loaded, a.is_stored)
-            for a in read.arrays
+            replace(array, extent_bytes=_named(array.extent_bytes, names)) for array in read.arrays
         ),
         classes=read.classes,
         blocks=read.blocks,
         columns=_read_columns(read.columns, rows),
         held_out_error=read.held_out_error,
         transactions=_read_columns(read.transactions, rows),
-        published=read.published.read() if read.published is not None else None,
+        published=_read_published(read.published) if read.published is not None else None,
         confirmed_on=read.confirmed_on,
         variants=tuple(_from_json(variant, False) for variant in read.variants),
         reached=tuple(SizeRange(*entry) for entry in read.reached),
@@ -426,7 +376,12 @@ def _published(counts: PublishedCounts | None) -> Json | None:
     if counts is None:
         return None
     functions = {f.name: _function(getattr(counts, f.name)) for f in fields(PublishedCounts)}
-    return {"variables": list(counts.issued.numerator.variables), **functions}
+    return {"variables": list(counts.issued.variables), **functions}
+
+
+def _read_published(entry: _PublishedEntry) -> PublishedCounts:
+    functions = (getattr(entry, field.name) for field in fields(PublishedCounts))
+    return PublishedCounts(*(_named(function, entry.variables) for function in functions))
 
 
 class _Rows:
@@ -469,8 +424,19 @@ def _read_columns(
 
 
 def _function(function: RationalFunction) -> Json:
-    def terms(polynomial: Polynomial) -> list[Any]:
-        return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial.terms]
+    def terms(polynomial: Terms) -> list[Any]:
+        return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial]
 
     parts = {"numerator": terms(function.numerator), "denominator": terms(function.denominator)}
-    return {**vars(function), **parts}
+    entry = {**vars(function), **parts}
+    del entry["variables"]
+    return entry
+
+
+def _named(function: RationalFunction, names: tuple[str, ...]) -> RationalFunction:
+    """A function that was read, with its variables."""
+    terms = (*function.numerator, *function.denominator)
+    fit = all(len(exponents) == len(names) for exponents, _ in terms)
+    require(fit, "a term has an exponent for each variable")
+    require(any(c for _, c in function.denominator), "a denominator is not 0")
+    return replace(function, variables=names)

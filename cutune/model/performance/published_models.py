@@ -120,7 +120,7 @@ def _working(model: FittedModel) -> Expression:
 def _published(counts: PublishedCounts) -> Callable[[str], Expression]:
     """Counters as fitted by the published method: functions of size and block, no tables."""
     # The first variable is a size; the others are properties of the candidate.
-    size, *axes = counts.issued.numerator.variables
+    size, *axes = counts.issued.variables
     names = (size_name(size), *axes)
 
     def count(name: str) -> Expression:

@@ -19,41 +19,22 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune.core.typed import Count, Meta, Quantity
 from cutune.model.rational.program import Expression, Reference, expression, size_name
 
-Exponents = tuple[int, ...]
+Exponents = tuple[Annotated[int, Meta(ge=0, le=16)], ...]
+#: A polynomial: a sum of coefficient * product(variable ** exponent).
+Terms = tuple[tuple[Exponents, Fraction], ...]
 Floats = NDArray[np.float64]
 
 MAX_DEGREE_PER_VARIABLE = 3
 #: Singular values up to this, relative to the largest, count as 0.
 SINGULAR = 1e-10
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    """A sum of coefficient * product(variable ** exponent)."""
-
-    variables: tuple[str, ...]
-    terms: tuple[tuple[Exponents, Fraction], ...]
-
-    def __call__(self, values: Mapping[str, int]) -> Fraction:
-        point = [values[name] for name in self.variables]
-        return sum((c * monomial(point, e) for e, c in self.terms), Fraction(0))
-
-    def __mul__(self, other: Polynomial) -> Polynomial:
-        terms: dict[Exponents, Fraction] = {}
-        for (one, a), (two, b) in product(self.terms, other.terms):
-            powers = tuple(map(sum, zip(one, two, strict=True)))
-            terms[powers] = terms.get(powers, Fraction(0)) + a * b
-        return Polynomial(self.variables, tuple(term for term in sorted(terms.items()) if term[1]))
-
-    def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """The value as a node in nested (Horner) form. `names`: of the variables, else sizes."""
-        return _horner(tuple(names or map(size_name, self.variables)), self.terms)
 
 
 @dataclass(frozen=True)
@@ -65,36 +46,44 @@ class RationalFunction:
         held_out_error: the largest relative error at the largest sizes, which the fit did not use.
         residual: the largest relative error at the samples that it used.
         rank, unknowns: of the system of equations, without the unknown that scales all others.
+        variables: in the order of the exponents; files do not repeat them.
     """
 
-    numerator: Polynomial
-    denominator: Polynomial
+    numerator: Terms
+    denominator: Terms
     exact: bool
-    held_out_error: float
-    residual: float = 0.0
-    rank: int = 1
-    unknowns: int = 1
+    held_out_error: Quantity
+    residual: Quantity
+    rank: Count
+    unknowns: Count
+    variables: tuple[str, ...] = ()
 
     @property
     def is_zero(self) -> bool:
-        return not any(coefficient for _, coefficient in self.numerator.terms)
+        return not any(coefficient for _, coefficient in self.numerator)
 
     def __call__(self, values: Mapping[str, int]) -> Fraction:
         """The value at a point; raises ZeroDivisionError where the denominator is 0."""
-        return self.numerator(values) / self.denominator(values)
+        point = [values[name] for name in self.variables]
+        return value_at(self.numerator, point) / value_at(self.denominator, point)
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """A node of a rational program with the same value; `names` as in `Polynomial`."""
-        if all(not any(e) for e, _ in self.denominator.terms):
-            return self.numerator.expression(names)
-        return self.numerator.expression(names) / self.denominator.expression(names)
+        """The value as a node in nested (Horner) form. `names`: of the variables, else sizes."""
+        read = tuple(names or map(size_name, self.variables))
+        top = _horner(read, self.numerator)
+        is_whole = all(not any(e) for e, _ in self.denominator)
+        return top if is_whole else top / _horner(read, self.denominator)
 
 
 def constant_function(variables: tuple[str, ...], value: int | Fraction) -> RationalFunction:
     """The function that is `value` everywhere."""
     powers = (0,) * len(variables)
-    top = Polynomial(variables, ((powers, Fraction(value)),) if value else ())
-    return RationalFunction(top, Polynomial(variables, ((powers, Fraction(1)),)), True, 0.0)
+    top = ((powers, Fraction(value)),) if value else ()
+    return RationalFunction(top, ((powers, Fraction(1)),), True, 0.0, 0.0, 1, 1, variables)
+
+
+def value_at(polynomial: Terms, point: Sequence[int]) -> Fraction:
+    return sum((c * monomial(point, e) for e, c in polynomial), Fraction(0))
 
 
 def exponents_up_to(
@@ -263,8 +252,8 @@ def _quotient(
     top = [term for term in terms[: len(upper)] if term[1]]
     bottom = [term for term in terms[len(upper) :] if term[1]]
     one = ((0,) * len(variables), Fraction(1))
-    over, under = Polynomial(variables, tuple(top)), Polynomial(variables, (one, *bottom))
-    return RationalFunction(over, under, True, 0.0, 0.0, len(terms), len(terms))
+    width = len(terms)
+    return RationalFunction((*top,), (one, *bottom), True, 0.0, 0.0, width, width, variables)
 
 
 def _meets(
@@ -272,9 +261,8 @@ def _meets(
 ) -> bool:
     """Does a function have no pole, and is it exact, at every sample?"""
     for point, value in zip(points, values, strict=True):
-        named = dict(zip(function.numerator.variables, point, strict=True))
-        bottom = function.denominator(named)
-        if bottom <= 0 or function.numerator(named) != value * bottom:
+        bottom = value_at(function.denominator, point)
+        if bottom <= 0 or value_at(function.numerator, point) != value * bottom:
             return False
     return True
 
@@ -411,10 +399,11 @@ def _fit_degrees(
         return None
     errors = np.abs(predicted - targets) * weights
     unit = solution[len(upper)] or 1.0
-    over = _polynomial(variables, upper, solution[: len(upper)] / unit, scale)
-    under = _polynomial(variables, lower, solution[len(upper) :] / unit, scale)
+    over = _unscaled(upper, solution[: len(upper)] / unit, scale)
+    under = _unscaled(lower, solution[len(upper) :] / unit, scale)
     far, near = float(errors[held_out].max()), float(errors[used].max())
-    return RationalFunction(over, under, False, far, near, rank, len(upper) + len(lower) - 1)
+    unknowns = len(upper) + len(lower) - 1
+    return RationalFunction(over, under, False, far, near, rank, unknowns, variables)
 
 
 def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:
@@ -484,9 +473,7 @@ def _refined(
     return np.asarray(better.x * scale) if improved else solution
 
 
-def _polynomial(
-    variables: tuple[str, ...], exponents: list[Exponents], coefficients: Floats, scale: Floats
-) -> Polynomial:
+def _unscaled(exponents: list[Exponents], coefficients: Floats, scale: Floats) -> Terms:
     units = [np.prod(scale ** np.array(exponent)) for exponent in exponents]
     values = [Fraction(float(c / unit)) for c, unit in zip(coefficients, units, strict=True)]
-    return Polynomial(variables, tuple(zip(exponents, values, strict=True)))
+    return tuple(zip(exponents, values, strict=True))

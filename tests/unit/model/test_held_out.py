@@ -25,7 +25,7 @@ from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import Purpose
 from cutune.model.performance.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
-from cutune.model.rational.functions import Polynomial, RationalFunction, fit
+from cutune.model.rational.functions import RationalFunction, fit
 from cutune.model.selection.chooser import LARGEST_SIZE, Chooser, supported
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support import measured_kernel as known
@@ -98,7 +98,7 @@ def test_a_pole_is_as_far_off_as_can_be() -> None:
     assert functions is not None and kernel.variables == ("n",)
     launch = next(m for m in found.new if m.purpose == Purpose.CHECK)
     at = dict(launch.sizes)["n"]
-    pole = Polynomial(("n",), (((1,), Fraction(1)), ((0,), Fraction(-at))))
+    pole = (((1,), Fraction(1)), ((0,), Fraction(-at)))
     working = replace(functions.working, denominator=pole)
     assert deviation(kernel, functions, launch) == 0
     assert deviation(kernel, replace(functions, working=working), launch) == float("inf")
