@@ -41,10 +41,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Varying:
-    """The parts of a text that are not compared, because they vary from run to run.
-
-    `numbers`: per line number, which of its numbers; None where the whole line varies.
-    """
+    """The parts of a text that vary from run to run: per line `numbers`; None: the whole line."""
 
     numbers: Mapping[int, frozenset[int] | None] = field(default_factory=dict)
 

@@ -109,10 +109,7 @@ def counted_on_data(
 def _judged(
     counting: _Counting, before: Subject, subject: Subject, warn: Warn
 ) -> tuple[Subject, list[Measurement]] | None:
-    """A kernel as it was measured; None, and a warning, where its launches tell nothing.
-
-    `before`: the kernel with all of its candidates.
-    """
+    """A kernel as it was measured; None, with a warning, where its launches tell nothing."""
     name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)
     is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
@@ -238,10 +235,7 @@ def _measured(
 
 
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
-    """Why no model can be made of these launches; empty if one can.
-
-    `is_run`: all candidates were launched in some run, so that none was left out for want of time.
-    """
+    """Why no model can be made of these launches, or empty. `is_run`: all candidates were run."""
     if not of_runs:
         count = len({*fitting(subject.kernel), subject.kernel.original})
         if count == 1 or is_run:

@@ -170,8 +170,7 @@ def candidates_text(
 ) -> str:
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
-    `own`: the program's own block per launch site; without it, dimensions that are not free are
-    taken to have one thread.
+    `own`: blocks per site; without them, dimensions that are not free are taken to have one thread.
     """
     lines = []
     for site in program.tunable_launches:
@@ -197,10 +196,8 @@ def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
 def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch]:
     """Time every candidate of the first launch of each site, in one process per run.
 
-    `cache`: what lies in the caches then. In the program's own sequence the third launch counts, or
-    the last one before it, and every candidate has processes of its own.
-
-    Raises CT411 when a run does not end well, CT428 when it timed nothing.
+    `cache`: what lies in the caches. In the program's own sequence the third launch counts, or the
+    last, and every candidate has processes of its own. Raises CT411, or CT428: nothing was timed.
     """
     for run, output, candidates in _with_files(build, "sweeping"):
         environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}

@@ -112,8 +112,7 @@ def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extent
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     """Full launches at small sizes, in which every variable varies on its own.
 
-    Where the grid is kept, few blocks are enough; all threads and blocks have work even if they
-    share it.
+    Where the grid is kept, few blocks are enough, and all of them have work.
     """
     block = count_block(kernel)
     for point in count_points(kernel.variables):

@@ -159,10 +159,7 @@ _VALUES = "all_"
 
 @dataclass(frozen=True)
 class _Rows:
-    """The literals of all rows of a table, one row behind the other, and how it is read.
-
-    `width`: entries of a row that is read. `row_of`, `shape`: as in `Tables.rows`, as C text.
-    """
+    """The literals of all rows of a table, and how it is read; `row_of` and `shape` as C text."""
 
     entries: tuple[str, ...]
     count: int

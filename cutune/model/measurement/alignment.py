@@ -120,10 +120,7 @@ def _is_sensitive(probes: Probes, index: int) -> bool:
 
 
 def reduced_row(row: Row, places: frozenset[int]) -> Row:
-    """The row with every parameter aligned but those at `places`.
-
-    An instruction that is sensitive to these alone costs the same in both rows.
-    """
+    """The row with all aligned but `places`; what is sensitive to these alone costs the same."""
     return tuple(own if place in places else 0 for place, own in enumerate(row))
 
 
@@ -163,12 +160,7 @@ def all_misaligned(classes: Classes) -> Row:
 
 @dataclass(frozen=True)
 class Cells:
-    """The measured and composed launches of each (row, block).
-
-    Attributes:
-        measured: the launches that were made.
-        sensitive_to: per memory instruction, see `alignment_sensitivities`.
-    """
+    """The launches of each (row, block): `measured`, or composed by what depends on alignment."""
 
     measured: dict[tuple[Row, Block], Measurement]
     sensitive_to: Sequence[frozenset[int]]

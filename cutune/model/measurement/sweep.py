@@ -121,13 +121,7 @@ class SweptLaunch:
 
 @dataclass(frozen=True)
 class RecordedSweep:
-    """The launches of a sweep, in their order.
-
-    Attributes:
-        device, driver: name of the GPU, and version of its driver.
-        method: how blocks were timed, as text.
-        cache: what lay in the caches when a launch began, one of `CACHES`.
-    """
+    """The launches of a sweep, in their order. `method`: how blocks were timed, for people."""
 
     device: str
     driver: str

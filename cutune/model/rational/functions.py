@@ -142,10 +142,7 @@ SPARE = 2
 def fit(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction:
-    """The simplest rational function of the data parameters `variables` through the samples.
-
-    `points`: an integer per variable, for each sample; `values`: its counted total.
-    """
+    """The simplest rational function of `variables` through the samples: `values` at `points`."""
     if len(set(values)) == 1:
         return constant_function(variables, values[0])
     return _fitted(variables, tuple(map(tuple, points)), tuple(values))

@@ -75,10 +75,7 @@ LARGEST_SIZE = 1 << 31
 
 
 def supported(model: FittedModel) -> dict[str, SizeRange]:
-    """The least and the largest value of each variable of a kernel's counts.
-
-    Arguments that had one value when the kernel was measured have that value only.
-    """
+    """The least and the largest value of each variable of the counts, and of what had one value."""
     kernel = model.kernel
     pairs = zip(kernel.variables, model.reached, strict=True)
     ranges = {name: _widened(model, reached) for name, reached in pairs}
