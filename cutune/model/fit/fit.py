@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from math import prod
 
 from cutune.core.codes import Code
@@ -93,16 +94,14 @@ def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
     A loop that small launches do not repeat does not tell how often large ones do.
     """
     ordered = sorted(counted, key=lambda launch: prod(value for _, value in launch.sizes))
-    of_all: HeldOut | None = None
-    for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
-        kept = ordered[first:]
-        functions = count_functions(kernel, kept, proportions(kernel, kept))
-        fitted = HeldOut(functions, tuple(kept), tuple(kept))
-        of_all = of_all or fitted
-        if _error(kernel, functions) <= PROPORTION_LIMIT:
-            return fitted
-    assert of_all is not None
-    return of_all
+    each = (tuple(ordered[first:]) for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)))
+    fits = (
+        HeldOut(count_functions(kernel, kept, proportions(kernel, kept)), kept, kept)
+        for kept in each
+    )
+    of_all = next(fits)
+    good = (f for f in chain([of_all], fits) if _error(kernel, f.functions) <= PROPORTION_LIMIT)
+    return next(good, of_all)
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:

@@ -267,11 +267,6 @@ class Features:
                 fixed = fixed + weight * cell
         return self.lines.define(f"{name}_fixed", fixed) + varying
 
-    def missed(self, array: int) -> Expression | None:
-        """Sectors of an array per warp that miss L1 if a block runs alone; None: none do."""
-        columns = [(i, c) for i, c in self.filled(("missed",)) if c.array == array]
-        return self.total(f"missed_{array}", expression(0), columns) if columns else None
-
     def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
         """The columns of some kinds that are not all zero, with their indices."""
         columns = enumerate(self.model.columns)

@@ -166,9 +166,10 @@ def define_missed(features: Features) -> Expression:
     sms = lines.define("sms", minimum(Reference("blocks"), device.sm_count))
     cycles = alone = together = expression(0)
     for index in range(len(features.model.arrays)):
-        missed = features.missed(index)
-        if missed is None:
+        columns = [(i, c) for i, c in features.filled(("missed",)) if c.array == index]
+        if not columns:
             continue
+        missed = features.total(f"missed_{index}", expression(0), columns)
         alone = alone + lines.define(f"alone_{index}", missed)
         if is_shared:
             extent = Reference(f"array_bytes_{index}")

@@ -345,15 +345,14 @@ def fit_numerical(
     """The simplest function whose held-out error is `GOOD_ENOUGH`, else the one with the least."""
     sizes = np.array(points, dtype=np.float64)
     targets = np.array(values, dtype=np.float64)
-    order = np.argsort(sizes.sum(axis=1), kind="stable")
-    held_out = order[-max(1, len(order) // 4) :]
-    used = order[: -len(held_out)]
-    scale = np.maximum(sizes.max(axis=0), 1.0)  # a size may be 0 everywhere
     # Where nothing fits, the mean.
     mean = Fraction(float(targets.mean())).limit_denominator(10**6)
     best = replace(constant_function(variables, mean), exact=False, held_out_error=float("inf"))
+    # The largest sizes, which come last, are held out.
+    order = np.argsort(sizes.sum(axis=1), kind="stable")
+    sizes, targets, used = sizes[order], targets[order], len(order) - max(1, len(order) // 4)
     for top, bottom in NUMERICAL_DEGREES:
-        candidate = _fit_degrees(variables, sizes, targets, used, held_out, scale, top, bottom)
+        candidate = _fit_degrees(variables, sizes, targets, used, top, bottom)
         # A higher degree must be 10 % better, so that it is not chosen by chance.
         if candidate and candidate.held_out_error < 0.9 * best.held_out_error - 1e-12:
             best = candidate
@@ -363,24 +362,18 @@ def fit_numerical(
 
 
 def _fit_degrees(
-    variables: tuple[str, ...],
-    sizes: Floats,
-    targets: Floats,
-    used: NDArray[np.intp],
-    held_out: NDArray[np.intp],
-    scale: Floats,
-    top: int,
-    bottom: int,
+    variables: tuple[str, ...], sizes: Floats, targets: Floats, used: int, top: int, bottom: int
 ) -> RationalFunction | None:
     points = [tuple(int(v) for v in row) for row in sizes]
-    upper = exponents_up_to(points, list(used), top)
-    lower = exponents_up_to(points, list(used), bottom)
-    if len(upper) + len(lower) - 1 > len(used):
+    upper = exponents_up_to(points, range(used), top)
+    lower = exponents_up_to(points, range(used), bottom)
+    if len(upper) + len(lower) - 1 > used:
         return None
+    scale = np.maximum(sizes.max(axis=0), 1.0)  # a size may be 0 everywhere
     scaled = sizes / scale
     numerator, denominator = monomials(scaled, upper), monomials(scaled, lower)
     weights = 1.0 / np.maximum(np.abs(targets), 1.0)
-    samples = (numerator[used], denominator[used], targets[used], weights[used])
+    samples = (numerator[:used], denominator[:used], targets[:used], weights[:used])
     linear = _homogeneous(*samples)
     if linear is None:
         return None
@@ -398,7 +391,7 @@ def _fit_degrees(
     unit = solution[len(upper)] or 1.0
     over = _unscaled(upper, solution[: len(upper)] / unit, scale)
     under = _unscaled(lower, solution[len(upper) :] / unit, scale)
-    far, near = float(errors[held_out].max()), float(errors[used].max())
+    far, near = float(errors[used:].max()), float(errors[:used].max())
     unknowns = len(upper) + len(lower) - 1
     return RationalFunction(over, under, False, far, near, rank, unknowns, variables)
 
