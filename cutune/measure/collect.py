@@ -213,8 +213,7 @@ class _Measuring:
 
     def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
         done = []
-        tell = self.reporter.progress, self.reporter.warn
-        counted = counted_on_data(self.recorded, left, self.device, *tell)
+        counted = counted_on_data(self.recorded, left, self.device, self.reporter)
         try:
             for subject, measured in counted:
                 self.part.append(subject.kernel, measured)

@@ -12,7 +12,7 @@ from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
-from cutune.core.progress import Progress
+from cutune.core.progress import Progress, Reporter
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
 from cutune.measure.candidate_trials import (
     experiments,
@@ -75,15 +75,14 @@ def counted_on_data(
     recorded: Sequence[RecordedRun],
     launched: Sequence[Subject],
     device: DeviceProfile,
-    progress: Progress,
-    warn: Warn,
+    reporter: Reporter,
 ) -> Iterator[tuple[Subject, list[Measurement]]]:
     """Count kernels; gives each as it was measured, with its measurements. Raises CT411.
 
     Of each run the launch with most work is used; candidates are compared at the largest of these.
     Candidates that cannot be launched there are left out, and kernels that would take too long.
     """
-    counting = _Counting(recorded, device, progress)
+    counting = _Counting(recorded, device, reporter.progress)
     is_cut = any(made.run.is_cut for made in recorded)
     subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
@@ -100,9 +99,9 @@ def counted_on_data(
     for sampled in _sampled(recorded, left):
         counting.run(sampled)
     if counting.counted:
-        progress("counting with data", len(recorded) + 1, len(recorded) + 1)
+        reporter.progress("counting with data", len(recorded) + 1, len(recorded) + 1)
     for before, subject in zip(launched, subjects, strict=True):
-        if (measured := _judged(counting, before, subject, warn)) is not None:
+        if (measured := _judged(counting, before, subject, reporter.warn)) is not None:
             yield measured
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite, site_counters
 from cutune.measure.candidate_trials import (
     ASSERTED_BUDGET,
@@ -164,7 +165,7 @@ def on_data(
     """What was measured, and what was said."""
     said: list[Diagnostic] = []
     recorded = list(map(RecordedRun, runs, launches))
-    measured = counted_on_data(recorded, [found], H200, lambda *_: None, said.append)
+    measured = counted_on_data(recorded, [found], H200, Reporter(said.append))
     return list(measured), [diagnostic.code for diagnostic in said]
 
 
