@@ -17,6 +17,7 @@ import heapq
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -262,21 +263,19 @@ class Replayer:
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
         if key in done:
             return done[key]
-        if plan.purpose in IN_FULL:
-            return self._look(plan, None)
+        run = partial(self.run, plan.purpose, plan.sizes, plan.block)
         if plan.purpose == Purpose.FAR:
-            return self.run(Purpose.FAR, plan.sizes, plan.block, is_sampled=True)
+            return run(is_sampled=True)
+        look = partial(run, trace_every=plan.trace_every)
+        if plan.purpose in IN_FULL:
+            return look()
         grid = self._grid(plan.block, plan.sizes)
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
-            return self._look(plan, everywhere)
-        inside = self._look(plan, interior_blocks(self.kernel, grid, plan.block))
+            return look(blocks=everywhere)
+        inside = look(blocks=interior_blocks(kernel, grid, plan.block))
         # Where blocks share rows out, those in the middle may have come too late for one.
-        return inside if inside.working_threads else self._look(plan, everywhere)
-
-    def _look(self, plan: Replay, blocks: Sequence[int] | None) -> Measurement:
-        every = plan.trace_every
-        return self.run(plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=every)
+        return inside if inside.working_threads else look(blocks=everywhere)
 
     def run(
         self,
