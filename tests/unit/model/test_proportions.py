@@ -9,7 +9,7 @@ from math import exp
 import pytest
 
 from cutune.model.fit.count_functions import CountFunctions, count_functions
-from cutune.model.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
+from cutune.model.fit.fit import at_large_sizes, proportions, without_idle_warps
 from cutune.model.measurement.measurement import (
     Measurement,
     MemoryInstruction,
