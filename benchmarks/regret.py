@@ -21,8 +21,7 @@ from pathlib import Path
 
 from cutune.check.evaluate import Evaluation, evaluate
 from cutune.cli.evaluating import print_evaluation
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import FittedModel, read_models, write_models
 from cutune.model.measurement.sweep import RecordedSweep, read_sweep
 from cutune.model.selection.chooser import DEFAULT, choice_at, with_timings
 from cutune.toolchain.device.present import profile_of

@@ -15,9 +15,8 @@ from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.model.fit.published_counters import COUNTERS, TrainingCounters, training_counters
 from cutune.model.measurement.measurement import Measurement
 from cutune.model.performance.published_models import compose_mwp_cwp
-from cutune.model.rational.evaluate import evaluate
 from cutune.model.rational.functions import constant_function
-from cutune.model.rational.program import point
+from cutune.model.rational.program import evaluate, point
 from cutune.model.selection.chooser import LaunchSizes, ask
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, shape, threads_of

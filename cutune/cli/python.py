@@ -23,7 +23,7 @@ from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.core.workspace import replace_file
 from cutune.measure.program_runs import RunPlan
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, read_sweep
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import linked

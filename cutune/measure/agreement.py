@@ -14,7 +14,6 @@ from itertools import takewhile
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf(?:inity)?)\b"
 _HEXADECIMAL = rb"\b0x[0-9a-f]+\b|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8,}\b"
-#: A number, or a hexadecimal word.
 NUMBER_TOKEN = re.compile(_HEXADECIMAL + b"|" + _NUMBER, re.IGNORECASE)
 _HEXADECIMAL_WORD = re.compile(_HEXADECIMAL, re.IGNORECASE)
 _INTEGER = re.compile(rb"[-+]?\d+")
@@ -42,10 +41,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Varying:
-    """The parts of a text that are not compared, because they vary from run to run.
-
-    `numbers`: per line number, which of its numbers; None where the whole line varies.
-    """
+    """The parts of a text that vary from run to run: per line `numbers`; None: the whole line."""
 
     numbers: Mapping[int, frozenset[int] | None] = field(default_factory=dict)
 

@@ -17,10 +17,16 @@ from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.candidate_trials import (
+    INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     NOTHING_IN_COMMON,
     OTHER_SHARED,
+    TRIAL_BUDGET,
     CandidateTrial,
+    affordable,
+    effort,
+    experiments,
+    with_fewer_trials,
 )
 from cutune.measure.counted_on_data import counted_on_data, fewer_candidates, unclear_growth
 from cutune.measure.emulated_runs import (
@@ -30,18 +36,14 @@ from cutune.measure.emulated_runs import (
     try_candidates,
 )
 from cutune.measure.program_runs import RecordedRun, Run
-from cutune.measure.replay.at_recorded_sizes import at_own_sizes
-from cutune.measure.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
+from cutune.measure.replay.replayed_kernel import (
+    CountedKernel,
+    at_own_sizes,
+    collect_kernel,
+    counted_kernel,
+)
 from cutune.measure.replay.subjects import Subject, subjects
 from cutune.measure.resources import Resources
-from cutune.measure.trial_effort import (
-    INSTRUCTIONS_PER_SECOND,
-    TRIAL_BUDGET,
-    affordable,
-    effort,
-    experiments,
-    with_fewer_trials,
-)
 from cutune.model.measurement.measurement import (
     KERNEL_SCHEMA,
     MEASUREMENT_SCHEMA,
@@ -64,10 +66,7 @@ NARROW = "; narrow block(...) in its annotation to those for which they stay the
 
 @dataclass(frozen=True)
 class Collected:
-    """A kernel that was measured now, with its measurements of now and of earlier calls.
-
-    `measurements` may hold those of other kernels, too: `by_entry` separates them.
-    """
+    """A kernel that was measured now. `measurements` may hold those of other kernels, too."""
 
     kernel: MeasuredKernel
     measurements: Sequence[Measurement]
@@ -83,8 +82,8 @@ class Part:
     workspace: Workspace
 
     def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
-        append_lines(self.workspace.measurements, [kernel.to_json()])
-        append_lines(self.workspace.measurements, (m.to_json() for m in measured))
+        lines = kernel.to_json(), *(one.to_json() for one in measured)
+        append_lines(self.workspace.measurements, lines)
 
 
 def measure(
@@ -213,8 +212,7 @@ class _Measuring:
 
     def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
         done = []
-        tell = self.reporter.progress, self.reporter.warn
-        counted = counted_on_data(self.recorded, left, self.device, *tell)
+        counted = counted_on_data(self.recorded, left, self.device, self.reporter)
         try:
             for subject, measured in counted:
                 self.part.append(subject.kernel, measured)
@@ -265,7 +263,6 @@ class _Measuring:
     def _tell_differing(
         self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
     ) -> None:
-        """Warn of kernels whose results depend on the block, or that race as the program is."""
         differing = [
             one
             for one in chosen
@@ -337,7 +334,6 @@ def _listed(blocks: Sequence[Block]) -> str:
 
 
 def _difference(trial: CandidateTrial) -> str:
-    """How results differ, in words."""
     if trial.largest_difference >= NOTHING_IN_COMMON:
         return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:

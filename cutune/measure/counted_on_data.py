@@ -12,30 +12,22 @@ from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
-from cutune.core.progress import Progress
+from cutune.core.progress import Progress, Reporter
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
-from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
-from cutune.measure.other_runs import Cost, larger_run, try_smaller, try_two
-from cutune.measure.program_runs import RecordedRun
-from cutune.measure.replay.at_recorded_sizes import recorded_sizes, smaller_and_largest
-from cutune.measure.replay.kernel_code import NOT_EXECUTED, site_counters
-from cutune.measure.replay.plan import count_block
-from cutune.measure.replay.subjects import Subject
-from cutune.measure.trial_effort import (
+from cutune.measure.candidate_trials import (
     experiments,
     fitting,
     one_of_each,
     thinned,
     with_fewer_candidates,
 )
-from cutune.model.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    RUN,
-    SMALLER,
-    Measurement,
-    SiteCounters,
-)
+from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
+from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
+from cutune.measure.replay.plan import count_block
+from cutune.measure.replay.replay import NOT_EXECUTED, site_counters
+from cutune.measure.replay.replayed_kernel import recorded_sizes, smaller_and_largest
+from cutune.measure.replay.subjects import Subject
+from cutune.model.measurement.measurement import RUN, Measurement, Purpose, SiteCounters
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 
@@ -83,15 +75,14 @@ def counted_on_data(
     recorded: Sequence[RecordedRun],
     launched: Sequence[Subject],
     device: DeviceProfile,
-    progress: Progress,
-    warn: Warn,
+    reporter: Reporter,
 ) -> Iterator[tuple[Subject, list[Measurement]]]:
     """Count kernels; gives each as it was measured, with its measurements. Raises CT411.
 
     Of each run the launch with most work is used; candidates are compared at the largest of these.
     Candidates that cannot be launched there are left out, and kernels that would take too long.
     """
-    counting = _Counting(recorded, device, progress)
+    counting = _Counting(recorded, device, reporter.progress)
     is_cut = any(made.run.is_cut for made in recorded)
     subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
@@ -108,19 +99,16 @@ def counted_on_data(
     for sampled in _sampled(recorded, left):
         counting.run(sampled)
     if counting.counted:
-        progress("counting with data", len(recorded) + 1, len(recorded) + 1)
+        reporter.progress("counting with data", len(recorded) + 1, len(recorded) + 1)
     for before, subject in zip(launched, subjects, strict=True):
-        if (measured := _judged(counting, before, subject, warn)) is not None:
+        if (measured := _judged(counting, before, subject, reporter.warn)) is not None:
             yield measured
 
 
 def _judged(
     counting: _Counting, before: Subject, subject: Subject, warn: Warn
 ) -> tuple[Subject, list[Measurement]] | None:
-    """A kernel as it was measured; None, and a warning, where its launches tell nothing.
-
-    `before`: the kernel with all of its candidates.
-    """
+    """A kernel as it was measured; None, with a warning, where its launches tell nothing."""
     name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)
     is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
@@ -169,7 +157,6 @@ def unclear_growth(
 
 
 def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
-    """Per run the kernels that it launches, without those that would take too long."""
     for number, made in enumerate(recorded):
         run = made.run
         costs = [(subject, one_of_each(subject, made)) for subject in subjects]
@@ -207,7 +194,6 @@ def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
 
 
 def _larger(counting: _Counting) -> CountedRun | None:
-    """One more, larger run of the kernels that were counted in all others."""
     planned = counting.counted
     if any(counted.run.is_cut for counted in planned):
         return None
@@ -238,20 +224,17 @@ def _measured(
     kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     measured = [
-        _measurement(subject, COUNTS, experiment, counted)
+        _measurement(subject, Purpose.COUNTS, experiment, counted)
         for experiment in (smaller, most)
         if counted in experiment.by_block
     ]
-    for purpose, experiment in ((SMALLER, smaller), (FEATURES, most)):
+    for purpose, experiment in ((Purpose.SMALLER, smaller), (Purpose.FEATURES, most)):
         measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
     return subject, list({measurement.key: measurement for measurement in measured}.values())
 
 
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
-    """Why no model can be made of these launches; empty if one can.
-
-    `is_run`: all candidates were launched in some run, so that none was left out for want of time.
-    """
+    """Why no model can be made of these launches, or empty. `is_run`: all candidates were run."""
     if not of_runs:
         count = len({*fitting(subject.kernel), subject.kernel.original})
         if count == 1 or is_run:

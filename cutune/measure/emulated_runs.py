@@ -22,7 +22,6 @@ from cutune.emulator.findings import Finding, read_findings
 from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
 from cutune.emulator.run import device_environment
 from cutune.measure.candidate_trials import Attempt, CandidateTrial, TrialRun, with_larger
-from cutune.measure.other_runs import try_smaller
 from cutune.measure.program_runs import (
     RUN_SECONDS,
     RecordedRun,
@@ -32,6 +31,7 @@ from cutune.measure.program_runs import (
     ended_run,
     nothing_launched,
     run_program,
+    try_smaller,
 )
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
@@ -67,10 +67,7 @@ class Sweep:
     seconds: int = 0
 
     def ending(self, run: Run) -> dict[str, str]:
-        """Variables that end the run behind the last of these launches.
-
-        A run that is cut executes at most `EXECUTED_INSTRUCTIONS` besides them.
-        """
+        """Variables that end the run behind these launches; one that is cut does little besides."""
         ends = {"CUTUNE_EXPERIMENTS": str(self.experiments)} if self.experiments else {}
         if run.is_cut:
             ends["CUTUNE_EXECUTE_LIMIT"] = str(EXECUTED_INSTRUCTIONS + self.effort)
@@ -114,7 +111,6 @@ def record_launches(
 def _recorded(
     run: Run, variables: Mapping[str, str], log: Path
 ) -> tuple[RecordedRun, ProgramResult]:
-    """One run, its launches, and how it ended; kernels are executed while there is time."""
     ended = _logged(run, variables, log)
     launches, made = list(read_launches(log)), run
     if is_cut(log):
@@ -134,7 +130,6 @@ def _recorded(
 
 
 def _logged(run: Run, variables: Mapping[str, str], log: Path) -> ProgramResult:
-    """Run the program and log the first launches of each site."""
     logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
     if run.launches_only:
         seconds = PATIENCE_SECONDS if run.is_cut else RUN_SECONDS
@@ -207,10 +202,7 @@ EXTRA_SECONDS = 30
 
 @dataclass(frozen=True)
 class Experiment:
-    """One launch of the program, repeated with every candidate.
-
-    `is_cut`: time ran out before the last of them.
-    """
+    """One launch of the program, made with every candidate. `is_cut`: some came too late."""
 
     asked: LaunchRecord
     by_block: Mapping[Block, LaunchRecord]

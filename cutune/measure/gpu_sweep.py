@@ -7,27 +7,35 @@ is timed once, and one that is nine times slower when it warms up is not launche
 
 In the program's own sequence (`IN_PROGRAM`) nothing is repeated: the program runs once for every
 candidate, several times in turn, and makes its launches with that one.
+
+Hardware counters are those of Nsight Compute. Durations are not read: the profiler changes clocks
+and caches. Counts of instructions, requests and sectors are deterministic. Metric names hold from
+compute capability 7.0.
 """
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import os
+import re
 import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import run_to_end
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import Workspace, append_lines
 from cutune.emulator.program_builds import build_instrumented
 from cutune.measure.candidate_trials import TOLERANCE
-from cutune.measure.ncu import ProfiledLaunch, profile
 from cutune.measure.program_runs import Run, RunPlan, run_program
 from cutune.measure.resources import static_counters
 from cutune.model.measurement.measurement import Origin
@@ -52,7 +60,6 @@ from cutune.toolchain.ptxas import StaticCounters, by_kernel
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
-#: The library of the driver.
 DRIVER = "libcuda.so.1"
 REPETITIONS = 5
 #: Launches of each site that are timed in the program's sequence; the last of them counts: only
@@ -163,8 +170,7 @@ def candidates_text(
 ) -> str:
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
-    `own`: the program's own block per launch site; without it, dimensions that are not free are
-    taken to have one thread.
+    `own`: blocks per site; without them, dimensions that are not free are taken to have one thread.
     """
     lines = []
     for site in program.tunable_launches:
@@ -190,10 +196,8 @@ def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
 def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch]:
     """Time every candidate of the first launch of each site, in one process per run.
 
-    `cache`: what lies in the caches then. In the program's own sequence the third launch counts, or
-    the last one before it, and every candidate has processes of its own.
-
-    Raises CT411 when a run does not end well, CT428 when it timed nothing.
+    `cache`: what lies in the caches. In the program's own sequence the third launch counts, or the
+    last, and every candidate has processes of its own. Raises CT411, or CT428: nothing was timed.
     """
     for run, output, candidates in _with_files(build, "sweeping"):
         environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}
@@ -228,7 +232,6 @@ def _in_sequence(
 
 
 def _counters_on_gpu(build: GpuBuild) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
-    """Read hardware counters of every candidate: a line of the probe, and what ncu counted."""
     for run, output, candidates in _with_files(build, "counting"):
         counted = profile(run.command, _hooks("profile", output, candidates))
         entries = read_entries(output, "cutune-profile-1")
@@ -256,10 +259,7 @@ def _with_files(build: GpuBuild, activity: str) -> Iterator[tuple[Run, Path, Pat
 def join_counters(
     entries: Sequence[Mapping[str, Any]], counted: Sequence[ProfiledLaunch]
 ) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
-    """Join lines of the probe with launches of ncu, both in order.
-
-    Other launches of the program, and the original that follows each profile, are skipped.
-    """
+    """Join lines of the probe with launches of ncu, both in order; other launches are skipped."""
     rest = iter(counted)
     for entry in (e for e in entries if "error" not in e):
         wanted = (entry["kernel"], as_block(entry["grid"]), as_block(entry["block"]))
@@ -310,3 +310,122 @@ def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:
     else:
         reason = "it launched nothing that can be tuned, or there is no GPU"
     return CutuneError.at(Code.NOT_TIMED, command=" ".join(run.command), reason=reason)
+
+
+# ---- hardware counters
+
+#: Name in cutune, and metric of ncu.
+METRICS = {
+    "instructions": "smsp__inst_executed.sum",
+    "load_instructions": "smsp__inst_executed_op_global_ld.sum",
+    "store_instructions": "smsp__inst_executed_op_global_st.sum",
+    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "warps": "smsp__warps_launched.sum",
+    "blocks": "sm__ctas_launched.sum",
+    "dram_bytes_read": "dram__bytes_read.sum",
+    "dram_bytes_written": "dram__bytes_write.sum",
+    "registers": "launch__registers_per_thread",
+    "static_shared_bytes": "launch__shared_mem_per_block_static",
+    "dynamic_shared_bytes": "launch__shared_mem_per_block_dynamic",
+}
+_COLUMNS = ("Kernel Name", "Grid Size", "Block Size")
+_SHAPE = re.compile(r"\((\d{1,10}), *(\d{1,10}), *(\d{1,10})\)", re.ASCII)
+PROFILE_SECONDS = 1800
+PROBLEMS = {
+    "ERR_NVGPUCTRPERM": "this user may not read hardware counters: run as root, or load the driver "
+    "with NVreg_RestrictProfilingToAdminUsers=0",
+    "LibraryNotLoaded": "the profiler cannot reach the driver; some sandboxes do not allow it",
+    "No kernels were profiled": "the program launched no kernel",
+    "Failed to find metric": "this GPU, or this version of ncu, does not know a metric",
+}
+
+
+@dataclass(frozen=True)
+class ProfiledLaunch:
+    """One launch: the kernel as ncu names it, its configuration, and counts by name."""
+
+    kernel: str
+    grid: Block
+    block: Block
+    values: Mapping[str, float]
+
+
+def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[ProfiledLaunch]:
+    """Run a command under ncu; its launches in order. Raises CT429 when it cannot be."""
+    path = shutil.which("ncu")
+    if path is None:
+        raise _no_counters("ncu is not on PATH: install NVIDIA Nsight Compute")
+    variables = {**os.environ, **environment, "LC_ALL": "C"}
+    ended = run_to_end([path, *ncu_options(), *command], variables, PROFILE_SECONDS)
+    if ended.timed_out:
+        raise _no_counters(f"no end within {PROFILE_SECONDS} s")
+    if ended.not_started:
+        raise _no_counters(ended.not_started)
+    said = ended.output_text + ended.errors_text
+    found = parse_profile(ended.output_text)
+    if not found or ended.status:
+        lines = [line for line in said.splitlines() if line.strip() and not line.startswith('"')]
+        last = lines[-1] if lines else "it said nothing"
+        raise _no_counters(explained(said) or f"status {ended.status}: {last}")
+    return found
+
+
+def ncu_options() -> list[str]:
+    """All options before the command: raw CSV with plain numbers, clocks and caches left alone."""
+    return [
+        *("--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all"),
+        *("--clock-control", "none", "--cache-control", "none"),
+        *("--metrics", ",".join(METRICS.values())),
+    ]
+
+
+def explained(said: str) -> str | None:
+    return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
+
+
+def parse_profile(text: str) -> list[ProfiledLaunch]:
+    """The launches in ncu's output, among what the program printed. Raises CT429."""
+    rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
+    header: list[str] = []
+    found = []
+    try:
+        for row in rows:
+            if row[0] == "ID":
+                header = row
+                if missing := [name for name in _COLUMNS if name not in row]:
+                    reason = f"its table has no column '{missing[0]}'"
+                    raise _no_counters(f"{reason}: is this another version of ncu?")
+            elif header and len(row) == len(header) and row[0].isdigit():
+                found.append(_profiled(dict(zip(header, row, strict=True))))
+    except csv.Error as error:
+        raise _no_counters(f"its table is damaged: {error}") from error
+    return found
+
+
+def _profiled(row: Mapping[str, str]) -> ProfiledLaunch:
+    values = {}
+    for name, metric in METRICS.items():
+        text = row.get(metric, "").replace(",", "")
+        try:
+            number = float(text)
+        except ValueError:
+            continue  # the GPU does not have this counter
+        if isfinite(number):
+            values[name] = number
+    name, grid, block = (row[column] for column in _COLUMNS)
+    return ProfiledLaunch(name.partition("(")[0], _triple(grid), _triple(block), values)
+
+
+def _triple(text: str) -> Block:
+    """`(32, 8, 1)`"""
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise _no_counters(f"its table has {text[:40]!r} where a shape should be")
+    return as_block([int(number) for number in match.groups()])
+
+
+def _no_counters(reason: str) -> CutuneError:
+    return CutuneError.at(Code.NO_COUNTERS, reason=reason)

@@ -19,8 +19,7 @@ from cutune.measure.resources import or_none, resources_of, with_lent
 from cutune.model.emit.programs import models_of, replaced
 from cutune.model.emit.selection import Decider
 from cutune.model.fit.fit import EXACT, fit_model
-from cutune.model.fit.fitted_model import FittedModel, with_variants
-from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import FittedModel, read_models, with_variants, write_models
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by_entry
 from cutune.model.measurement.sweep import swept_on
 from cutune.model.selection.chooser import DEFAULT, with_timings

@@ -11,7 +11,7 @@ import pytest
 from cutune.cli.main import sizes_to_show, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.model.fit.models_file import SCHEMA
+from cutune.model.fit.fitted_model import SCHEMA
 from tests.support.cutune_runs import QUICK, SAMPLES, cutune
 
 GEMM = SAMPLES / "gemm.cu"

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from cutune.core.workspace import Workspace, append_lines
-from cutune.measure.ncu import parse
-from cutune.model.fit.models_file import read_models
+from cutune.measure.gpu_sweep import parse_profile
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.sweep import read_sweep, swept_line
 from cutune.model.performance.published_models import compose_mwp_cwp
-from cutune.model.rational.evaluate import evaluate
-from cutune.model.rational.program import point
+from cutune.model.rational.program import evaluate, point
 from tests.support.cutune_runs import H200, QUICK, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc
@@ -55,7 +54,7 @@ def test_choices_are_better_than_habits(workspace: Path) -> None:
 
 def test_emulated_sectors_are_those_of_the_hardware(workspace: Path) -> None:
     """What ncu counted on an H200 for every block of mvt at N = 512."""
-    counted = parse((RECORDED / "ncu_mvt_h200.csv").read_text())
+    counted = parse_profile((RECORDED / "ncu_mvt_h200.csv").read_text())
     models = {m.kernel.name: m for m in read_models(workspace / "models.json")}
     for kernel in ("mvt_kernel1", "mvt_kernel2"):
         model = models[kernel]

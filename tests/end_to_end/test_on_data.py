@@ -13,7 +13,7 @@ from cutune.core.progress import ignore
 from cutune.core.workspace import Workspace
 from cutune.measure import counted_on_data as executed_kernel
 from cutune.measure.collect import measurements
-from cutune.measure.other_runs import MOST_DOUBLINGS
+from cutune.measure.program_runs import MOST_DOUBLINGS
 from cutune.measure.replay import replay
 from tests.support.cutune_runs import QUICK, compiled, cutune, run, select, tune
 

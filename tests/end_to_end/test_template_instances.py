@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from tests.support.cutune_runs import ARCHITECTURE, QUICK, cutune
 from tests.support.short_headers import STANDARD
 

@@ -14,17 +14,15 @@ import numpy as np
 import pytest
 from pycparser import c_ast, c_parser
 
-from cutune.model.emit.emitter import Emitter
+from cutune.model.emit.emitter import Emitter, Tables
 from cutune.model.emit.model import OUTPUTS, emit_model, padded, simplify
 from cutune.model.emit.routine import emit_rule
-from cutune.model.emit.tables import Tables
 from cutune.model.performance.constants import (
     OWN_BAND_DATA_LARGER,
     OWN_BAND_DATA_SMALLER,
     OWN_BAND_STRAIGHT,
 )
 from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
-from cutune.model.rational.evaluate import evaluate
 from cutune.model.rational.program import (
     CANDIDATE,
     Cell,
@@ -36,6 +34,7 @@ from cutune.model.rational.program import (
     Operator,
     RationalProgram,
     Reference,
+    evaluate,
 )
 from cutune.model.selection.choose import OwnBand, SelectionRule, choose, selection_rule
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler

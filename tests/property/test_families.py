@@ -11,11 +11,9 @@ import pytest
 
 from cutune.model.emit.model import simplify
 from cutune.model.emit.selection import families
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR, launchable
-from cutune.model.rational.evaluate import evaluate
-from cutune.model.rational.program import RationalProgram
+from cutune.model.rational.program import RationalProgram, evaluate
 from cutune.model.selection.chooser import MODELS
 from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
 

@@ -13,8 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import FittedModel, read_models, write_models
 from cutune.model.measurement.measurement import Origin
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.swept_programs import SAMPLES, SMALL, tuned

@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cutune.model.emit.selection import emit_selection
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cutune.model.measurement.measurement import (
-    COUNTS,
     CodeBlock,
     CompiledKernel,
     MeasuredKernel,
     Measurement,
     MemoryInstruction,
     Origin,
+    Purpose,
 )
 from cutune.source.program import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
@@ -43,7 +43,7 @@ KERNEL = MeasuredKernel(
 LAUNCH = Measurement(
     entry="_Z1k",
     code="code",
-    purpose=COUNTS,
+    purpose=Purpose.COUNTS,
     source="emulation",
     sizes=(("n", 64),),
     grid=(1, 1, 1),

@@ -15,7 +15,7 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module_metadata import AssembledModule
-from cutune.measure.replay.kernel_code import compiled_kernel
+from cutune.measure.replay.replay import compiled_kernel
 from cutune.measure.replay.replayed_kernel import collect_kernel, counted_kernel
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.fit import fit_model

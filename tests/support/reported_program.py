@@ -14,8 +14,7 @@ from cutune.cli.page.page_facts import PageFacts
 from cutune.core.progress import silent
 from cutune.core.source import Source
 from cutune.core.workspace import Workspace
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.selection.variants import VariantChooser

@@ -28,8 +28,8 @@ from cutune.cli.page.page_facts import (
 from cutune.cli.report.choices import question_of
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.source import Source, Span
+from cutune.model.emit.emitter import Tables
 from cutune.model.emit.model import emit_model
-from cutune.model.emit.tables import Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.size_relations import usually_held

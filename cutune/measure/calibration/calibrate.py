@@ -34,15 +34,19 @@ from cutune.measure.calibration.fit_constants import (
 )
 from cutune.measure.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.measure.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
-from cutune.measure.replay.kernel_code import compiled_kernel
-from cutune.measure.replay.replay import Replayer, interior_blocks
-from cutune.model.fit.count_functions import CountFunctions, code_totals, loads_and_stores
+from cutune.measure.replay.replay import Replayer, compiled_kernel, interior_blocks
+from cutune.model.fit.count_functions import (
+    CountFunctions,
+    accessed_bytes,
+    code_totals,
+    loads_and_stores,
+)
 from cutune.model.fit.fit import model_of
 from cutune.model.fit.fitted_model import Array, FittedModel
-from cutune.model.measurement.measurement import FEATURES, MeasuredKernel, Measurement, Origin
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Origin, Purpose
 from cutune.model.rational.functions import RationalFunction, constant_function
 from cutune.toolchain.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
-from cutune.toolchain.device.thread_block import Block, grid_of
+from cutune.toolchain.device.thread_block import WARP, Block, grid_of
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -54,7 +58,7 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     """Emulate a few blocks of a case with each thread block. `registers`: per thread on the GPU."""
     code = module.kernel(case.kernel)
     kernel = _kernel(code, case, registers)
-    run = partial(Replayer(module, code, _record(code, case), kernel).run, FEATURES, {})
+    run = partial(Replayer(module, code, _record(code, case), kernel, {}).run, Purpose.FEATURES, {})
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
     measured = [
@@ -80,10 +84,8 @@ def _counts(
     touched = sorted({site.array for site in ends.sites if site.array >= 0})
     arrays = []
     for array in touched:
-        sites = [site for site in ends.sites if site.array == array]
-        extent = max(site.high for site in sites) - min(site.low for site in sites)
-        passes_of_array = loads_and_stores(kernel, [ends], array)
-        arrays.append(Array(array, constant_function((), extent), *passes_of_array))
+        extent = constant_function((), accessed_bytes(ends, array))
+        arrays.append(Array(array, extent, *loads_and_stores(kernel, [ends], array)))
     code: dict[str, Any] = {n: total(lanes) for n, lanes in code_totals(kernel, inside).items()}
     return CountFunctions(
         working=constant_function((), working),
@@ -149,7 +151,6 @@ def _record(code: KernelCode, case: MicroBenchmark) -> LaunchRecord:
 
 
 REGISTERS_PER_THREAD = 255
-WARP_THREADS = 32
 #: Shared memory is given out in such units from compute capability 8.0 on, and before.
 SHARED_UNIT, OLD_SHARED_UNIT = 128, 256
 KHZ_PER_GHZ = 1_000_000
@@ -165,7 +166,7 @@ def query_profile(gpu: Gpu) -> DeviceProfile:
     rate = Fraction(gpu.attribute("MEMORY_CLOCK_RATE"), KHZ_PER_GHZ)
     dram = rate * 2 * gpu.attribute("GLOBAL_MEMORY_BUS_WIDTH") / 8
     limits = Limits(
-        warps_per_sm=gpu.attribute("MAX_THREADS_PER_MULTIPROCESSOR") // WARP_THREADS,
+        warps_per_sm=gpu.attribute("MAX_THREADS_PER_MULTIPROCESSOR") // WARP,
         blocks_per_sm=gpu.attribute("MAX_BLOCKS_PER_MULTIPROCESSOR"),
         registers_per_sm=gpu.attribute("MAX_REGISTERS_PER_MULTIPROCESSOR"),
         registers_per_thread=REGISTERS_PER_THREAD,

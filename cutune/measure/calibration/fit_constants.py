@@ -22,8 +22,7 @@ from cutune.measure.calibration.suite import MicroBenchmark
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import compose
-from cutune.model.rational.evaluate import evaluate
-from cutune.model.rational.program import RationalProgram, point
+from cutune.model.rational.program import RationalProgram, evaluate, point
 from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
 
 GUIDE = "CUDA C++ Programming Guide, throughput of arithmetic instructions"

@@ -47,10 +47,7 @@ SOLID = tuple(
 
 @dataclass(frozen=True)
 class MicroBenchmark:
-    """One micro-kernel at one size, with arguments `n`, `p`, `q`.
-
-    `extents`: threads per dimension; the grid covers them. `blocks`: those that are timed.
-    """
+    """A micro-kernel with its arguments. `extents`: threads of the grid. `blocks`: those timed."""
 
     kernel: str
     extents: Block

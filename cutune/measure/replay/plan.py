@@ -20,18 +20,7 @@ from cutune.model.fit.count_functions import (
     levels_of,
 )
 from cutune.model.measurement.alignment import Row, modulus, representatives
-from cutune.model.measurement.measurement import (
-    CHECK,
-    COUNTS,
-    FAR,
-    FEATURES,
-    OWN_SMALL,
-    PROBE,
-    RECHECK,
-    SMALLER,
-    TRAINING,
-    MeasuredKernel,
-)
+from cutune.model.measurement.measurement import MeasuredKernel, Purpose
 from cutune.model.measurement.size_relations import extents_at
 from cutune.toolchain.device.thread_block import (
     GRID_LIMITS,
@@ -123,12 +112,11 @@ def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extent
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     """Full launches at small sizes, in which every variable varies on its own.
 
-    Where the grid is kept, few blocks are enough; all threads and blocks have work even if they
-    share it.
+    Where the grid is kept, few blocks are enough, and all of them have work.
     """
     block = count_block(kernel)
     for point in count_points(kernel.variables):
-        yield Replay(COUNTS, counted_sizes(kernel, point), block, 1)
+        yield Replay(Purpose.COUNTS, counted_sizes(kernel, point), block, 1)
 
 
 def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str, int]:
@@ -243,24 +231,21 @@ def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:
 
 def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """One launch per residue of each data parameter, the others aligned, for a few blocks."""
-    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    _, sizes, every = _looked_at(kernel, counts)
     shapes = probe_blocks(kernel)
     for name in kernel.parameters:
         for residue in range(modulus(kernel)):
-            sizes = sizes_at(kernel, counts, base)
-            sizes[name] += residue
             for block in shapes:
-                yield Replay(PROBE, sizes, block, every)
+                yield Replay(Purpose.PROBE, {**sizes, name: sizes[name] + residue}, block, every)
 
 
 def stride_launches(
     kernel: MeasuredKernel, counts: CountFunctions, name: str, value: int
 ) -> Iterator[Replay]:
     """Two launches that differ in one size: this small value, and a large one of its residue."""
-    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    base, sizes, every = _looked_at(kernel, counts)
     for size in (value, base + value):
-        sizes = {**sizes_at(kernel, counts, base), name: size}
-        yield Replay(PROBE, sizes, probe_blocks(kernel)[0], every)
+        yield Replay(Purpose.PROBE, {**sizes, name: size}, probe_blocks(kernel)[0], every)
 
 
 def feature_launches(
@@ -270,30 +255,32 @@ def feature_launches(
     rows: Iterable[Row],
     blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per row of alignment classes and block; a smaller one, too, if the grid is kept.
+    """One launch per row of alignment classes and block, by default each candidate.
 
-    `blocks`: these instead of the candidates.
+    Where the grid is kept, each block has a smaller launch, too.
     """
-    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    base, aligned, every = _looked_at(kernel, counts)
     blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]
     for row in sorted(rows):
-        sizes = sizes_at(kernel, counts, base)
+        sizes = {**aligned}
         for name, residue, place in zip(kernel.parameters, residues, row, strict=True):
             sizes[name] += residue[place]
         for block in blocks:
-            yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
+            yield Replay(Purpose.FEATURES, sizes, block, every, not counts.instructions.exact)
     if kernel.keeps_grid:
         for block in blocks:
-            yield Replay(SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every)
+            yield Replay(
+                Purpose.SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every
+            )
 
 
 def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
     """One of the launches that are going to be traced."""
-    sizes, every = sizes_at(kernel, counts, base_size(kernel, counts)), _trace_every(kernel, counts)
+    _, sizes, every = _looked_at(kernel, counts)
     tried = _tried(kernel)
     block = kernel.original if kernel.original in tried else tried[0]
-    return Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
+    return Replay(Purpose.FEATURES, sizes, block, every, not counts.instructions.exact)
 
 
 def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
@@ -301,11 +288,11 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
         sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
             return
-        every = _trace_every(kernel, counts, sizes)
+        every = _trace_every(counts, sizes)
         for block in _tried(kernel):
             wide = zip(block, kernel.free, strict=True)
             if all(width <= size for width, free in wide if free):
-                yield Replay(TRAINING, sizes, block, every)
+                yield Replay(Purpose.TRAINING, sizes, block, every)
 
 
 def _tried(
@@ -315,11 +302,13 @@ def _tried(
     return kernel.remaining(which, max_threads) or (kernel.original,)
 
 
-def _trace_every(
-    kernel: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
-) -> int:
-    if sizes is None:
-        sizes = sizes_at(kernel, counts, base_size(kernel, counts))
+def _looked_at(kernel: MeasuredKernel, counts: CountFunctions) -> tuple[int, dict[str, int], int]:
+    """The size near which address features are taken, all sizes there, and `trace_every`."""
+    sizes = sizes_at(kernel, counts, base := base_size(kernel, counts))
+    return base, sizes, _trace_every(counts, sizes)
+
+
+def _trace_every(counts: CountFunctions, sizes: Mapping[str, int]) -> int:
     busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
     return max(1, int(busiest / 8 / WINDOWS))
 
@@ -351,7 +340,7 @@ def check_launches(
     kernel: MeasuredKernel, counts: CountFunctions, again: bool = False
 ) -> Iterator[Replay]:
     """Launches that are counted in full. `again`: for functions that were fitted with the first."""
-    purpose, values = (RECHECK, RECHECKED) if again else (CHECK, CHECKED)
+    purpose, values = (Purpose.RECHECK, RECHECKED) if again else (Purpose.CHECK, CHECKED)
 
     def cost(sizes: Mapping[str, int]) -> float:
         return float(counts.instructions(sizes)) / WARP
@@ -376,7 +365,7 @@ def far_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Rep
         return CHECKED_INSTRUCTIONS * per_thread / WARP_BUDGET
 
     for point in _corners(kernel, FAR_VALUES, cost):
-        yield Replay(FAR, point, block, 1)
+        yield Replay(Purpose.FAR, point, block, 1)
 
 
 def small_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
@@ -391,7 +380,7 @@ def small_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
         middle = values[len(values) // 2]
         for value in sorted({values[0], middle, values[-1]})[:OWN_VALUES]:
             sizes = {**counted_sizes(kernel, dict.fromkeys(kernel.variables, USUAL)), name: value}
-            yield Replay(OWN_SMALL, sizes, count_block(kernel), 1)
+            yield Replay(Purpose.OWN_SMALL, sizes, count_block(kernel), 1)
 
 
 def _corners(

@@ -6,37 +6,149 @@ which loads give 0 and stores vanish) and only the blocks of interest need to ru
 
 Integers among the arguments of a launch are replaced. Positions number the arguments, then the
 members of those that are structures.
+
+The least that a thread does needs no function of the sizes: whatever they are, a thread that
+accesses memory went a way from the entry to an access, and on to an end.
 """
 
 from __future__ import annotations
 
+import heapq
 import struct
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from math import prod
+from typing import Any
+
+import numpy as np
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.emulator.launch_log import site_counters as counters_of_machine
 from cutune.emulator.machine import LaunchCounters, LoadedModule
+from cutune.emulator.module_metadata import Block as BasicBlock
 from cutune.emulator.module_metadata import KernelCode
 from cutune.emulator.sampling import run_sampled
-from cutune.measure.replay.kernel_code import site_counters
 from cutune.measure.replay.plan import Replay
 from cutune.model.fit.count_functions import is_looped
 from cutune.model.measurement.measurement import (
-    CHECK,
-    COUNTS,
-    FAR,
-    OWN_SMALL,
-    RECHECK,
     REPLAYED,
+    CodeBlock,
+    CompiledKernel,
+    LeastWork,
     MeasuredKernel,
     Measurement,
+    MemoryInstruction,
+    Purpose,
     SiteCounters,
 )
 from cutune.model.measurement.size_relations import complete, extents_at, with_held
 from cutune.source.program import Kernel
 from cutune.toolchain.device.thread_block import Block, as_block, grid_of, warps_of
+from cutune.toolchain.ptxas import StaticCounters
+
+
+def least_work(code: KernelCode) -> LeastWork:
+    """The least of any thread, and of one that accesses memory."""
+    # The blocks of the kernel itself, without those of functions that it calls.
+    reached = [0]
+    for index in reached:
+        reached += [target for target in code.blocks[index].targets if target not in reached]
+    own = [code.blocks[index] for index in sorted(reached)]
+    accessed = {site.block for site in code.sites}
+    # A function that is called may be where a thread accesses memory.
+    through = {b.index for b in own if b.index in accessed or b.calls} or {b.index for b in own}
+    accesses = dict.fromkeys((block.index for block in own), 0)
+    for site in code.sites:
+        if site.block in accesses and not site.guarded and site.space in ("global", "generic"):
+            accesses[site.block] += 1
+    everywhere = {block.index for block in own}
+    return LeastWork(
+        _shortest(own, lambda block: block.demand.slots, everywhere),
+        _shortest(own, lambda block: block.demand.slots, through),
+        _shortest(own, lambda block: accesses[block.index], through),
+    )
+
+
+def _shortest(
+    blocks: Sequence[BasicBlock], cost: Callable[[BasicBlock], int], through: Collection[int]
+) -> int:
+    """The cost of the cheapest way from the entry through one of some blocks to an end."""
+    costs = {block.index: cost(block) for block in blocks}
+    forward = {block.index: list(block.targets) for block in blocks}
+    backward: dict[int, list[int]] = {block.index: [] for block in blocks}
+    for block in blocks:
+        for target in block.targets:
+            backward[target].append(block.index)
+    ends = [block.index for block in blocks if not block.targets]
+    to, onwards = _distances([0], forward, costs), _distances(ends, backward, costs)
+    ways = [to[i] + onwards[i] - costs[i] for i in through if i in to and i in onwards]
+    return min(ways, default=0)
+
+
+def _distances(
+    starts: Sequence[int], edges: dict[int, list[int]], costs: dict[int, int]
+) -> dict[int, int]:
+    """The cost of the cheapest way to each node, both ends included (Dijkstra)."""
+    found: dict[int, int] = {}
+    waiting = [(costs[start], start) for start in starts]
+    heapq.heapify(waiting)
+    while waiting:
+        distance, node = heapq.heappop(waiting)
+        if node in found:
+            continue
+        found[node] = distance
+        for target in edges[node]:
+            heapq.heappush(waiting, (distance + costs[target], target))
+    return found
+
+
+_COUNTED_SPACES = ("global", "generic", "shared")
+#: The counters of the machine that a measurement has unchanged.
+_KEPT = {f.name for f in fields(SiteCounters)} & {c.name for c in counters_of_machine()}
+NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
+
+
+def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
+    blocks = tuple(
+        CodeBlock(
+            block.loop,
+            block.demand.slots,
+            block.load_phases,
+            block.demand.double,
+            block.demand.special,
+            block.demand.barriers,
+            block.demand.constants,
+        )
+        for block in code.blocks
+    )
+    place = {block.index: position for position, block in enumerate(code.blocks)}
+    memory = tuple(
+        MemoryInstruction(
+            index,
+            site.kind,
+            site.bytes,
+            place[site.block],
+            site.space == "shared",
+            site.real,
+            site.phase,
+        )
+        for index, site in enumerate(code.sites)
+        if site.space in _COUNTED_SPACES
+    )
+    return CompiledKernel(static, blocks, memory, code.obliviousness.uncertain, least_work(code))
+
+
+def site_counters(counted: Mapping[str, int] | np.void, array: int, start: int) -> SiteCounters:
+    """Counters of one memory instruction in one launch, by the machine's names.
+
+    `array`: the pointer parameter that it went through, or -1; `start`: what that points to.
+    """
+    values: dict[str, Any] = {name: int(counted[name]) for name in _KEPT}
+    low, high = (int(counted[end]) - start if array >= 0 else 0 for end in ("lowest", "highest"))
+    return SiteCounters(**values, array=array, low=low, high=high)
+
 
 NOT_SEEN = "kernels of which a member is not seen are left out"
 
@@ -97,11 +209,11 @@ MAX_ARRAYS = 64
 GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 
 #: Launches of a module that were counted, by code, grid, block, arguments and what was looked at.
-Made = dict[tuple[object, ...], Measurement]
+Made = dict[tuple[object, ...], LaunchCounters]
 
 INSTRUCTION_LIMIT = 400_000_000
 #: Launches of which all blocks are counted.
-IN_FULL = (COUNTS, CHECK, RECHECK, OWN_SMALL)
+IN_FULL = (Purpose.COUNTS, Purpose.CHECK, Purpose.RECHECK, Purpose.OWN_SMALL)
 #: Launches with more warps, and more instructions of all of them, are not counted in full.
 MANY_WARPS = 20_000
 COUNTED_INSTRUCTIONS = 50_000_000
@@ -132,13 +244,13 @@ def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -
 
 @dataclass(frozen=True)
 class Replayer:
-    """Runs one kernel of a loaded module with ghost memory."""
+    """Runs one kernel of a loaded module with ghost memory. `made`: its launches so far."""
 
     module: LoadedModule
     code: KernelCode
     record: LaunchRecord
     kernel: MeasuredKernel
-    made: Made = field(default_factory=dict)
+    made: Made
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
         extents = as_block([max(1, extent) for extent in extents_at(self.kernel, sizes)])
@@ -151,21 +263,19 @@ class Replayer:
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
         if key in done:
             return done[key]
+        run = partial(self.run, plan.purpose, plan.sizes, plan.block)
+        if plan.purpose == Purpose.FAR:
+            return run(is_sampled=True)
+        look = partial(run, trace_every=plan.trace_every)
         if plan.purpose in IN_FULL:
-            return self._look(plan, None)
-        if plan.purpose == FAR:
-            return self.run(FAR, plan.sizes, plan.block, is_sampled=True)
+            return look()
         grid = self._grid(plan.block, plan.sizes)
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
-            return self._look(plan, everywhere)
-        inside = self._look(plan, interior_blocks(self.kernel, grid, plan.block))
+            return look(blocks=everywhere)
+        inside = look(blocks=interior_blocks(kernel, grid, plan.block))
         # Where blocks share rows out, those in the middle may have come too late for one.
-        return inside if inside.working_threads else self._look(plan, everywhere)
-
-    def _look(self, plan: Replay, blocks: Sequence[int] | None) -> Measurement:
-        every = plan.trace_every
-        return self.run(plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=every)
+        return inside if inside.working_threads else look(blocks=everywhere)
 
     def run(
         self,
@@ -185,28 +295,23 @@ class Replayer:
             trace_every: look at the addresses of one window out of this many; 0: of none.
             is_sampled: count some blocks, which stand for all.
         """
-        grid = self._grid(block, sizes)
-        parameters = self._parameters(sizes)
-        names = tuple((name, sizes[name]) for name in self.kernel.variables)
-        shared = self.kernel.shared_bytes(block)
+        kernel, grid = self.kernel, self._grid(block, sizes)
+        launch = grid, block, self._parameters(sizes), kernel.shared_bytes(block)
         chosen = None if blocks is None else tuple(blocks)
-        every = -1 if is_sampled else trace_every
-        launch = (self.code.digest, grid, block, parameters, shared, chosen, every)
-        entry, setting = self.kernel.entry, self.kernel.setting
-        if launch in self.made:
-            # Another kernel of the module has the same code.
-            made = self.made[launch]
-            return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
-        try:
-            counters = self._counters(grid, block, parameters, blocks, trace_every, is_sampled)
-        except CutuneError as error:
-            raise _with_sizes(error, complete(self.kernel, sizes)) from error
-        self.made[launch] = Measurement(
-            entry=entry,
-            code=self.kernel.code,
+        # Another kernel of the module may have the same code.
+        key = self.code.digest, *launch, chosen, -1 if is_sampled else trace_every
+        if key not in self.made:
+            try:
+                self.made[key] = self._counters(*launch, blocks, trace_every, is_sampled)
+            except CutuneError as error:
+                raise _with_sizes(error, complete(kernel, sizes)) from error
+        counters = self.made[key]
+        return Measurement(
+            entry=kernel.entry,
+            code=kernel.code,
             purpose=purpose,
             source=REPLAYED,
-            sizes=names,
+            sizes=tuple((name, sizes[name]) for name in kernel.variables),
             grid=grid,
             block=block,
             executed_blocks=counters.executed_blocks,
@@ -214,21 +319,20 @@ class Replayer:
             lanes=tuple(int(n) for n in counters.block_lanes),
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
-            setting=setting,
+            setting=kernel.setting,
         )
-        return self.made[launch]
 
     def _counters(
         self,
         grid: Block,
         block: Block,
         parameters: bytes,
+        shared_bytes: int,
         blocks: Sequence[int] | None,
         trace_every: int,
         is_sampled: bool,
     ) -> LaunchCounters:
         launch = (self.code.name, grid, block, parameters)
-        shared_bytes = self.kernel.shared_bytes(block)
 
         def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
             return self.module.run(

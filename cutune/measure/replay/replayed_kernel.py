@@ -2,6 +2,11 @@
 
 First full launches are counted; then residues of the sizes are probed for alignment classes; then
 all candidates are traced in each class.
+
+Where no function of its sizes gives the work of a kernel, or it fails at others, its launches can
+still be replayed as the program makes them, with each candidate: if neither branches nor addresses
+depend on data, that counts what the program itself would have counted, had there been time to
+execute it.
 """
 
 from __future__ import annotations
@@ -11,9 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import prod
+from typing import Protocol, TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
+from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.plan import (
     Replay,
     check_launches,
@@ -22,6 +30,7 @@ from cutune.measure.replay.plan import (
     far_launches,
     feature_launches,
     first_look,
+    fits_launches,
     probe_blocks,
     probe_launches,
     small_launches,
@@ -29,6 +38,7 @@ from cutune.measure.replay.plan import (
     striding_launches,
     training_launches,
 )
+from cutune.measure.replay.replay import integer_argument, recorded_extents
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.count_functions import (
     CountFunctions,
@@ -49,7 +59,7 @@ from cutune.model.measurement.alignment import (
     distance,
     features_of,
 )
-from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from cutune.model.measurement.size_relations import (
     small_bounds,
     small_factors,
@@ -60,8 +70,8 @@ from cutune.model.measurement.size_relations import (
     with_sizes_tied,
     with_strides,
 )
+from cutune.toolchain.device.thread_block import Block
 
-#: Measurements by their keys.
 Known = dict[tuple[object, ...], Measurement]
 
 
@@ -77,12 +87,9 @@ def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
 
 
 def _is_stride(subject: Subject, counts: CountFunctions, name: str, value: int) -> bool:
-    replayer = subject.replayer()
+    plans = stride_launches(subject.kernel, counts, name, value)
     try:
-        small, large = (
-            features_of([replayer.replay(plan, {})])
-            for plan in stride_launches(subject.kernel, counts, name, value)
-        )
+        small, large = (features_of([subject.replay(plan, {})]) for plan in plans)
     except CutuneError:  # the kernel does nothing there, or too much
         return False
     # Loads and stores. How many sectors are new hangs on how often a loop comes back to them.
@@ -96,10 +103,7 @@ NO_FUNCTION = "no function of its sizes was found that gives its work"
 
 @dataclass(frozen=True)
 class CountedKernel:
-    """A kernel that was counted: its new measurements, and its counts as functions of the sizes.
-
-    `problem`: why no model can be made of this; empty if one can. Else `functions` may be None.
-    """
+    """A kernel that was counted. `problem`: why there is no model; empty: `functions` are."""
 
     subject: Subject
     new: tuple[Measurement, ...]
@@ -141,7 +145,7 @@ def counted_kernel(
         functions = replace(checked.functions, strides=_strides(subject))
         if functions.holds and not kernel.asserted:
             # A launch larger than those that were counted.
-            larger = [subject.replayer().replay(first_look(kernel, functions), repeated)]
+            larger = [subject.replay(first_look(kernel, functions), repeated)]
         problem = _problem(kernel, checked, functions, _counts(measured)[-1], larger)
     new = tuple(m for m in (*measured.values(), *larger) if m.key not in repeated)
     return CountedKernel(subject, new, functions, problem)
@@ -173,10 +177,10 @@ def _checked(subject: Subject, measured: Known) -> HeldOut | None:
 
 def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
     """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
-    measured, replayer = {}, subject.replayer()
+    measured = {}
     for plan in plans:
         with suppress(CutuneError):
-            measurement = replayer.replay(plan, done)
+            measurement = subject.replay(plan, done)
             measured[measurement.key] = measurement
     return measured
 
@@ -184,7 +188,6 @@ def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, Known, HeldOut] | None:
-    """The kernel counted in another way, if that gives functions of its sizes."""
     kernel, covered = subject.kernel, with_extents_covered(subject.kernel)
     # With as many threads as its sizes say, or with many rounds of a loop.
     ways = [] if covered is None else [covered]
@@ -194,7 +197,7 @@ def _otherwise(
         *_, largest = count_launches(way)
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
-            other.replayer().replay(largest, _own(way, known))
+            other.replay(largest, _own(way, known))
             measured = _counted(other, known, progress)
         except CutuneError:
             continue
@@ -221,18 +224,19 @@ def _problem(
 
 def _strides(subject: Subject) -> tuple[str, ...]:
     """The numbers of blocks that do not change the work, because a loop strides by the grid."""
-    replayer, block = subject.replayer(), count_block(subject.kernel)
-    names = []
+    names, block = [], count_block(subject.kernel)
     for name, launches in striding_launches(subject.kernel):
         with suppress(CutuneError):  # too much work for a loop over one size
-            one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
+            one, more = (
+                sum(subject.run(Purpose.COUNTS, sizes, block).executions) for sizes in launches
+            )
             if more < GRID_STRIDE_WORK_RATIO * one:
                 names.append(name)
     return tuple(names)
 
 
 def _counts(measured: Known) -> list[Measurement]:
-    return [m for m in measured.values() if m.purpose == COUNTS]
+    return [m for m in measured.values() if m.purpose == Purpose.COUNTS]
 
 
 def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
@@ -272,19 +276,138 @@ def collect_kernel(
 
 
 def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
-    """The known measurements of a kernel, in this version of its code and of its description."""
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
 
 def _replayed(
     subject: Subject, what: str, replays: Sequence[Replay], done: Known, progress: Progress
 ) -> Iterator[Measurement]:
-    replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
+    shown = f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda replay: replayer.replay(replay, done), replays)
+        results = pool.map(lambda replay: subject.replay(replay, done), replays)
         for index, measurement in enumerate(results):
             progress(shown, index, len(replays))
             if measurement.key not in done:
                 yield measurement
     progress(shown, len(replays), len(replays))
+
+
+# ---- at the sizes of the program's launches alone
+
+#: Launches that are looked at, of as many sizes or arguments.
+MOST_LAUNCHES = 8
+#: Warps that execute a block of code, of all blocks of code: so much of a launch is traced in full.
+TRACED_IN_FULL = 1_000_000
+
+Sizes = tuple[tuple[str, int], ...]
+#: Growth is measured between two launches whose work differs by this factor at least.
+LEAST_GROWTH = 2
+
+
+@dataclass(frozen=True)
+class OwnSizes:
+    """A kernel that was counted at the sizes of the program's launches, and these launches."""
+
+    subject: Subject
+    measured: Sequence[Measurement]
+    launches: Sequence[LaunchRecord]
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A recorded launch that was replayed; `work`: executions of blocks of code by warps."""
+
+    subject: Subject
+    sizes: Sizes
+    work: int
+
+    def with_block(self, purpose: str, block: Block) -> Measurement:
+        sizes = dict(self.sizes)
+        if self.work <= TRACED_IN_FULL:
+            found = self.subject.run(purpose, sizes, block, trace_every=1)
+        else:
+            found = self.subject.run(purpose, sizes, block, is_sampled=True)
+        return replace(found, executed_blocks=prod(found.grid))
+
+
+def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes | None:
+    """Replay launches of a kernel as they were made; None where they tell no model."""
+    if not subject.code.oblivious:
+        return None
+    subject = replace(subject, kernel=replace(subject.kernel, on_data=True))
+    made: list[_Launch] = []
+    with suppress(CutuneError):
+        made = list(_made(subject, subject.launches_in(launches)))
+    # Launches of equal sizes have to do equal work.
+    if not made or len({m.sizes for m in made}) < len({(m.sizes, m.work) for m in made}):
+        return None
+    smaller, most = smaller_and_largest(made)
+    kernel = subject.kernel
+    covered = [recorded_extents(one.subject.record, kernel.grid_kept) for one in (smaller, most)]
+    by_block: dict[Block, tuple[Measurement, Measurement]] = {}
+    for block in kernel.remaining():
+        if fits_launches(kernel, block, covered):
+            with suppress(CutuneError):
+                pair = (
+                    smaller.with_block(Purpose.SMALLER, block),
+                    most.with_block(Purpose.FEATURES, block),
+                )
+                by_block[block] = pair
+    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
+    if counted not in by_block:
+        return None
+    subject = subject.without({*kernel.candidates()} - by_block.keys())
+    totals = (replace(one, purpose=Purpose.COUNTS) for one in by_block[counted])
+    launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
+    # As if the program had been run for them.
+    setting = subject.kernel.setting
+    described = [replace(one, setting=setting, source=RUN) for one in launches_of_all]
+    measured = list({one.key: one for one in described}.values())
+    return OwnSizes(subject, measured, [smaller.subject.record, most.subject.record])
+
+
+def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launch]:
+    """The launches that differ in their arguments, counted with the program's own block."""
+    different = {(r.grid, r.block, _numbers(r)): r for r in reversed(launches)}
+    for record in [*different.values()][:MOST_LAUNCHES]:
+        launched, sizes = replace(subject, record=record), recorded_sizes(subject, record)
+        found = launched.run(Purpose.COUNTS, dict(sizes), record.block)
+        yield _Launch(launched, sizes, sum(found.executions))
+
+
+def _numbers(record: LaunchRecord) -> bytes:
+    numbers = bytearray(record.parameters)
+    for pointer in record.pointers:
+        numbers[pointer.offset : pointer.offset + 8] = bytes(8)
+    return bytes(numbers)
+
+
+def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:
+    """The values of the kernel's variables in the launch as the program asked for it."""
+    kernel, extents = subject.kernel, recorded_extents(asked, subject.kernel.grid_kept)
+    values = {
+        name: integer_argument(asked, subject.code, position)
+        for name, position in zip(kernel.parameters, kernel.positions, strict=True)
+    }
+    values |= {f"extent_{axis}": extent for axis, extent in zip("xyz", extents, strict=True)}
+    return tuple((name, values[name]) for name in kernel.variables)
+
+
+class _Worked(Protocol):
+    @property
+    def work(self) -> int: ...
+
+
+_W = TypeVar("_W", bound=_Worked)
+
+
+def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
+    """Two launches between which growth is measured: the largest, and one with less work.
+
+    That is the largest with at most half the work: the smallest may hardly fill one block.
+    """
+    ordered = sorted(experiments, key=lambda experiment: experiment.work)
+    most = ordered[-1]
+    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
+    return (smaller or ordered)[-1 if smaller else 0], most

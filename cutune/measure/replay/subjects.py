@@ -16,10 +16,10 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
-from cutune.measure.replay.kernel_code import compiled_kernel
 from cutune.measure.replay.replay import (
     Made,
     Replayer,
+    compiled_kernel,
     integer_argument,
     recorded_extents,
     replayable,
@@ -46,10 +46,7 @@ from cutune.toolchain.ptxas import StaticCounters
 
 @dataclass(frozen=True)
 class Launched:
-    """One instance of a kernel, by its mangled name, and the sites that launched it.
-
-    `signatures`: those of its launches, where a site launches other instances, too; else empty.
-    """
+    """One instance of a kernel, and its sites. `signatures`: where one launches others, too."""
 
     kernel: Kernel
     entry: str
@@ -113,17 +110,9 @@ FEW_REGISTERS = 32
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A kernel that is going to be measured: its code, a recorded launch, its description.
+class Subject(Replayer):
+    """A kernel that is going to be measured. `made`: launches of all kernels of its module."""
 
-    `made`: launches of all kernels of its module.
-    """
-
-    module: LoadedModule
-    code: KernelCode
-    record: LaunchRecord
-    kernel: MeasuredKernel
-    made: Made
     numbers: SiteNumbers
 
     @property
@@ -143,9 +132,6 @@ class Subject:
         """The kernel, of which these blocks are no candidates any more."""
         rejected = tuple(sorted({*self.kernel.rejected, *blocks}))
         return replace(self, kernel=replace(self.kernel, rejected=rejected))
-
-    def replayer(self) -> Replayer:
-        return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
 def subjects(

@@ -25,8 +25,17 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TypeVar
 
-from cutune.model.emit.emitter import INFIX, Emitter, c_name, c_text, c_variable, operation_text
-from cutune.model.emit.tables import ROWS, SMALL, Tables
+from cutune.model.emit.emitter import (
+    INFIX,
+    ROWS,
+    SMALL,
+    Emitter,
+    Tables,
+    c_name,
+    c_text,
+    c_variable,
+    operation_text,
+)
 from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
 from cutune.model.rational.program import (
     CANDIDATE,
@@ -187,7 +196,6 @@ def cut_into_loops(definitions: Sequence[Definition], rounds: int) -> list[list[
 
 
 def _cycles(instructions: int, latency: int, rounds: int) -> float:
-    """Cycles of a loop whose rounds do not depend on each other."""
     waiting = latency * min(1.0, instructions / _IN_FLIGHT)
     between = max(waiting, instructions / _PER_CYCLE)
     return (rounds - 1) * between + latency + _EXIT_CYCLES
@@ -239,6 +247,7 @@ class _ModelText:
     ) -> None:
         self.program, self.name, self.tables, self.figures = program, name, tables, figures
         self.varying = program.per_candidate()
+        self.columns = {**program.properties, CANDIDATE: (*range(program.candidate_count),)}
         read = needed(program)
         self.sizes_read = [size for size in program.sizes if size in read]
         #: Properties and values of candidates that the loop now written reads.
@@ -298,7 +307,7 @@ class _ModelText:
             assert column is not None, "a part reads one property"
             by_column.setdefault(column, []).append(number)
         for column, numbers in by_column.items():
-            distinct = sorted(set(self._values(column)))
+            distinct = sorted(set(self.columns[column]))
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
             for number in numbers:
                 emit(f"double part_{number}_[{length}];")
@@ -334,7 +343,7 @@ class _ModelText:
         loaded = self.reads - {definition.name for definition in run}
         loads = [
             f"const cutune_lanes {c_variable(name)} = {self._load(name)};"
-            for name in (*self.program.properties, CANDIDATE, *self.arrays)
+            for name in (*self.columns, *self.arrays)
             if name in loaded
         ]
         return [*((load, "") for load in loads), *lines, *((store, "") for store in stores)]
@@ -343,11 +352,10 @@ class _ModelText:
         return f"each_[{self.arrays.index(name)}]"
 
     def _load(self, name: str) -> str:
-        """A property or a value of an earlier loop, for the candidates of one round."""
         if name in self.arrays:
             return f"cutune_load({self._array(name)} + c_)"
         self.loads_columns = True
-        return f"cutune_load({self._column(name, self._values(name))} + c_)"
+        return f"cutune_load({self._column(name, self.columns[name])} + c_)"
 
     # ---- tables
 
@@ -360,7 +368,6 @@ class _ModelText:
         return f"{self.tables.rows(name, [row], len(row))}[0]"
 
     def _cells(self, table: str) -> str:
-        """A table in C++, written without the rows and the columns that repeat."""
         if table in self.cells:
             return self.cells[table]
         count, entries = self.program.candidate_count, self.program.tables[table]
@@ -416,11 +423,11 @@ class _ModelText:
         operators = {part.operator for part in parts(node) if isinstance(part, Operation)}
         if column is None or not operators & _EXPENSIVE:
             return None
-        distinct = sorted(set(self._values(column)))
+        distinct = sorted(set(self.columns[column]))
         if 2 * padded(len(distinct)) > self.program.candidate_count or len(distinct) > SMALL:
             return None
         number = self.parts.setdefault(node, len(self.parts))
-        places = _padded([distinct.index(value) for value in self._values(column)])
+        places = _padded([distinct.index(value) for value in self.columns[column]])
         array = self.tables.numbers(f"cutune_of_{column}", places)
         return f"cutune_pick(part_{number}_, {array} + c_)"
 
@@ -434,13 +441,6 @@ class _ModelText:
 
     def _varies(self, node: Expression) -> bool:
         return any(name in self.varying for name in parameters(node))
-
-    # ---- properties
-
-    def _values(self, column: str) -> tuple[int, ...]:
-        if column == CANDIDATE:
-            return tuple(range(self.program.candidate_count))
-        return self.program.properties[column]
 
 
 def _padded(entries: Sequence[T]) -> list[T]:

@@ -19,8 +19,7 @@ from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
 from cutune.model.emit.routine import deciding
 from cutune.model.emit.selection import Decider, emit_selection
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.measurement.measurement import Origin
 from cutune.model.selection.chooser import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables

@@ -11,9 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.model.emit.emitter import Emitter, c_integer, c_name, double_text
+from cutune.model.emit.emitter import ROWS, SMALL, Emitter, Tables, c_integer, c_name, double_text
 from cutune.model.emit.model import padded
-from cutune.model.emit.tables import ROWS, SMALL, Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.performance.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
@@ -93,7 +92,6 @@ def _of_devices(
 def _emit_answer(
     emit: Emitter, model: FittedModel, name: str, figures: Sequence[str], alone: str
 ) -> None:
-    """The body of a routine: it looks whether the model may be asked, asks it, and chooses."""
     facts = model.kernel
     count, positions = len(model.blocks), facts.positions
     own = "cutune_only_block(asked_->block)"
@@ -141,10 +139,7 @@ def _unlike(model: FittedModel) -> list[str]:
 
 
 def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:
-    """`cutune_all`: the candidates of a kernel, and the rule of the choice.
-
-    `facts`: name, what extents count, free and kept dimensions as C++.
-    """
+    """`cutune_all`: candidates and rule. `facts`: name, unit of extents, free and kept axes."""
     c_type = _number_type([rule])
     initializer = _initializer(rule, facts, tables, c_type)
     emit(f"static const cutune_candidates<{c_type}> cutune_all = {initializer};")
@@ -170,7 +165,6 @@ def _number_type(rules: Iterable[SelectionRule]) -> str:
 
 
 def _initializer(rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str) -> str:
-    """An initializer of `cutune_candidates`, in several lines."""
     kernel, extents, free, kept = facts
     widths = [sorted({block[axis] for block in rule.blocks}) for axis in range(3)]
     places = [[own.index(block[axis]) for block in rule.blocks] for axis, own in enumerate(widths)]

@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import count
 
-from cutune.model.emit.emitter import Emitter, c_name
+from cutune.model.emit.emitter import Emitter, Tables, c_name
 from cutune.model.emit.model import emit_model, needed
 from cutune.model.emit.routine import (
     Shared,
@@ -31,7 +31,6 @@ from cutune.model.emit.routine import (
     read_arguments,
     routine,
 )
-from cutune.model.emit.tables import Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import launchable
 from cutune.model.rational.program import (
@@ -59,10 +58,7 @@ FIGURE = "figure_"
 
 @dataclass(frozen=True)
 class Family:
-    """A program that several devices share; its last sizes are the figures.
-
-    `values`: per device, by its number, the value of each figure.
-    """
+    """A program that several devices share. `values`: per device those of the figures."""
 
     program: RationalProgram
     figures: tuple[str, ...]
@@ -118,8 +114,6 @@ def _shape(node: Expression) -> object:
 
 
 class _Merging:
-    """Joins programs of one structure; collects the figures and tables of the result."""
-
     def __init__(self, programs: Mapping[int, RationalProgram]) -> None:
         self._numbers, self._programs = tuple(programs), tuple(programs.values())
         #: Values of all devices → name of the figure.
@@ -233,10 +227,7 @@ def decided_together(
     devices: Sequence[DeviceProfile],
     name: str,
 ) -> Decided:
-    """Routines of a kernel and its variants for all of these devices.
-
-    On one device a kernel without variants has no other routine than its own, called NAME.
-    """
+    """Routines of a kernel and its variants for all of these devices; one alone is called NAME."""
     writer = _Writer(judge, devices, tables)
     able = {number: launchable(fitted, device) for number, device in enumerate(devices)}
     able = {number: model for number, model in able.items() if model.blocks}
@@ -278,8 +269,6 @@ def decided_together(
 
 @dataclass(frozen=True)
 class _Writer:
-    """Writes routines, each for as many devices as can share it."""
-
     judge: PerformanceModel
     devices: Sequence[DeviceProfile]
     tables: Tables
@@ -346,10 +335,7 @@ def decided_apart(text: Callable[[DeviceProfile, str], str | None]) -> Decide:
 
 @dataclass(frozen=True)
 class SelectionText:
-    """C++ of all routines, and which routine serves which launch site.
-
-    `variants`: names of those that are chosen somewhere, by the name of the kernel.
-    """
+    """C++ of all routines, which of them serves which site, and by kernel the chosen variants."""
 
     text: str
     routines: tuple[tuple[SiteKey, str], ...]
@@ -362,10 +348,7 @@ def emit_selection(
     performance: str = DEFAULT,
     measured: Sequence[Decider] = (),
 ) -> SelectionText:
-    """Emit the routines of all models of one source file, each for several devices.
-
-    `performance`: the name of a model in `MODELS`. `measured` decides in place of fitted models.
-    """
+    """Emit the routines of all models of a source. `measured` decides in place of fitted models."""
     judge, tables = MODELS[performance], Tables()
     parts: list[str] = []
     routines: defaultdict[SiteKey, list[_Routine]] = defaultdict(list)

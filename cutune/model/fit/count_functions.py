@@ -21,18 +21,9 @@ from math import prod
 from typing import Any
 
 from cutune.model.fit.fitted_model import Array, SizeRange, Totals
-from cutune.model.measurement.measurement import (
-    CHECK,
-    COUNTS,
-    FAR,
-    OWN_SMALL,
-    RECHECK,
-    MeasuredKernel,
-    Measurement,
-)
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.exact_fit import fit
-from cutune.model.rational.functions import RationalFunction
+from cutune.model.rational.functions import RationalFunction, fit
 from cutune.toolchain.device.thread_block import LARGEST, WARP
 
 #: Multiples of 32, so that unrolled loops have no remainder and warps are full.
@@ -83,13 +74,11 @@ class CountFunctions(Totals):
 
     @property
     def worst_error(self) -> float:
-        """The largest held-out error of these functions, relative."""
         functions: list[RationalFunction] = [*self.totals.values(), *self.groups]
         return max(function.held_out_error for function in functions)
 
     @property
     def holds(self) -> bool:
-        """Do all of these functions give the counts at held-out sizes?"""
         return self.worst_error <= HELD_OUT_LIMIT
 
     @property
@@ -116,10 +105,7 @@ def levels_of(width: int) -> tuple[int, ...]:
 
 
 def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
-    """Sizes at which full launches are counted: variables vary independently.
-
-    All combinations of levels for up to three variables, a random sample of them for more.
-    """
+    """Sizes at which full launches are counted: all combinations of levels, or some at random."""
     width = len(variables)
     levels = levels_of(width)
     count = len(levels) ** width
@@ -135,10 +121,7 @@ def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
 def count_functions(
     kernel: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
 ) -> CountFunctions:
-    """Fit every total that the model needs.
-
-    `measured`: of purpose `counts`, at least two; `fitter`: fits their totals; None: `fit`.
-    """
+    """Fit every total that the model needs. `measured`: two or more of purpose `counts`."""
     variables, points = kernel.variables, _points(kernel, measured)
 
     @cache
@@ -162,12 +145,19 @@ def count_functions(
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
     totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
+    extents = {
+        array: fitted(accessed_bytes(m, array) for m in measured)
+        for array in sorted({s.array for m in measured for s in m.sites if s.array >= 0})
+    }
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=_arrays(kernel, measured, fitted),
+        arrays=tuple(
+            Array(array, extent, *loads_and_stores(kernel, measured, array))
+            for array, extent in extents.items()
+        ),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
 
@@ -218,10 +208,10 @@ def bounded_elsewhere(
     expected = sum(_expected_to_work(kernel, counts, m) for m in launches)
     if working_threads < LEAST_WORKING * expected and expected > WARP:
         return BOUNDED_BY_NO_SIZE
-    working = counts.working.numerator
+    working = counts.working
     depending = {
         name
-        for exponents, _ in working.terms
+        for exponents, _ in working.numerator
         for name, exponent in zip(working.variables, exponents, strict=True)
         if exponent
     }
@@ -234,7 +224,6 @@ def bounded_elsewhere(
 
 
 def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
-    """Threads of the executed blocks that have work according to the counts."""
     sizes = dict(launch.sizes)
     extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
@@ -248,22 +237,6 @@ def uncertain_accesses(kernel: MeasuredKernel, largest: Measurement) -> str:
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
     share = kernel.compiled.uncertain * largest.working_threads / max(1, accesses)
     return UNCERTAIN_ACCESSES if share > UNCERTAIN_LIMIT else ""
-
-
-def _arrays(
-    kernel: MeasuredKernel,
-    measured: Sequence[Measurement],
-    fitted: Callable[[Iterable[int]], RationalFunction],
-) -> tuple[Array, ...]:
-    touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
-    return tuple(
-        Array(
-            array,
-            fitted(accessed_bytes(m, array) for m in measured),
-            *loads_and_stores(kernel, measured, array),
-        )
-        for array in touched
-    )
 
 
 def accessed_bytes(launch: Measurement, array: int) -> int:
@@ -318,7 +291,6 @@ class HeldOut:
 
     @property
     def holds(self) -> bool:
-        """Do the functions give the counts of all launches that took no part?"""
         return self.functions.holds and self.deviation <= HELD_OUT_LIMIT
 
     def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:
@@ -346,12 +318,12 @@ def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut
     If they fail there, they are fitted again with the checks that were counted in full; then later
     checks decide, and those of much larger launches.
     """
-    counted = [m for m in measured if m.purpose == COUNTS]
-    checks = [m for m in measured if m.purpose == CHECK]
-    later = [m for m in measured if m.purpose in (RECHECK, FAR)]
-    small = [m for m in measured if m.purpose == OWN_SMALL]
+    counted = [m for m in measured if m.purpose == Purpose.COUNTS]
+    checks = [m for m in measured if m.purpose == Purpose.CHECK]
+    later = [m for m in measured if m.purpose in (Purpose.RECHECK, Purpose.FAR)]
+    small = [m for m in measured if m.purpose == Purpose.OWN_SMALL]
     first = _compared(kernel, counted, [*checks, *later], small)
-    if first.holds or not checks or not any(m.purpose == RECHECK for m in later):
+    if first.holds or not checks or not any(m.purpose == Purpose.RECHECK for m in later):
         return first
     second = _compared(kernel, [*counted, *checks], later, small)
     return second if second.holds else first
@@ -366,8 +338,12 @@ def _compared(
     functions = count_functions(kernel, counted)
     off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]
     worst, at = max(off, key=lambda one: one[0], default=(0.0, {}))
-    full = [check for check in checks if check.purpose != FAR]
-    below = dict(_below(kernel, functions, small))
+    full = [check for check in checks if check.purpose != Purpose.FAR]
+    below = {
+        name: all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
+        for name in kernel.variables
+        if (tried := [m for m in small if name in _small_names(m)])
+    }
     met = [m for m in small if all(below[name] for name in _small_names(m))]
     return HeldOut(
         functions,
@@ -385,16 +361,6 @@ def _small_names(launch: Measurement) -> list[str]:
     return [name for name, value in launch.sizes if value < LEVELS[0]]
 
 
-def _below(
-    kernel: MeasuredKernel, functions: CountFunctions, small: Sequence[Measurement]
-) -> Iterator[tuple[str, bool]]:
-    """Per size that was tried at small values, whether the functions hold there."""
-    for name in kernel.variables:
-        tried = [m for m in small if name in _small_names(m)]
-        if tried:
-            yield name, all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
-
-
 def _totals(
     kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement
 ) -> Iterator[tuple[int, RationalFunction, int]]:
@@ -407,7 +373,7 @@ def _totals(
     for site, group in zip(launch.sites, counts.group_of, strict=True):
         if group >= 0:
             yield site.lanes, counts.groups[group], accesses
-    if launch.purpose != FAR:  # some blocks touch a part of an array only
+    if launch.purpose != Purpose.FAR:  # some blocks touch a part of an array only
         extents = [accessed_bytes(launch, array.parameter) for array in counts.arrays]
         for array, extent in zip(counts.arrays, extents, strict=True):
             yield extent, array.extent_bytes, sum(extents)

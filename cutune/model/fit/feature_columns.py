@@ -44,27 +44,26 @@ class Scale:
     def __init__(
         self, kernel: MeasuredKernel, counts: CountFunctions, measurement: Measurement
     ) -> None:
-        self._kernel, self._counts, self._measured = kernel, counts, measurement
+        self._kernel, self._counts, self.measured = kernel, counts, measurement
         self._sizes = dict(measurement.sizes)
-        self._keeps_grid = kernel.keeps_grid
         self._warps = self._working_warps()
         self._executions = [self._executed(index) for index in range(len(measurement.sites))]
 
     def _working_warps(self) -> float:
-        if self._keeps_grid:
-            return self._measured.warps
+        if self._kernel.keeps_grid:
+            return self.measured.warps
         if not self._kernel.on_data or sum(self._kernel.free) == 1:
-            return self._measured.working_warps
+            return self.measured.working_warps
         # The whole launch was counted: warps at the edges of its grid are not full.
         extents = extents_at(self._kernel, self._sizes)
-        pairs = zip(extents, warp_footprint(self._measured.block), strict=True)
+        pairs = zip(extents, warp_footprint(self.measured.block), strict=True)
         return float(max(1, prod(-(-extent // width) for extent, width in pairs)))
 
     def cost(self, sites: Sequence[int], attribute: str) -> float:
         """A counter of some memory instructions, per warp and trip."""
         total = 0.0
         for index in sites:
-            site = self._measured.sites[index]
+            site = self.measured.sites[index]
             if site.traced:
                 unit = 20 if attribute.endswith("_x20") else 1
                 value = int(getattr(site, attribute)) / unit / site.traced
@@ -73,7 +72,7 @@ class Scale:
 
     def lines(self, sites: Sequence[int]) -> float:
         """Lines per execution of the stores among these that rewrite sectors."""
-        counters = [self._measured.sites[index] for index in sites]
+        counters = [self.measured.sites[index] for index in sites]
         rewriting = [site for site in counters if site.rewritten_sectors]
         traced = sum(site.traced for site in rewriting)
         return sum(site.lines for site in rewriting) / traced if traced else 0.0
@@ -89,10 +88,10 @@ class Scale:
         basic blocks of a loop overlap too, because its branches become predicates. Outside of loops
         other warps hide all loads but one.
         """
-        warps = warps_of(self._measured.block)
+        warps = warps_of(self.measured.block)
         worst: dict[int, dict[tuple[int, int], float]] = {}
         for index in sites:
-            site, memory = self._measured.sites[index], self._kernel.memory[index]
+            site, memory = self.measured.sites[index], self._kernel.memory[index]
             if site.traced:
                 share = min(1.0, site.missing * warps / site.traced)
                 if self._kernel.on_data:
@@ -110,24 +109,24 @@ class Scale:
         widths = [self._kernel.memory[index].bytes for index in sites]
         if not self._kernel.asserted:
             return float(sum(widths))
-        changed = _dot([self._measured.sites[index].lanes for index in sites], widths)
-        if self._keeps_grid:
-            share = self._measured.executed_blocks / prod(self._measured.grid)
+        changed = _dot([self.measured.sites[index].lanes for index in sites], widths)
+        if self._kernel.keeps_grid:
+            share = self.measured.executed_blocks / prod(self.measured.grid)
             group = self._counts.groups[self._counts.group_of[sites[0]]]
             return changed / share / max(1.0, float(group(self._sizes)))
-        return changed / max(1, self._measured.working_threads) / self._trips(sites[0])
+        return changed / max(1, self.measured.working_threads) / self._trips(sites[0])
 
     def busiest(self) -> float:
         """Load steps of the busiest warp relative to the mean: at a barrier all wait for it."""
-        pairs = zip(self._measured.sites, self._kernel.memory, strict=True)
+        pairs = zip(self.measured.sites, self._kernel.memory, strict=True)
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
-        warps: float = warps_of(self._measured.block)
+        warps: float = warps_of(self.measured.block)
         if self._kernel.on_data:
             # Large blocks are not full in small runs; in one dimension only the last block is not.
-            blocks: float = max(1, self._measured.executed_blocks)
+            blocks: float = max(1, self.measured.executed_blocks)
             if sum(self._kernel.free) == 1:
-                blocks = min(blocks, max(1.0, self._measured.working_warps / warps))
-            warps = min(warps, self._measured.working_warps / blocks)
+                blocks = min(blocks, max(1.0, self.measured.working_warps / warps))
+            warps = min(warps, self.measured.working_warps / blocks)
         mean = sum(site.executions for site in loads) / warps
         busiest = sum(site.busiest for site in loads) / mean if mean else 1.0
         # Counters do not distinguish a warp with few working lanes from an idle one.
@@ -135,7 +134,7 @@ class Scale:
 
     def relative(self, what: str) -> float:
         """Work of a warp by basic blocks, relative to the fitted work of a thread."""
-        measured = self._measured
+        measured = self.measured
         if self._kernel.asserted:
             per_thread = self.per_thread(what)
         else:
@@ -149,20 +148,20 @@ class Scale:
 
     def per_warp(self, what: str) -> float:
         """The work of a warp by basic blocks."""
-        return _dot(self._measured.executions, self._weights(what)) / self._warps
+        return _dot(self.measured.executions, self._weights(what)) / self._warps
 
     def _weights(self, what: str) -> list[int]:
         return [int(getattr(block, CODE_TOTALS[what])) for block in self._kernel.code_blocks]
 
     def _executed(self, index: int) -> float:
         """Executions by a warp per trip of the instruction's count group."""
-        site = self._measured.sites[index]
+        site = self.measured.sites[index]
         per_warp = site.executions / self._warps
         if self._kernel.asserted:
             return per_warp / self._trips(index)
         if not site.lanes:
             return 0.0
-        return _near_one(per_warp * self._measured.working_threads / site.lanes)
+        return _near_one(per_warp * self.measured.working_threads / site.lanes)
 
     def _trips(self, index: int) -> float:
         group = self._counts.groups[self._counts.group_of[index]]
@@ -204,7 +203,7 @@ def _near_one(ratio: float) -> float:
 
 class _Group:
     def __init__(self, kernel: MeasuredKernel, counts: CountFunctions, index: int) -> None:
-        self.index = index
+        self.index, self.arrays, self.memory = index, counts.arrays, kernel.memory
         self.members = [place for place, group in enumerate(counts.group_of) if group == index]
         kinds = {i: kernel.memory[i].kind for i in self.members}
         self.shared = [i for i in self.members if kernel.memory[i].shared]
@@ -226,10 +225,7 @@ def feature_columns(
     launches: Sequence[Measurement],
     smaller: Sequence[Measurement],
 ) -> Iterator[FeatureColumn]:
-    """Features per trip, summed over the memory instructions of each group.
-
-    `smaller`: where the grid is kept, one more launch for each block.
-    """
+    """Features per trip, summed over each group. `smaller`: one more launch per block, or none."""
     scales = [Scale(kernel, counts, launch) for launch in launches]
     for index in range(len(counts.groups)):
         group = _Group(kernel, counts, index)
@@ -237,7 +233,7 @@ def feature_columns(
             requests = [scale.requests(group.requesting) for scale in scales]
             yield _feature("request", index, requests)
         yield from _memory_columns(group, scales)
-        yield from _array_columns(kernel, counts, group, launches, scales)
+        yield from _array_columns(group, scales)
     if kernel.asserted or kernel.on_data:
         yield _feature("busiest", 0, [scale.busiest() for scale in scales])
     if smaller:
@@ -279,16 +275,10 @@ def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureC
         yield _feature("shared", group.index, values)
 
 
-def _array_columns(
-    kernel: MeasuredKernel,
-    counts: CountFunctions,
-    group: _Group,
-    launches: Sequence[Measurement],
-    scales: Sequence[Scale],
-) -> Iterator[FeatureColumn]:
+def _array_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
     """Per array: sectors that miss L1, and bytes that atomic operations change."""
-    for index, array in enumerate(counts.arrays):
-        at_sites = [{launch.sites[i].array for launch in launches} for i in group.members]
+    for index, array in enumerate(group.arrays):
+        at_sites = [{scale.measured.sites[i].array for scale in scales} for i in group.members]
         pairs = zip(group.members, at_sites, strict=True)
         touching = [i for i, arrays in pairs if array.parameter in arrays]
         if touching:
@@ -296,7 +286,7 @@ def _array_columns(
             yield _feature("missed", group.index, values, index)
         adding = [i for i in touching if i in group.atomics]
         if adding:
-            kind = ATOMIC_REAL if any(kernel.memory[i].real for i in adding) else ATOMIC
+            kind = ATOMIC_REAL if any(group.memory[i].real for i in adding) else ATOMIC
             values = [scale.atomic_bytes(adding) for scale in scales]
             yield _feature(kind, group.index, values, index)
 

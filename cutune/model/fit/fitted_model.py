@@ -1,16 +1,26 @@
-"""The fitted model of a kernel: counts as functions of the sizes, features per class and block."""
+"""The fitted model of a kernel: counts as functions of the sizes, features per class and block.
+
+In models.json rationals are written as "numerator/denominator". Columns of features have a row per
+alignment class. A model's distinct rows are written once, and each column says which of them it
+has; a row of one value is that number.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import astuple, dataclass, fields, replace
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 
+from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Text, require, typed
+from cutune.core.workspace import Json, checking, read_document, write_document
+from cutune.model.measurement.alignment import MAX_CLASSES
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.rational.functions import RationalFunction
-from cutune.toolchain.device.thread_block import Block, threads_of
+from cutune.model.rational.functions import RationalFunction, Terms
+from cutune.toolchain.device.thread_block import Block, is_block, threads_of
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
 #: instructions that need more of them than a coalesced one, and the sectors of these.
@@ -50,7 +60,7 @@ class SizeRange:
 class Array:
     """A pointer parameter, and the bytes between the lowest and the highest accessed address."""
 
-    parameter: int
+    parameter: Small
     extent_bytes: RationalFunction
     is_loaded: bool
     is_stored: bool
@@ -121,7 +131,6 @@ class Totals:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """The totals by name."""
         return {field.name: getattr(self, field.name) for field in fields(Totals)}
 
 
@@ -229,3 +238,205 @@ def _bounded(model: FittedModel) -> Iterator[FittedModel]:
 def in_single_precision(values: Sequence[float]) -> tuple[float, ...]:
     """Rounded, as tables of the emitted C hold them."""
     return tuple(np.array(values, np.float32).astype(np.float64).tolist())
+
+
+# ---- models.json
+
+SCHEMA = "cutune-models-7"
+COMMAND = "cutune tune FILE, or of a project cutune tune --make (or its step cutune fit)"
+
+
+def write_models(path: Path, models: Sequence[FittedModel]) -> None:
+    """Save all models of a program. Raises CT002."""
+    # Tables of thousands of numbers: nobody reads them a line each.
+    write_document(path, SCHEMA, {"models": [_to_json(model) for model in models]}, indent=None)
+
+
+def read_models(path: Path) -> list[FittedModel]:
+    """Read what `write_models` saved. Raises CT009, CT001, CT005, or CT012: wrong entries."""
+    document = read_document(path, SCHEMA, COMMAND)
+    with checking(path, COMMAND):
+        return [_from_json(entry) for entry in typed(list[Json], document["models"])]
+
+
+def _to_json(model: FittedModel) -> Json:
+    rows = _Rows(len(model.blocks))
+    columns, transactions = map(rows.columns, (model.columns, model.transactions))
+    return {
+        "kernel": model.kernel.name,
+        "facts": model.kernel.to_json(),
+        **{name: _function(total) for name, total in model.totals.items()},
+        "looped": model.looped,
+        "groups": [_function(group) for group in model.groups],
+        "requests": model.requests,
+        "arrays": [{**vars(a), "extent_bytes": _function(a.extent_bytes)} for a in model.arrays],
+        "classes": model.classes,
+        "blocks": model.blocks,
+        "rows": rows.as_json(),
+        "columns": columns,
+        "held_out_error": model.held_out_error,
+        "transactions": transactions,
+        "published": _published(model.published),
+        "confirmed_on": model.confirmed_on,
+        "variants": [_to_json(variant) for variant in model.variants],
+        "reached": [list(astuple(one)) for one in model.reached],
+        "is_exact": model.is_exact,
+    }
+
+
+_Value = Annotated[float, Meta(ge=0, le=1e12)]
+_Size = Annotated[int, Meta(ge=0, lt=1 << 62)]
+_Class = Annotated[int, Meta(ge=0, lt=MAX_CLASSES)]
+
+
+@dataclass(frozen=True)
+class _ColumnEntry:
+    """A column: `rows` are numbers of rows of values, one per alignment class."""
+
+    kind: Name
+    group: Small
+    array: Small | None
+    rows: tuple[Small, ...]
+
+
+@dataclass(frozen=True)
+class _PublishedEntry(PublishedCounts):
+    variables: tuple[MemberName, ...]
+
+
+@dataclass(frozen=True)
+class _ModelEntry(Totals):
+    facts: dict[str, Any]
+    looped: bool
+    groups: tuple[RationalFunction, ...]
+    requests: tuple[Count, ...]
+    arrays: tuple[Array, ...]
+    classes: tuple[Annotated[tuple[_Class, ...], Meta(min_length=1, max_length=128)], ...]
+    blocks: Annotated[tuple[Block, ...], Meta(min_length=1, max_length=1 << 15)]
+    rows: tuple[_Value | tuple[_Value, ...], ...]
+    columns: tuple[_ColumnEntry, ...]
+    held_out_error: Quantity
+    transactions: tuple[_ColumnEntry, ...]
+    published: _PublishedEntry | None
+    confirmed_on: Text | None
+    reached: tuple[tuple[_Size, _Size, Annotated[int, Meta(ge=1, lt=1 << 62)]], ...]
+    is_exact: bool
+    variants: tuple[dict[str, Any], ...] = ()
+
+
+def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
+    read = typed(_ModelEntry, entry)
+    require(may_have_variants or not read.variants, "variants have no variants")
+    kernel = MeasuredKernel.from_json(read.facts)
+    names = kernel.variables
+    rows = _read_rows(read.rows, len(read.blocks))
+    _check(read, kernel)
+    return FittedModel(
+        kernel=kernel,
+        **{name: _named(total, names) for name, total in read.totals.items()},
+        looped=read.looped,
+        groups=tuple(_named(group, names) for group in read.groups),
+        requests=read.requests,
+        arrays=tuple(
+            replace(array, extent_bytes=_named(array.extent_bytes, names)) for array in read.arrays
+        ),
+        classes=read.classes,
+        blocks=read.blocks,
+        columns=_read_columns(read.columns, rows),
+        held_out_error=read.held_out_error,
+        transactions=_read_columns(read.transactions, rows),
+        published=_read_published(read.published) if read.published is not None else None,
+        confirmed_on=read.confirmed_on,
+        variants=tuple(_from_json(variant, False) for variant in read.variants),
+        reached=tuple(SizeRange(*entry) for entry in read.reached),
+        is_exact=read.is_exact,
+    )
+
+
+def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
+    require(len(read.groups) == len(read.requests), "`requests` are as many as `groups`")
+    require(len(read.reached) == len(kernel.variables), "`reached` has a range for each variable")
+    require(all(low <= high for low, high, _ in read.reached), "a range of `reached` is not empty")
+    require(len(read.classes) == len(kernel.parameters), "`classes` are those of `parameters`")
+    require(len({*read.blocks}) == len(read.blocks), "each of `blocks` stands there once")
+    require(all(map(is_block, read.blocks)), "a block has up to 1024 threads")
+    count = prod(max(of_one) + 1 for of_one in read.classes)
+    require(count <= MAX_CLASSES, f"there are up to {MAX_CLASSES} alignment classes")
+    for column in (*read.columns, *read.transactions):
+        require(column.kind in KINDS, f"{column.kind!r} is no kind of column")
+        require(len(column.rows) == count, "a column has a row for each alignment class")
+        require(max(column.rows) < len(read.rows), "a column has rows that are there")
+        in_groups = column.group < max(1, len(read.groups))
+        require(in_groups, "a column belongs to one of `groups`")
+        is_there = column.array is None or column.array < len(read.arrays)
+        require(is_there, "a column belongs to one of `arrays`")
+
+
+def _published(counts: PublishedCounts | None) -> Json | None:
+    if counts is None:
+        return None
+    functions = {f.name: _function(getattr(counts, f.name)) for f in fields(PublishedCounts)}
+    return {"variables": list(counts.issued.variables), **functions}
+
+
+def _read_published(entry: _PublishedEntry) -> PublishedCounts:
+    functions = (getattr(entry, field.name) for field in fields(PublishedCounts))
+    return PublishedCounts(*(_named(function, entry.variables) for function in functions))
+
+
+class _Rows:
+    """The distinct rows of a model's columns, numbered as they are met."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._numbers: dict[tuple[float, ...], int] = {}
+
+    def columns(self, columns: Sequence[FeatureColumn]) -> list[Json]:
+        return [
+            {"kind": c.kind, "group": c.group, "array": c.array, "rows": self._rows_of(c)}
+            for c in columns
+        ]
+
+    def _rows_of(self, column: FeatureColumn) -> list[int]:
+        # Single precision has at most 9 significant digits: nothing is lost.
+        values = [float(f"{value:.9g}") for value in column.values]
+        starts = range(0, len(values), self._width)
+        rows = (tuple(values[start : start + self._width]) for start in starts)
+        return [self._numbers.setdefault(row, len(self._numbers)) for row in rows]
+
+    def as_json(self) -> list[float | list[float]]:
+        return [row[0] if len(set(row)) == 1 else list(row) for row in self._numbers]
+
+
+def _read_rows(rows: Sequence[float | tuple[float, ...]], width: int) -> list[tuple[float, ...]]:
+    read = [in_single_precision(row if isinstance(row, tuple) else [row] * width) for row in rows]
+    require(all(len(row) == width for row in read), "a row has an entry per candidate")
+    return read
+
+
+def _read_columns(
+    entries: Sequence[_ColumnEntry], rows: Sequence[tuple[float, ...]]
+) -> tuple[FeatureColumn, ...]:
+    return tuple(
+        FeatureColumn(e.kind, e.group, e.array, tuple(v for n in e.rows for v in rows[n]))
+        for e in entries
+    )
+
+
+def _function(function: RationalFunction) -> Json:
+    def terms(polynomial: Terms) -> list[Any]:
+        return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial]
+
+    parts = {"numerator": terms(function.numerator), "denominator": terms(function.denominator)}
+    entry = {**vars(function), **parts}
+    del entry["variables"]
+    return entry
+
+
+def _named(function: RationalFunction, names: tuple[str, ...]) -> RationalFunction:
+    """A function that was read, with its variables."""
+    terms = (*function.numerator, *function.denominator)
+    fit = all(len(exponents) == len(names) for exponents, _ in terms)
+    require(fit, "a term has an exponent for each variable")
+    require(any(c for _, c in function.denominator), "a denominator is not 0")
+    return replace(function, variables=names)

@@ -28,10 +28,9 @@ from scipy.linalg import lstsq
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.fitted_model import PublishedCounts
-from cutune.model.measurement.measurement import TRAINING, MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.model.rational.functions import (
     Exponents,
-    Polynomial,
     RationalFunction,
     constant_function,
 )
@@ -98,16 +97,12 @@ def _solved(
         error = float(np.sqrt(np.mean((predicted - targets) ** 2)) / abs(targets.mean()))
     if not np.isfinite(error):
         return None
-    top = _polynomial(variables, exponents, solution[:width])
-    bottom = _polynomial(variables, exponents, solution[width:])
-    return RationalFunction(top, bottom, False, error, error, int(rank) - 1, 2 * width - 1)
-
-
-def _polynomial(
-    variables: tuple[str, ...], exponents: list[Exponents], coefficients: Floats
-) -> Polynomial:
-    pairs = zip(exponents, coefficients, strict=True)
-    return Polynomial(variables, tuple((e, Fraction(float(c))) for e, c in pairs if c))
+    top, bottom = (
+        tuple((e, Fraction(float(c))) for e, c in zip(exponents, part, strict=True) if c)
+        for part in (solution[:width], solution[width:])
+    )
+    unknowns = 2 * width - 1
+    return RationalFunction(top, bottom, False, error, error, int(rank) - 1, unknowns, variables)
 
 
 COUNTERS = ("issued", "memory", "uncoalesced", "scattered", "sectors", "barriers")
@@ -129,7 +124,7 @@ def training_counters(
     return [
         TrainingCounters(dict(m.sizes)[kernel.variables[0]], m.block, _per_warp(kernel, m))
         for m in measured
-        if m.purpose == TRAINING
+        if m.purpose == Purpose.TRAINING
     ]
 
 

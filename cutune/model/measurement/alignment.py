@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
-from cutune.model.measurement.measurement import FEATURES, PROBE, MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.toolchain.device.thread_block import Block
 
 LINE_BYTES = 128
@@ -66,7 +66,7 @@ def representatives(classes: Sequence[int]) -> list[int]:
 def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
     """Per parameter and residue the probes in which all others are aligned."""
     period = modulus(kernel)
-    probes = [m for m in measurements if m.purpose == PROBE]
+    probes = [m for m in measurements if m.purpose == Purpose.PROBE]
     result: list[Probes] = []
     for name in kernel.parameters:
         by_residue: dict[int, list[Measurement]] = {}
@@ -120,10 +120,7 @@ def _is_sensitive(probes: Probes, index: int) -> bool:
 
 
 def reduced_row(row: Row, places: frozenset[int]) -> Row:
-    """The row with every parameter aligned but those at `places`.
-
-    An instruction that is sensitive to these alone costs the same in both rows.
-    """
+    """The row with all aligned but `places`; what is sensitive to these alone costs the same."""
     return tuple(own if place in places else 0 for place, own in enumerate(row))
 
 
@@ -163,12 +160,7 @@ def all_misaligned(classes: Classes) -> Row:
 
 @dataclass(frozen=True)
 class Cells:
-    """The measured and composed launches of each (row, block).
-
-    Attributes:
-        measured: the launches that were made.
-        sensitive_to: per memory instruction, see `alignment_sensitivities`.
-    """
+    """The launches of each (row, block): `measured`, or composed by what depends on alignment."""
 
     measured: dict[tuple[Row, Block], Measurement]
     sensitive_to: Sequence[frozenset[int]]
@@ -208,7 +200,7 @@ class Cells:
 def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
     """Sort the feature launches of a kernel."""
     measured = {}
-    for measurement in (m for m in measurements if m.purpose == FEATURES):
+    for measurement in (m for m in measurements if m.purpose == Purpose.FEATURES):
         sizes = dict(measurement.sizes)
         residues = zip(kernel.parameters, classes, strict=True)
         row = tuple(c[sizes[name] % len(c)] for name, c in residues)

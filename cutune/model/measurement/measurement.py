@@ -6,8 +6,9 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -74,15 +75,25 @@ FormulaPerAxis = tuple[Formula | None, Formula | None, Formula | None]
 #: An argument that a bit of a set of arguments stands for.
 Position = Annotated[int, Meta(ge=0, le=62)]
 
-COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
-#: Features at a smaller size: how the work of a warp grows where the grid is kept.
-SMALLER = "smaller"
-#: At sizes that took no part: counted in full; the same once functions were fitted again with
-#: those; some blocks of much larger launches; and at the program's own small values.
-CHECK, RECHECK, FAR, OWN_SMALL = "check", "recheck", "far", "own_small"
-PURPOSES = (COUNTS, PROBE, FEATURES, TRAINING, SMALLER, CHECK, RECHECK, FAR, OWN_SMALL)
 #: Replayed without data, or counted while the program ran.
 REPLAYED, RUN = "emulation", "run"
+
+
+class Purpose(StrEnum):
+    """What a launch was measured for."""
+
+    COUNTS = "counts"
+    PROBE = "probe"
+    FEATURES = "features"
+    TRAINING = "training"
+    #: Features at a smaller size: how the work of a warp grows where the grid is kept.
+    SMALLER = "smaller"
+    #: At sizes that took no part: counted in full; the same once functions were fitted again with
+    #: those; some blocks of much larger launches; and at the program's own small values.
+    CHECK = "check"
+    RECHECK = "recheck"
+    FAR = "far"
+    OWN_SMALL = "own_small"
 
 
 @dataclass(frozen=True)
@@ -153,13 +164,6 @@ class CompiledKernel:
     uncertain: Count = 0
     least: LeastWork = LeastWork()
 
-    @staticmethod
-    def entries(entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Its entries in the line of a kernel, which has them among its own."""
-        names = [field.name for field in fields(CompiledKernel)]
-        # Older files say nothing of `least`.
-        return {name: entry[name] for name in names if name in entry or name != "least"}
-
     def __post_init__(self) -> None:
         most = len(self.code_blocks) or 1 << 62
         require(all(m.block < most for m in self.memory), "`memory` is in blocks that there are")
@@ -167,10 +171,7 @@ class CompiledKernel:
 
 @dataclass(frozen=True)
 class BoundedCopy:
-    """A variant with launch bounds: the same code, in other registers and blocks of fewer threads.
-
-    `variant`: its name; `entry`: mangled.
-    """
+    """A variant with launch bounds: the same code in other registers; `entry` is mangled."""
 
     variant: Name
     entry: Symbol
@@ -373,7 +374,9 @@ class MeasuredKernel:
         path = typed(Origin, entry["origin"]).path
         sites = typed(list[int], entry["sites"])
         values["sites"] = [{"source": path, "id": id} for id in sites]
-        values["compiled"] = CompiledKernel.entries(entry)
+        # Older files say nothing of `least`.
+        names = [f.name for f in fields(CompiledKernel) if f.name in entry or f.name != "least"]
+        values["compiled"] = {name: entry[name] for name in names}
         return checked_kernel(typed(MeasuredKernel, values))
 
 
@@ -420,7 +423,7 @@ class Measurement:
 
     entry: Symbol
     code: Symbol
-    purpose: Annotated[str, one_of(*PURPOSES)]
+    purpose: Annotated[str, one_of(*Purpose)]
     source: Annotated[str, one_of("emulation", "run")]
     sizes: tuple[tuple[MemberName, Integer], ...]
     grid: Extents

@@ -84,10 +84,7 @@ def with_held(kernel: MeasuredKernel, held: Mapping[str, int]) -> MeasuredKernel
 def _with_fixed(
     kernel: MeasuredKernel, fixed: Mapping[str, int], required: Sequence[str], tied: Collection[str]
 ) -> MeasuredKernel:
-    """The kernel with parameters at fixed values, and without those that follow from others.
-
-    `required`: fixed parameters of which the model holds for this value only.
-    """
+    """The kernel with parameters at fixed values, the only ones of those that are `required`."""
     places = dict(zip(kernel.parameters, range(len(kernel.parameters)), strict=True))
     left = [place for name, place in places.items() if name not in (*fixed, *tied)]
     needed = ((kernel.positions[places[name]], fixed[name]) for name in required)
@@ -282,10 +279,7 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
 
 
 def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
-
-    An extent is less than 1 if the kernel has no work at these sizes.
-    """
+    """Threads to cover (blocks, where the grid is kept); less than 1 if there is no work."""
     extents = []
     values = complete(kernel, sizes)
     for axis, name in enumerate("xyz"):

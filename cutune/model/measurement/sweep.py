@@ -121,13 +121,7 @@ class SweptLaunch:
 
 @dataclass(frozen=True)
 class RecordedSweep:
-    """The launches of a sweep, in their order.
-
-    Attributes:
-        device, driver: name of the GPU, and version of its driver.
-        method: how blocks were timed, as text.
-        cache: what lay in the caches when a launch began, one of `CACHES`.
-    """
+    """The launches of a sweep, in their order. `method`: how blocks were timed, for people."""
 
     device: str
     driver: str
@@ -162,7 +156,6 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @staticmethod
     def written(launch: SweptLaunch) -> dict[str, Any]:
-        """The entries of a launch."""
         entries = {field.name: getattr(launch, field.name) for field in fields(launch)}
         entries["microseconds"] = _rows(launch.microseconds)
         entries["variants"] = {name: _rows(times) for name, times in launch.variants.items()}

@@ -17,6 +17,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from cutune.model.fit.fitted_model import FeatureColumn, FittedModel, in_single_precision
 from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
@@ -213,6 +214,12 @@ def resources_of(model: FittedModel, block: Block) -> BlockResources:
     return BlockResources(threads_of(block), static.registers, shared)
 
 
+def resident_on(model: FittedModel, device: DeviceProfile) -> tuple[int, ...]:
+    """Blocks that an SM of the device holds, by candidate; at least one."""
+    needs = (resources_of(model, block) for block in model.blocks)
+    return tuple(max(1, resident_blocks(need, device.limits)) for need in needs)
+
+
 #: The constant with the cost of one unit, by kind of feature; of other kinds a unit costs 1.
 COST_OF = {
     "request": "cycles_per_request",
@@ -225,10 +232,7 @@ COST_OF = {
 
 @dataclass(frozen=True)
 class Features:
-    """Counts and feature columns of a kernel as expressions, defined in the lines of a program.
-
-    `symbolic`: constants of the model are parameters of the program, so that they can be fitted.
-    """
+    """Counts and features as expressions. `symbolic`: constants stay names, to be fitted."""
 
     model: FittedModel
     device: DeviceProfile
@@ -250,10 +254,7 @@ class Features:
     def total(
         self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
     ) -> Expression:
-        """Sum over columns with their indices: value * trips * cost, plus `fixed`.
-
-        Terms that are the same for all blocks are defined once, as `NAME_fixed`.
-        """
+        """Sum of value * trips * cost and `fixed`; what all blocks share becomes `NAME_fixed`."""
         varying = expression(0)
         for index, column in columns:
             cost = COST_OF.get(column.kind)
@@ -265,11 +266,6 @@ class Features:
             else:
                 fixed = fixed + weight * cell
         return self.lines.define(f"{name}_fixed", fixed) + varying
-
-    def missed(self, array: int) -> Expression | None:
-        """Sectors of an array per warp that miss L1 if a block runs alone; None: none do."""
-        columns = [(i, c) for i, c in self.filled(("missed",)) if c.array == array]
-        return self.total(f"missed_{array}", expression(0), columns) if columns else None
 
     def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
         """The columns of some kinds that are not all zero, with their indices."""
@@ -293,6 +289,13 @@ class Features:
         columns = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
         return self.cell(*columns[0]) if columns else expression(1)
 
+    @cached_property
+    def resident_warps(self) -> tuple[int, ...]:
+        """Warps that an SM holds, by candidate."""
+        blocks, most = self.model.blocks, self.device.limits.warps_per_sm
+        pairs = zip(resident_on(self.model, self.device), blocks, strict=True)
+        return tuple(min(resident * warps_of(block), most) for resident, block in pairs)
+
     @property
     def keeps_grid(self) -> bool:
         """Is the number of blocks kept, so that the threads of a block share its work?"""
@@ -309,21 +312,13 @@ class Features:
         return not self.model.barriers.is_zero
 
 
-@dataclass(frozen=True)
-class Residency:
-    """Resident on an SM: warps by candidate, and the most bytes of shared memory of any."""
-
-    warps: tuple[int, ...]
-    shared_bytes: int
-
-
 def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
     """The model without the candidates that need more resources than the device has."""
     blocks = [b for b in model.blocks if can_launch(resources_of(model, b), device.limits)]
     return model.restricted(blocks)
 
 
-def describe_candidates(features: Features) -> Residency:
+def describe_candidates(features: Features) -> None:
     """Define the static properties and tables of the candidates."""
     model, device, lines = features.model, features.device, features.lines
     for axis, name in enumerate("xyz"):
@@ -335,19 +330,13 @@ def describe_candidates(features: Features) -> Residency:
         if model.kernel.grid_kept[axis]:
             pairs = zip(threads, footprints, strict=True)
             lines.properties[f"footprints_{name}"] = tuple(-(-most // one) for most, one in pairs)
-    warps = [warps_of(block) for block in model.blocks]
-    needs = [resources_of(model, block) for block in model.blocks]
-    resident = [max(1, resident_blocks(need, device.limits)) for need in needs]
-    most = device.limits.warps_per_sm
-    held = tuple(min(r * w, most) for r, w in zip(resident, warps, strict=True))
+    resident = resident_on(model, device)
     lines.properties["threads"] = tuple(threads_of(block) for block in model.blocks)
-    lines.properties["warps"] = tuple(warps)
+    lines.properties["warps"] = tuple(map(warps_of, model.blocks))
     # Blocks that fill the GPU once. The two tables of reciprocals save a division per candidate.
     lines.properties["wave"] = tuple(device.sm_count * r for r in resident)
     lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
-    lines.tables["share"] = in_single_precision([1 / n for n in held])
-    in_use = (r * need.shared_bytes for r, need in zip(resident, needs, strict=True))
-    return Residency(held, max(in_use, default=0))
+    lines.tables["share"] = in_single_precision([1 / n for n in features.resident_warps])
 
 
 def define_grid(features: Features) -> None:

@@ -5,35 +5,30 @@ parameters and thread-space extents, one entry per candidate block. No timing of
 
 Per warp, the load/store unit, the traffic below L1 and the issue slots are worked in parallel;
 per SM, throughput and latency; per GPU, the SMs, DRAM and the dispatcher. Each pair of parallel
-resources is joined by a smooth maximum. `docs/model.md` has each term as a formula.
+resources is joined by a smooth maximum. `docs/model.md` has each term as a formula. A `define_*`
+function gives names to terms that others read by these names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from fractions import Fraction
-from math import log2
+from itertools import cycle
+from math import log2, sqrt
 
 from cutune.model.fit.fitted_model import (
+    ATOMIC,
+    ATOMIC_REAL,
     BARRIER,
     FIXED,
     ISSUE,
     STEP,
+    FeatureColumn,
     FittedModel,
     in_single_precision,
 )
-from cutune.model.performance.constants import (
-    IN_PHASES,
-    NEARLY_ALL,
-    NEARLY_MAXIMUM,
-    NEARLY_NONE,
-    PLANES_DOUBLED,
-    READS_IN_STEP,
-    SIDE_BY_SIDE,
-    THREADS_IN_STEP,
-    UNDISTURBED_WARPS,
-)
+from cutune.model.performance import constants
 from cutune.model.performance.definitions import (
     ALIGNMENT_CLASS,
     CYCLES_PER_WARP,
@@ -44,12 +39,8 @@ from cutune.model.performance.definitions import (
     define_grid,
     define_warps_on_sm,
     describe_candidates,
-)
-from cutune.model.performance.memory_traffic import (
-    beside_sms,
-    define_arrays,
-    define_demand,
-    define_footprint,
+    resident_on,
+    resources_of,
 )
 from cutune.model.rational.program import (
     CANDIDATE,
@@ -61,13 +52,178 @@ from cutune.model.rational.program import (
     ceiling,
     choice,
     expression,
+    less,
     less_equal,
     maximum,
     minimum,
     norm,
 )
 from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
-from cutune.toolchain.device.thread_block import WARP
+from cutune.toolchain.device.thread_block import WARP, threads_of, warps_of
+
+# ---- memory: the load/store unit, the traffic below L1, and DRAM
+
+ATOMIC_COSTS = {ATOMIC: "atomic_us_integer", ATOMIC_REAL: "atomic_us_same_address"}
+
+
+def define_arrays(features: Features) -> None:
+    """Defines the extent of each array, and whether it is served from below L1."""
+    lines = features.lines
+    for index, array in enumerate(features.model.arrays):
+        extent = maximum(0, array.extent_bytes.expression())
+        extent = lines.define(f"array_bytes_{index}", extent)
+        lines.define(f"far_{index}", less(features.constant("resident_vector_bytes"), extent))
+
+
+def define_footprint(features: Features) -> None:
+    """Defines the share of the traffic that goes to DRAM, and the time of DRAM for it."""
+    lines, device, constant = features.lines, features.device, features.constant
+    footprint = traffic = expression(0)
+    for index, array in enumerate(features.model.arrays):
+        passes = array.is_loaded + array.is_stored
+        footprint = footprint + Reference(f"array_bytes_{index}")
+        traffic = traffic + passes * Reference(f"array_bytes_{index}")
+    # Sparse accesses touch fewer bytes than lie between the lowest and the highest address.
+    missed = maximum(1, Reference("working") * _typically_missed(features))
+    missed = lines.define("missed_bytes", missed)
+    whole = lines.define("extent_bytes", maximum(1, footprint))
+    footprint = lines.define("footprint_bytes", minimum(whole, missed))
+    traffic = lines.define("traffic_bytes", traffic * footprint / whole)
+    filled = footprint / device.l2_bytes - constant("l2_share_kept")
+    share = minimum(1, maximum(0, filled / constant("l2_share_lost")))
+    share = lines.define("dram_share", share)
+    rate = device.dram_gbs * 1000 * constant("dram_efficiency")
+    lines.define("dram_us", share * traffic / rate)
+    # Of the misses of L1, the first access to each byte goes to DRAM, the others hit L2.
+    lines.define("dram_misses", share * minimum(1, traffic / missed))
+
+
+def define_demand(features: Features) -> tuple[Expression, Expression]:
+    """Defines cycles per warp of the load/store unit, and of the traffic below L1."""
+    lines, load = features.lines, expression(0)
+    # Where the grid is kept, requests are a column: they do not follow from the trips.
+    requests = () if features.keeps_grid else features.model.requests
+    for index, count in enumerate(requests):
+        load = load + features.constant("cycles_per_request") * count * Reference(f"trips_{index}")
+    load = features.total("load", load, features.filled(("request", "load", "shared")))
+    store = features.total("store", expression(0), features.filled(("store",)))
+    store = store + _rewritten(features) + define_missed(features)
+    load_cycles = lines.define("load_cycles", maximum(constants.NEARLY_NONE, load))
+    return load_cycles, lines.define("store_cycles", maximum(constants.NEARLY_NONE, store))
+
+
+def _rewritten(features: Features) -> Expression:
+    """Cycles of stores to sectors on their way to L2, as far as they do not merge there."""
+    rewritten = features.filled(("rewritten",))
+    if not rewritten:
+        return expression(0)
+    lines = {c.group: c.values for _, c in features.filled(("rewritten_lines",))}
+    most = features.device.limits.warps_per_sm
+    started = [warps_of(block) for block in features.model.blocks]
+    crowds = [(s, held / most) for s, held in zip(started, features.resident_warps, strict=True)]
+    unmerged = []
+    for index, column in rewritten:
+        cells = zip(column.values, lines[column.group], cycle(crowds))
+        values = [sectors * unmerged_share(touched, *crowd) for sectors, touched, crowd in cells]
+        unmerged.append((index, replace(column, values=in_single_precision(values))))
+    return features.total("rewritten", expression(0), unmerged)
+
+
+def unmerged_share(lines: float, warps: int, present: float) -> float:
+    """The share of repeated stores to a partly written sector that does not merge.
+
+    A store by a warp that has just written another part of the sector may merge with that on the
+    way to L2, and then costs nothing. Stores to few lines by few warps merge. Where no other warp
+    is resident, `ALONE_UNMERGED` of the remaining stores cost; where an SM is full, all of them.
+
+    Args:
+        lines: 128-byte lines that a store of a warp accesses.
+        warps: warps of a block, which start together.
+        present: resident warps of an SM, relative to the most that it can have.
+    """
+    few_lines, few_warps = (
+        constants.MERGING_LINES / max(1.0, lines),
+        constants.MERGING_WARPS / max(constants.MERGING_WARPS, warps),
+    )
+    merging = few_lines**2 * sqrt(few_warps)
+    cost = float(constants.ALONE_UNMERGED) + float(1 - constants.ALONE_UNMERGED) * present
+    return max(0.0, 1 - merging) * cost
+
+
+def define_missed(features: Features) -> Expression:
+    """Cycles per warp of the sectors that miss L1 and are served from below it.
+
+    An array that fits into L1 is read once per SM: other blocks of the SM have loaded it. Defines
+    `still_missing`: misses relative to those of a block that runs alone.
+    """
+    lines, device, model = features.lines, features.device, features.model
+    pairs = zip(resident_on(model, device), model.blocks, strict=True)
+    in_use = (resident * resources_of(model, block).shared_bytes for resident, block in pairs)
+    l1_bytes = device.limits.shared_bytes_per_sm + constants.L1_BESIDE_SHARED
+    l1_bytes -= max(in_use, default=0)
+    # Where the grid is kept, each block has its own rows.
+    is_shared = not features.keeps_grid
+    sms = lines.define("sms", minimum(Reference("blocks"), device.sm_count))
+    cycles = alone = together = expression(0)
+    for index in range(len(features.model.arrays)):
+        columns = [(i, c) for i, c in features.filled(("missed",)) if c.array == index]
+        if not columns:
+            continue
+        missed = features.total(f"missed_{index}", expression(0), columns)
+        alone = alone + lines.define(f"alone_{index}", missed)
+        if is_shared:
+            extent = Reference(f"array_bytes_{index}")
+            once = choice(
+                less_equal(extent, l1_bytes), extent / Reference("working"), constants.ENDLESS
+            )
+            once = lines.define(f"once_{index}", once)
+            missed = minimum(Reference(f"alone_{index}"), once * sms)
+        still = lines.define(f"still_{index}", missed)
+        together = together + still
+        cost = features.constant("cycles_per_missed_sector") * Reference(f"far_{index}")
+        cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
+    has_misses = is_shared and alone != expression(0)
+    lines.define(
+        "still_missing", together / maximum(constants.NEARLY_NONE, alone) if has_misses else 1
+    )
+    return cycles
+
+
+def _typically_missed(features: Features) -> Expression:
+    """Bytes per thread that miss L1, with a block of median reuse."""
+    columns = [column for column in features.model.columns if column.kind == "missed"]
+    cells = range(len(columns[0].values) if columns else 0)
+    threads = [threads_of(block) for block in features.model.blocks]
+    # Where the grid is kept, by the threads of a block, relative to those of the counted block.
+    scale = [t / (min(threads) if features.keeps_grid else t) for t in threads]
+
+    def bytes_of(column: FeatureColumn, cell: int) -> float:
+        return column.values[cell] * scale[cell % len(scale)]
+
+    by_reuse = sorted(cells, key=lambda cell: sum(bytes_of(c, cell) for c in columns))
+    total = expression(0)
+    for column in columns:
+        # A sector per warp is a byte per thread.
+        typical = Fraction(bytes_of(column, by_reuse[len(by_reuse) // 2]))
+        total = total + typical * Reference(f"trips_{column.group}")
+    return total
+
+
+def beside_sms(features: Features) -> Expression:
+    """Microseconds of DRAM, or of the busiest address: atomic operations on it are serial."""
+    busiest: Expression = Reference("dram_us")
+    for index, column in enumerate(features.model.columns):
+        if column.kind not in ATOMIC_COSTS:
+            continue
+        operations = maximum(0, features.model.groups[column.group].expression())
+        changed = maximum(1, Reference(f"array_bytes_{column.array}"))
+        each = features.constant(ATOMIC_COSTS[column.kind]) * operations / changed
+        each = features.lines.define(f"atomic_us_{index}", each)
+        busiest = maximum(busiest, each * features.cell(index, column))
+    return busiest
+
+
+# ---- issue, latency, and the time of the launch
 
 
 def define_rows_factor(features: Features) -> Expression | None:
@@ -77,7 +233,7 @@ def define_rows_factor(features: Features) -> Expression | None:
     a loop, or all candidates have one row.
     """
     blocks = features.model.blocks
-    doublings = [log2(rows) + PLANES_DOUBLED * log2(planes) for _, rows, planes in blocks]
+    doublings = [log2(rows) + constants.PLANES_DOUBLED * log2(planes) for _, rows, planes in blocks]
     if features.model.looped or not any(doublings):
         return None
     features.lines.tables["doublings"] = in_single_precision(doublings)
@@ -118,10 +274,7 @@ def _waiting(
 
 
 def define_busy(features: Features, rows: Expression | None, cycles: Expression) -> Reference:
-    """Defines `busy_us`: microseconds of the SM with the most work.
-
-    `rows`: the factor for rows; `cycles`: what a warp costs its SM.
-    """
+    """Defines `busy_us`, of the SM with the most work. `cycles`: what a warp costs its SM."""
     lines = features.lines
     one_wave = less_equal(Reference("blocks"), Reference("wave"))
     warps = define_warps_on_sm(features, one_wave)
@@ -130,7 +283,9 @@ def define_busy(features: Features, rows: Expression | None, cycles: Expression)
     waiting = _waiting(features, latency, cycles, rounds)
     throughput = lines.define("throughput_cycles", cycles * warps)
     waiting = lines.define("waiting_cycles", waiting)
-    busy = norm(IN_PHASES if features.in_phases else SIDE_BY_SIDE, throughput, waiting)
+    busy = norm(
+        constants.IN_PHASES if features.in_phases else constants.SIDE_BY_SIDE, throughput, waiting
+    )
     return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
 
 
@@ -183,11 +338,8 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
     return loads
 
 
-def define_issue(features: Features, resident_warps: Sequence[int]) -> Expression:
-    """Defines `warp_issue_cycles`, `slots`, `barriers` and, where the grid is kept, these per warp.
-
-    `resident_warps`: warps of an SM by candidate.
-    """
+def define_issue(features: Features) -> Expression:
+    """Defines `warp_issue_cycles`, `slots`, `barriers`; where the grid is kept, these per warp."""
     model, lines = features.model, features.lines
     slots = lines.define("slots", features.per_thread(model.instructions))
     units = features.constant("double_cycles") * features.per_thread(model.double)
@@ -196,21 +348,17 @@ def define_issue(features: Features, resident_warps: Sequence[int]) -> Expressio
     if features.keeps_grid:
         issue = _of_shared_work(features, slots, units, barriers)
     else:
-        issue = _of_own_work(features, slots, units, barriers, resident_warps)
+        issue = _of_own_work(features, slots, units, barriers)
     return lines.define("warp_issue_cycles", issue)
 
 
 def _of_own_work(
-    features: Features,
-    slots: Expression,
-    units: Expression,
-    barriers: Expression,
-    resident_warps: Sequence[int],
+    features: Features, slots: Expression, units: Expression, barriers: Expression
 ) -> Expression:
     """(slots and units) * unevenness + reads of constants + barriers."""
     issue = _joined(features, slots, units) * features.only(ISSUE)
     if not features.model.constants.is_zero:
-        issue = issue + _of_constant_reads(features, resident_warps)
+        issue = issue + _of_constant_reads(features)
     if features.has_barriers:
         cost = features.lines.define("barrier_cost", barriers * features.constant("barrier_cycles"))
         issue = issue + cost * features.only(BARRIER)
@@ -234,28 +382,27 @@ def _of_shared_work(
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
-    """Schedulers and arithmetic units side by side."""
-    plain = maximum(NEARLY_NONE, slots / features.constant("issue_per_cycle"))
-    joined = norm(SIDE_BY_SIDE, plain, maximum(NEARLY_NONE, units))
+    plain = maximum(constants.NEARLY_NONE, slots / features.constant("issue_per_cycle"))
+    joined = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
     return features.lines.define("issue_cycles", joined)
 
 
-def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:
+def _of_constant_reads(features: Features) -> Expression:
     """Cycles of uniform reads of constant memory: they miss if warps of an SM are not in step.
 
     The warps of a block start in step, and stay so for some reads: a formula in `docs/model.md`.
     """
     lines = features.lines
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
-    in_step = THREADS_IN_STEP * reads / (reads + READS_IN_STEP)
+    in_step = constants.THREADS_IN_STEP * reads / (reads + constants.READS_IN_STEP)
     lines.define("threads_in_step", maximum(1, in_step))
     ratio = lines.define("step_ratio", Reference("threads") / Reference("threads_in_step"))
     square = lines.define("step_ratio_2", ratio * ratio)
     fourth = lines.define("step_ratio_4", square * square)
-    lines.tables["at_once"] = in_single_precision(resident_warps)
+    lines.tables["at_once"] = in_single_precision(features.resident_warps)
     warps = Reference("working") / (WARP * features.device.sm_count)
     warps = minimum(warps, Lookup("at_once", Reference(CANDIDATE)))
-    crowd = minimum(1, maximum(0, warps / UNDISTURBED_WARPS - 1))
+    crowd = minimum(1, maximum(0, warps / constants.UNDISTURBED_WARPS - 1))
     cost = lines.define("uniform_cost", reads * features.constant("uniform_cycles"))
     return cost * crowd / (1 + fourth * fourth)
 
@@ -277,7 +424,8 @@ def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -
     the model are further sizes, by name, so that they can be fitted.
     """
     features = Features(model, device, Lines(), symbolic)
-    lines, residency = features.lines, describe_candidates(features)
+    lines = features.lines
+    describe_candidates(features)
     lines.define("working", maximum(1, model.working.expression()))
     for index, group in enumerate(model.groups):
         lines.define(f"trips_{index}", features.per_thread(group))
@@ -287,9 +435,9 @@ def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -
     define_footprint(features)
     define_grid(features)
     rows = define_rows_factor(features)
-    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
-    issue = define_issue(features, residency.warps)
-    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
+    memory = norm(constants.SIDE_BY_SIDE, *define_demand(features))
+    issue = define_issue(features)
+    cycles = norm(constants.SIDE_BY_SIDE, with_rows(memory, rows), issue)
     cycles = lines.define(CYCLES_PER_WARP, cycles)
     _define_time(features, define_busy(features, rows, cycles))
     _define_terms(features)
@@ -301,13 +449,13 @@ def _define_time(features: Features, busy: Expression) -> None:
     lines, constant = features.lines, features.constant
     dispatch = constant("dispatch_us_per_block") * Reference("blocks")
     dispatch = lines.define("dispatch_us", dispatch)
-    busy = norm(SIDE_BY_SIDE, busy, beside_sms(features))
+    busy = norm(constants.SIDE_BY_SIDE, busy, beside_sms(features))
     launch = constant("launch_us")
     for is_enough in _bounds(features):
         launch = launch / is_enough
-    time = launch + norm(NEARLY_MAXIMUM, busy, dispatch)
+    time = launch + norm(constants.NEARLY_MAXIMUM, busy, dispatch)
     time = lines.define(TIME, time)
-    lines.define(TIME_WITH_FLOOR, norm(NEARLY_MAXIMUM, time, constant("floor_us")))
+    lines.define(TIME_WITH_FLOOR, norm(constants.NEARLY_MAXIMUM, time, constant("floor_us")))
 
 
 def _bounds(features: Features) -> Iterator[Expression]:
@@ -317,7 +465,7 @@ def _bounds(features: Features) -> Iterator[Expression]:
     infinite, and the program's own configuration stays.
     """
     model, least = features.model, features.model.kernel.compiled.least
-    share = NEARLY_ALL - Fraction(model.held_out_error)
+    share = constants.NEARLY_ALL - Fraction(model.held_out_error)
     if share <= 0 or not model.groups:
         return  # some counts are no more than a guess, or no thread accessed memory
     if least.of_working:

@@ -6,6 +6,7 @@ threads divided by the working threads: those of a full working warp. Nothing is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,9 +24,8 @@ from cutune.model.performance.definitions import (
     TIME,
     TIME_WITH_FLOOR,
     Lines,
-    resources_of,
+    resident_on,
 )
-from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (
     Cell,
     Expression,
@@ -42,7 +42,7 @@ from cutune.model.rational.program import (
     minimum,
     size_name,
 )
-from cutune.toolchain.device.profile import DeviceProfile, resident_blocks
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import warps_of
 
 
@@ -77,24 +77,33 @@ class LaunchShape:
 
 def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     """The counts of one warp of working threads."""
-    if model.published is not None:
-        return _published(lines, model.published)
+    count = _published(model.published) if model.published else _totals(lines, model)
+    memory = lines.define("memory", count("memory"))
+    compute = lines.define("compute", maximum(0, count("issued") - memory))
+    if model.published is None:
+        lines.define(ALIGNMENT_CLASS, lines.class_index(model))
+    uncoalesced, scattered, sectors = (
+        lines.define(kind, count(kind)) for kind in (UNCOALESCED, SCATTERED, SECTORS)
+    )
+    coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
+    transactions = lines.define("transactions", scattered / maximum(NEARLY_NONE, uncoalesced))
+    barriers = lines.define("barriers", count("barriers"))
+    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
+
+
+def _totals(lines: Lines, model: FittedModel) -> Callable[[str], Expression]:
+    """Counts by the names in `PublishedCounts`: totals divided by the working threads."""
     working = lines.define("working", maximum(1, _working(model)))
     memory = expression(0)
     for index, (group, requests) in enumerate(zip(model.groups, model.requests, strict=True)):
         trips = lines.define(f"trips_{index}", maximum(0, group.expression()) / working)
         memory = memory + requests * trips
-    memory = lines.define("memory", memory)
-    issued = maximum(0, model.instructions.expression()) / working
-    compute = lines.define("compute", maximum(0, issued - memory))
-    lines.define(ALIGNMENT_CLASS, lines.class_index(model))
-    uncoalesced = lines.define("uncoalesced", _weighted(lines, model, UNCOALESCED))
-    scattered = lines.define("scattered", _weighted(lines, model, SCATTERED))
-    sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
-    coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
-    transactions = lines.define("transactions", scattered / maximum(NEARLY_NONE, uncoalesced))
-    barriers = lines.define("barriers", maximum(0, model.barriers.expression()) / working)
-    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
+    counts = {
+        "memory": memory,
+        "issued": maximum(0, model.instructions.expression()) / working,
+        "barriers": maximum(0, model.barriers.expression()) / working,
+    }
+    return lambda name: counts[name] if name in counts else _weighted(lines, model, name)
 
 
 def _working(model: FittedModel) -> Expression:
@@ -108,23 +117,17 @@ def _working(model: FittedModel) -> Expression:
     return threads
 
 
-def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
+def _published(counts: PublishedCounts) -> Callable[[str], Expression]:
     """Counters as fitted by the published method: functions of size and block, no tables."""
     # The first variable is a size; the others are properties of the candidate.
-    size, *axes = counts.issued.numerator.variables
+    size, *axes = counts.issued.variables
     names = (size_name(size), *axes)
 
-    def define(name: str, function: RationalFunction) -> Reference:
-        return lines.define(name, maximum(0, function.expression(names)))
+    def count(name: str) -> Expression:
+        value: Expression = getattr(counts, name).expression(names)
+        return value if name == "issued" else maximum(0, value)
 
-    memory = define("memory", counts.memory)
-    compute = lines.define("compute", maximum(0, counts.issued.expression(names) - memory))
-    uncoalesced = define("uncoalesced", counts.uncoalesced)
-    scattered, sectors = define("scattered", counts.scattered), define("sectors", counts.sectors)
-    coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
-    transactions = lines.define("transactions", scattered / maximum(NEARLY_NONE, uncoalesced))
-    barriers = define("barriers", counts.barriers)
-    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
+    return count
 
 
 def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
@@ -147,9 +150,7 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
         extent, is_kept = Reference(f"extent_{name}"), model.kernel.grid_kept[axis]
         blocks = blocks * (extent if is_kept else ceiling(extent / Reference(f"block_{name}")))
     lines.properties["warps"] = tuple(warps_of(block) for block in model.blocks)
-    lines.properties["resident"] = tuple(
-        max(1, resident_blocks(resources_of(model, block), device.limits)) for block in model.blocks
-    )
+    lines.properties["resident"] = resident_on(model, device)
     blocks = lines.define("blocks", blocks)
     sms = lines.define("sms", minimum(device.sm_count, blocks))
     return LaunchShape(blocks, Reference("warps"), Reference("resident"), sms)

@@ -12,7 +12,6 @@ from functools import cache
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
 
-from cutune.model.rational.evaluate import value_of
 from cutune.model.rational.program import (
     Expression,
     Reference,
@@ -21,6 +20,7 @@ from cutune.model.rational.program import (
     floor,
     less,
     parameters,
+    value_of,
 )
 
 

@@ -77,10 +77,7 @@ class SelectionRule:
 
 @dataclass(frozen=True)
 class PredictedBlock:
-    """One candidate at given sizes.
-
-    `terms_us`: microseconds of each resource if it were alone; the prediction joins them.
-    """
+    """One candidate at given sizes. `terms_us`: of each resource, if it were alone."""
 
     block: Block
     grid: Block
@@ -117,7 +114,6 @@ class Selection:
 
     @property
     def reason(self) -> str:
-        """Why the program's own block stays or goes."""
         own = self.predicted_ms(self.original)
         if self.extrapolated:
             return f"{_known_at(self.extrapolated)}: the program's own block stays"
@@ -206,10 +202,7 @@ def select(
     extents: Block,
     kernel: MeasuredKernel,
 ) -> Selection:
-    """Choose a block for threads that a launch must cover (blocks, where the grid is kept).
-
-    `values`: the definitions of the model's program, per candidate.
-    """
+    """Choose a block that covers `extents`. `values`: the definitions of the program."""
     floored, original = values[TIME_WITH_FLOOR], kernel.original
     grids, fit = _grids(rule, extents, kernel)
     valid = fit & np.isfinite(floored)
@@ -307,15 +300,8 @@ def dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
 
 #: Launches that take little longer than launching, and kernels that: are counted on data; divide
 #: their work among the threads of a block; wait at barriers; loop over memory; do neither.
-LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT = (
-    "launch-bound",
-    "data-dependent",
-    "grid kept",
-    "barriers",
-    "loop",
-    "straight",
-)
-KINDS = (LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT)
+KINDS = ("launch-bound", "data-dependent", "grid kept", "barriers", "loop", "straight")
+LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT = KINDS
 
 
 def kind_of(model: FittedModel, choice: Selection) -> str:

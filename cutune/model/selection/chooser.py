@@ -30,9 +30,8 @@ from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
 from cutune.model.performance.mechanistic import compose
 from cutune.model.performance.published_models import compose_latency, compose_mwp_cwp
-from cutune.model.rational.evaluate import evaluate_each
-from cutune.model.rational.exact_fit import fit_polynomial
-from cutune.model.rational.program import RationalProgram, point
+from cutune.model.rational.functions import fit_polynomial
+from cutune.model.rational.program import RationalProgram, evaluate_each, point
 from cutune.model.selection.choose import (
     Selection,
     SelectionRule,
@@ -76,10 +75,7 @@ LARGEST_SIZE = 1 << 31
 
 
 def supported(model: FittedModel) -> dict[str, SizeRange]:
-    """The least and the largest value of each variable of a kernel's counts.
-
-    Arguments that had one value when the kernel was measured have that value only.
-    """
+    """The least and the largest value of each variable of the counts, and of what had one value."""
     kernel = model.kernel
     pairs = zip(kernel.variables, model.reached, strict=True)
     ranges = {name: _widened(model, reached) for name, reached in pairs}
@@ -118,10 +114,7 @@ _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class LaunchSizes:
-    """Sizes by parameter name, and threads per dimension that the launch must cover.
-
-    Where the grid is kept, extents are blocks.
-    """
+    """Sizes by name, and threads to cover per dimension (blocks, where the grid is kept)."""
 
     sizes: Mapping[str, int]
     extents: Block
@@ -270,13 +263,6 @@ class Chooser:
             yield select(values, self._rule, launch.extents, kernel)
 
 
-def choose_block(
-    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
-) -> Selection:
-    """The block that the tuned program would use at these sizes; raises as `Chooser.choose`."""
-    return Chooser(model, device).choose(sizes, every)
-
-
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
     """The thread space of the source's grid expression, inferred from recorded launches."""
     if any(name not in sizes for name in kernel.parameters):
@@ -402,7 +388,7 @@ def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) ->
     """The model's choice for that launch; None where it has no answer."""
     sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
     try:
-        return choose_block(model, device, sizes, launch.size)
+        return Chooser(model, device).choose(sizes, launch.size)
     except CutuneError:
         return None
 

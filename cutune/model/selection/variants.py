@@ -83,20 +83,14 @@ class VariantChooser:
     """Chooses among a kernel and its variants; the models are composed once for all sizes."""
 
     def __init__(
-        self,
-        model: FittedModel,
-        device: DeviceProfile,
-        performance: str = DEFAULT,
-        beside: Sequence[DeviceProfile] = (),
+        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
     ) -> None:
-        """As a `Chooser`. `beside`: other devices that a program is emitted for."""
         self._plain = Chooser(model, device, performance)
         #: How sizes are named, and extents that no guard tells.
         self.size_names = self._plain.size_names
         self.extent_words = model.kernel.extent_words
         # The published models compare blocks of one kernel only.
-        is_default = performance == DEFAULT
-        variants = worthwhile_on(model, [device, *beside])[0] if is_default else ()
+        variants = worthwhile(model, device) if performance == DEFAULT else ()
         self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
 
     @property
@@ -122,12 +116,10 @@ class VariantChooser:
     def _preferred(
         self, choices: Sequence[Selection | CutuneError]
     ) -> ConfigurationChoice | CutuneError:
-        selected: list[Selection] = []
-        for choice in choices:
-            if isinstance(choice, CutuneError):
-                return choice
-            selected.append(choice)
-        plain, *others = selected
+        failed = next((one for one in choices if isinstance(one, CutuneError)), None)
+        if failed is not None:
+            return failed
+        plain, *others = (one for one in choices if isinstance(one, Selection))
         best_us, variant, is_sure = math.inf, "", False
         of_variants = {}
         for (one, chooser), choice in zip(self._of_variants, others, strict=True):

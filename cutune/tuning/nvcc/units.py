@@ -27,8 +27,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
 from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typed, write_document
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.toolchain.kernel_names import instance_names
 from cutune.tuning.nvcc.command import (
     IN_ENVIRONMENT,

@@ -12,7 +12,7 @@ from cutune.core.workspace import Workspace, read_lines
 from cutune.lab.interchange.convert import FORMATS, ReadingOptions, read_results
 from cutune.measure.collect import measurements
 from cutune.model.emit.selection import emit_selection
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import LINE_SCHEMA, read_sweep, swept_launch
 from cutune.search.neighbours.table import Columns, read_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cutune.core.diagnostics import CutuneError
-from cutune.measure.ncu import explanation, parse
+from cutune.measure.gpu_sweep import explained, parse_profile
 from tests.fuzzing.reader import RECORDED, Reader
 
 PIECES = (
@@ -18,9 +18,9 @@ PIECES = (
 def check(data: bytes) -> None:
     """Read it as what a process has printed."""
     text = data.decode("utf-8", "replace")
-    explanation(text)
+    explained(text)
     try:
-        parse(text)
+        parse_profile(text)
     except CutuneError as error:
         error.diagnostic.render()
 

@@ -17,7 +17,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.analyzed import analyzed

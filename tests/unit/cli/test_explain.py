@@ -12,8 +12,7 @@ from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import MemoryInstruction
 from cutune.model.performance.mechanistic import compose
-from cutune.model.rational.evaluate import evaluate_each
-from cutune.model.rational.program import point
+from cutune.model.rational.program import evaluate_each, point
 from cutune.model.selection.choose import NO_OWN_BAND, Selection, select
 from cutune.model.selection.chooser import DEFAULT, MODELS
 from cutune.model.selection.variants import ConfigurationChoice

@@ -15,7 +15,7 @@ from pathlib import Path
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace, append_lines
-from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import read_models, write_models
 from cutune.tuning.stages import fit_collected
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "add_models.json"

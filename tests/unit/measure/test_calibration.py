@@ -11,8 +11,7 @@ from cutune.measure.calibration.fit_constants import TimedCase, beliefs, fit_con
 from cutune.measure.calibration.suite import cases
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import CONSTANTS, compose
-from cutune.model.rational.evaluate import evaluate
-from cutune.model.rational.program import point
+from cutune.model.rational.program import evaluate, point
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 

@@ -12,7 +12,15 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite, site_counters
+from cutune.measure.candidate_trials import (
+    ASSERTED_BUDGET,
+    FEWEST_CANDIDATES,
+    thinned,
+    with_fewer_candidates,
+    with_fewer_trials,
+)
 from cutune.measure.counted_on_data import (
     BUDGET,
     SAMPLED_CANDIDATES,
@@ -22,16 +30,9 @@ from cutune.measure.counted_on_data import (
 from cutune.measure.emulated_runs import TRACING, CountedRun, Experiment
 from cutune.measure.program_runs import RecordedRun, Run
 from cutune.measure.replay.subjects import Subject
-from cutune.measure.trial_effort import (
-    ASSERTED_BUDGET,
-    FEWEST_CANDIDATES,
-    thinned,
-    with_fewer_candidates,
-    with_fewer_trials,
-)
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
-from cutune.model.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
+from cutune.model.measurement.measurement import RUN, Measurement, Purpose
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 from tests.support.replayed_kernels import POINTERS, recorded, subject
@@ -164,7 +165,7 @@ def on_data(
     """What was measured, and what was said."""
     said: list[Diagnostic] = []
     recorded = list(map(RecordedRun, runs, launches))
-    measured = counted_on_data(recorded, [found], H200, lambda *_: None, said.append)
+    measured = counted_on_data(recorded, [found], H200, Reporter(said.append))
     return list(measured), [diagnostic.code for diagnostic in said]
 
 
@@ -181,13 +182,17 @@ def test_the_largest_launch_and_a_smaller_one_are_measured(logs: Logs) -> None:
     assert found == GATHER
     by_purpose = {
         purpose: {m.sizes for m in measured if m.purpose == purpose}
-        for purpose in (COUNTS, SMALLER, FEATURES)
+        for purpose in (Purpose.COUNTS, Purpose.SMALLER, Purpose.FEATURES)
     }
     small, large = ((("n", n),) for n in sizes)
-    assert by_purpose == {COUNTS: {small, large}, SMALLER: {small}, FEATURES: {large}}
+    assert by_purpose == {
+        Purpose.COUNTS: {small, large},
+        Purpose.SMALLER: {small},
+        Purpose.FEATURES: {large},
+    }
     assert {m.source for m in measured} == {RUN}
-    assert {m.block for m in measured if m.purpose == FEATURES} == {*BLOCKS}
-    assert {m.block for m in measured if m.purpose == COUNTS} == {OWN}
+    assert {m.block for m in measured if m.purpose == Purpose.FEATURES} == {*BLOCKS}
+    assert {m.block for m in measured if m.purpose == Purpose.COUNTS} == {OWN}
 
 
 def counted_at(logs: Logs, rounds: Mapping[int, int]) -> list[Measurement]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.measure.other_runs import LIMIT, MOST_DOUBLINGS, Cost, larger_run
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import LIMIT, MOST_DOUBLINGS, Cost, Run, larger_run
 
 
 def runs(*values: str) -> list[Run]:

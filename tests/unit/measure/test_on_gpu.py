@@ -13,11 +13,15 @@ from cutune.core.source import Source
 from cutune.measure.gpu_sweep import (
     NO_BLOCK,
     GpuBuild,
+    ProfiledLaunch,
     candidates_text,
+    explained,
     join_counters,
+    ncu_options,
+    parse_profile,
+    profile,
     sweep_on_gpu,
 )
-from cutune.measure.ncu import ProfiledLaunch, explanation, ncu_options, parse, profile
 from cutune.measure.program_runs import Run
 from cutune.model.measurement.sweep import IN_PROGRAM
 from tests.support.analyzed import analyzed
@@ -42,7 +46,7 @@ void go(int n, float *a) {
 
 def test_counters_of_mvt() -> None:
     """Recorded on an H200 for N = 512: two kernels, 32 blocks and the originals once more."""
-    counted = parse((RECORDED / "ncu_mvt_h200.csv").read_text())
+    counted = parse_profile((RECORDED / "ncu_mvt_h200.csv").read_text())
     assert len(counted) == 66
     first = counted[0]
     assert (first.kernel, first.grid, first.block) == ("mvt_kernel1", (2, 1, 1), (256, 1, 1))
@@ -66,17 +70,17 @@ def test_counters_of_mvt() -> None:
 )
 def test_another_table_of_ncu_is_refused(text: str, reason: str) -> None:
     with pytest.raises(CutuneError, match=reason) as refused:
-        parse(text)
+        parse_profile(text)
     assert refused.value.diagnostic.code is Code.NO_COUNTERS
 
 
 def test_thousands_separators_and_missing_metrics() -> None:
     head = '"ID","Kernel Name","Block Size","Grid Size","smsp__inst_executed.sum"\n'
     text = head + '"","","","","inst"\n"0","k(int)","(32, 4, 1)","(7, 1, 1)","1,234,567"\n'
-    assert parse("text of the program\n" + text) == [
+    assert parse_profile("text of the program\n" + text) == [
         ProfiledLaunch("k", (7, 1, 1), (32, 4, 1), {"instructions": 1234567.0})
     ]
-    assert parse("no CSV at all") == []
+    assert parse_profile("no CSV at all") == []
 
 
 @pytest.mark.parametrize(
@@ -88,8 +92,8 @@ def test_thousands_separators_and_missing_metrics() -> None:
     ],
 )
 def test_complaints_are_explained(said: str, meaning: str) -> None:
-    assert meaning in (explanation(said) or "")
-    assert explanation("==PROF== Connected") is None
+    assert meaning in (explained(said) or "")
+    assert explained("==PROF== Connected") is None
 
 
 def fake_ncu(folder: Path, script: str) -> None:

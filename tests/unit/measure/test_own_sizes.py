@@ -7,12 +7,12 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.replay import at_recorded_sizes as own_sizes
-from cutune.measure.replay.at_recorded_sizes import OwnSizes, at_own_sizes
+from cutune.measure.replay import replayed_kernel as own_sizes
+from cutune.measure.replay.replayed_kernel import OwnSizes, at_own_sizes
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
+from cutune.model.measurement.measurement import RUN, Measurement, Purpose
 from tests.support.replayed_kernels import recorded, subject
 
 PADDED = subject("padded")
@@ -34,10 +34,10 @@ def test_the_largest_launch_and_one_with_half_its_work_are_counted() -> None:
     assert found.subject.kernel.on_data
     assert {one.source for one in found.measured} == {RUN}
     sizes = {one.purpose: dict(one.sizes)["n"] for one in found.measured}
-    assert sizes == {COUNTS: 7000, SMALLER: 3000, FEATURES: 7000}
-    assert {dict(one.sizes)["n"] for one in of_purpose(found, COUNTS)} == {3000, 7000}
+    assert sizes == {Purpose.COUNTS: 7000, Purpose.SMALLER: 3000, Purpose.FEATURES: 7000}
+    assert {dict(one.sizes)["n"] for one in of_purpose(found, Purpose.COUNTS)} == {3000, 7000}
     blocks = {*found.subject.kernel.candidates()}
-    assert {one.block for one in of_purpose(found, FEATURES)} == blocks
+    assert {one.block for one in of_purpose(found, Purpose.FEATURES)} == blocks
     assert [record.grid for record in found.launches] == [
         recorded("padded", n).grid for n in (3000, 7000)
     ]
@@ -50,9 +50,11 @@ def test_a_model_is_made_of_it() -> None:
 
 
 def test_parts_of_large_launches_stand_for_all() -> None:
-    (whole,) = (m for m in of_purpose(found_at(7000), FEATURES) if m.block == (256, 1, 1))
+    (whole,) = (m for m in of_purpose(found_at(7000), Purpose.FEATURES) if m.block == (256, 1, 1))
     with patch.object(own_sizes, "TRACED_IN_FULL", 0):
-        (part,) = (m for m in of_purpose(found_at(7000), FEATURES) if m.block == (256, 1, 1))
+        (part,) = (
+            m for m in of_purpose(found_at(7000), Purpose.FEATURES) if m.block == (256, 1, 1)
+        )
     assert part.executed_blocks == whole.executed_blocks == 28
     assert part.executions == whole.executions
     assert part.working_threads == whole.working_threads == 7000

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.other_runs import try_smaller, try_two
-from cutune.measure.program_runs import RecordedRun, plan_runs
+from cutune.measure.program_runs import RecordedRun, plan_runs, try_smaller, try_two
 from tests.support.replayed_kernels import recorded
 
 LAUNCH = replace(recorded("gather"), parameters=struct.pack("<qiid", 1 << 40, 2000, 7, 3.0))

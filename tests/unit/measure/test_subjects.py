@@ -12,7 +12,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.replay.kernel_code import compiled_kernel
+from cutune.measure.replay.replay import compiled_kernel
 from cutune.measure.replay.subjects import FEW_REGISTERS, Subject, subjects
 from cutune.measure.resources import Resources
 from cutune.source.program import Program, SiteKey, SiteNumbers

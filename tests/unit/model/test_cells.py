@@ -14,10 +14,9 @@ from cutune.model.measurement.alignment import (
     cells,
 )
 from cutune.model.measurement.measurement import (
-    FEATURES,
-    PROBE,
     Measurement,
     MemoryInstruction,
+    Purpose,
     SiteCounters,
 )
 from cutune.toolchain.device.thread_block import Block
@@ -71,7 +70,7 @@ def launch(purpose: str, n: int, m: int, cost: Cost) -> Measurement:
 
 def probes(cost: Cost) -> list[Measurement]:
     residues = {(r, 0) for r in range(PERIOD)} | {(0, r) for r in range(PERIOD)}
-    return [launch(PROBE, n, m, cost) for n, m in residues]
+    return [launch(Purpose.PROBE, n, m, cost) for n, m in residues]
 
 
 def collected(cost: Cost, rows: Iterable[Row]) -> Cells:
@@ -80,7 +79,7 @@ def collected(cost: Cost, rows: Iterable[Row]) -> Cells:
     classes = alignment_classes(KERNEL, made)
     for row in rows:
         n, m = (of_one.index(c) for of_one, c in zip(classes, row, strict=True))
-        made.append(launch(FEATURES, n, m, cost))
+        made.append(launch(Purpose.FEATURES, n, m, cost))
     return cells(KERNEL, classes, made)
 
 

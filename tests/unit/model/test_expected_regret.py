@@ -7,7 +7,7 @@ import pytest
 from benchmarks.expected_regret import coverage, expected, read_regrets
 from cutune.model.performance.constants import EXPECTED_REGRET
 from cutune.model.selection.choose import KINDS, expected_regret, kind_of
-from cutune.model.selection.chooser import choose_block
+from cutune.model.selection.chooser import Chooser
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.replayed_kernels import fitted, measured
 
@@ -30,13 +30,13 @@ def test_the_kind_of_a_launch() -> None:
         (copy, 1 << 26, "straight"),
         (columns, 4096, "loop"),
     ):
-        choice = choose_block(model, H200, {"n": n})
+        choice = Chooser(model, H200).choose({"n": n})
         assert kind_of(model, choice) == kind
         assert expected_regret(model, choice) == EXPECTED_REGRET[kind]
 
 
 def test_nothing_is_expected_where_nothing_is_predicted() -> None:
     columns = fitted(*measured("columns"))
-    choice = choose_block(columns, H200, {"n": (1 << 31) - 1})
+    choice = Chooser(columns, H200).choose({"n": (1 << 31) - 1})
     assert not choice.ranked
     assert expected_regret(columns, choice) is None

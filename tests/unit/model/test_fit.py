@@ -12,14 +12,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.count_functions import LEVELS, UNCERTAIN_LIMIT
 from cutune.model.fit.fit import PAPER, fit_model
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    RUN,
-    SMALLER,
-    MeasuredKernel,
-    Measurement,
-)
+from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from tests.support.replayed_kernels import fitted, measured
 
 
@@ -77,14 +70,14 @@ def test_blocks_that_differed_are_left_out() -> None:
 
 def test_without_counts_or_features_there_is_no_model() -> None:
     kernel, measurements = measured("copy")
-    for purpose in (COUNTS, FEATURES):
+    for purpose in (Purpose.COUNTS, Purpose.FEATURES):
         left = [m for m in measurements if m.purpose != purpose]
         assert refused(kernel, left) is Code.NO_MEASUREMENTS
 
 
 def test_every_candidate_must_have_been_traced() -> None:
     kernel, measurements = measured("copy")
-    left = [m for m in measurements if (m.purpose, m.block) != (FEATURES, (96, 1, 1))]
+    left = [m for m in measurements if (m.purpose, m.block) != (Purpose.FEATURES, (96, 1, 1))]
     assert len(left) < len(measurements)
     assert refused(kernel, left) is Code.NO_MEASUREMENTS
 
@@ -96,7 +89,7 @@ def test_work_that_is_no_function_of_the_sizes_is_refused() -> None:
     )
     torn = [
         replace(m, lanes=tuple(factors[dict(m.sizes)["n"]] * n for n in m.lanes))
-        if m.purpose == COUNTS
+        if m.purpose == Purpose.COUNTS
         else m
         for m in measurements
     ]
@@ -123,7 +116,9 @@ def test_what_data_decide_about_counts_at_the_largest_size() -> None:
 
 def test_threads_that_no_size_bounds_are_refused() -> None:
     kernel, measurements = measured("copy")
-    idle = [replace(m, working_threads=1) if m.purpose == FEATURES else m for m in measurements]
+    idle = [
+        replace(m, working_threads=1) if m.purpose == Purpose.FEATURES else m for m in measurements
+    ]
     assert refused(kernel, idle) is Code.DATA_DEPENDENT
 
 
@@ -131,7 +126,9 @@ def test_where_the_grid_is_kept_smaller_launches_are_needed() -> None:
     kernel, measurements = measured("copy")
     kept = replace(kernel, grid_kept=(True, False, False), asserted=True)
     assert refused(kept, measurements) is Code.NO_MEASUREMENTS
-    small = [replace(m, purpose=SMALLER) for m in measurements if m.purpose == FEATURES]
+    small = [
+        replace(m, purpose=Purpose.SMALLER) for m in measurements if m.purpose == Purpose.FEATURES
+    ]
     model = fitted(kept, [*measurements, *small])
     kinds = {c.kind for c in model.columns}
     assert {"request", "busiest", "issue_fixed", "step", "step_fixed", "barrier_fixed"} <= kinds
@@ -141,7 +138,7 @@ def test_counts_on_data_may_be_further_off() -> None:
     kernel, measurements = measured("copy")
     on_data = replace(kernel, on_data=True)
     seen = [replace(m, source=RUN) for m in measurements]
-    small = [replace(m, purpose=SMALLER) for m in seen if m.purpose == FEATURES]
+    small = [replace(m, purpose=Purpose.SMALLER) for m in seen if m.purpose == Purpose.FEATURES]
     model = fitted(on_data, [*seen, *small])
     assert model.working({"n": 5000}) == 5000
     assert {*column(model, "busiest")} == {1}
@@ -166,7 +163,7 @@ def test_one_value_is_kept_where_all_are_nearly_the_same() -> None:
         """The column where blocks of 32 threads miss that share of what the others do."""
         changed = [
             replace(m, sites=tuple(replace(s, missing=round(share * s.missing)) for s in m.sites))
-            if m.purpose == FEATURES and m.block == (32, 1, 1)
+            if m.purpose == Purpose.FEATURES and m.block == (32, 1, 1)
             else m
             for m in measurements
         ]
@@ -179,5 +176,5 @@ def test_one_value_is_kept_where_all_are_nearly_the_same() -> None:
 @pytest.mark.parametrize("name", ["copy", "columns"])
 def test_other_candidate_sets_do_not_disturb(name: str) -> None:
     kernel, measurements = measured(name)
-    odd = [replace(m, block=(33, 1, 1)) for m in measurements if m.purpose == FEATURES][:1]
+    odd = [replace(m, block=(33, 1, 1)) for m in measurements if m.purpose == Purpose.FEATURES][:1]
     assert fitted(kernel, [*measurements, *odd]) == fitted(kernel, measurements)

@@ -23,10 +23,9 @@ from cutune.model.fit.count_functions import (
 )
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
-from cutune.model.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
+from cutune.model.measurement.measurement import Purpose
 from cutune.model.performance.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
-from cutune.model.rational.exact_fit import fit
-from cutune.model.rational.functions import Polynomial, RationalFunction
+from cutune.model.rational.functions import RationalFunction, fit
 from cutune.model.selection.chooser import LARGEST_SIZE, Chooser, supported
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support import measured_kernel as known
@@ -51,8 +50,8 @@ def test_exact_functions_meet_larger_launches_that_took_no_part(name: str) -> No
     assert found.problem == ""
     checked = held_out(found.subject.kernel, found.new)
     assert checked.holds and checked.is_exact
-    held = [m for m in found.new if m.purpose in (CHECK, FAR)]
-    assert {m.purpose for m in held} == {CHECK, FAR}
+    held = [m for m in found.new if m.purpose in (Purpose.CHECK, Purpose.FAR)]
+    assert {m.purpose for m in held} == {Purpose.CHECK, Purpose.FAR}
     (reached,) = checked.ranges(found.subject.kernel)
     largest = max(size for m in held for _, size in m.sizes)
     assert reached == SizeRange(LEVELS[0], largest, largest // LEVELS[-1])
@@ -64,7 +63,7 @@ def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
     found = counted("padded")
     assert found.functions is not None and found.functions.worst_error == 0
     assert "n = " in found.problem and "% off" in found.problem
-    launch = subject("padded").replayer().run(CHECK, {"n": 992}, ONE_WARP)
+    launch = subject("padded").run(Purpose.CHECK, {"n": 992}, ONE_WARP)
     assert deviation(found.subject.kernel, found.functions, launch) > 0.5
 
 
@@ -73,7 +72,7 @@ def test_functions_that_are_nearly_met_are_not_exact() -> None:
     kernel = found.subject.kernel
     off = [
         replace(m, lanes=tuple(count + (count > 0) for count in m.lanes))
-        if m.purpose == CHECK
+        if m.purpose == Purpose.CHECK
         else m
         for m in found.new
     ]
@@ -85,7 +84,7 @@ def test_functions_that_are_nearly_met_are_not_exact() -> None:
 def test_the_program_s_own_small_values_tell_how_far_down_functions_hold() -> None:
     found = counted("copy")
     kernel = found.subject.kernel
-    small = subject("copy").replayer().run(OWN_SMALL, {"n": 6}, (6, 1, 1), trace_every=1)
+    small = subject("copy").run(Purpose.OWN_SMALL, {"n": 6}, (6, 1, 1), trace_every=1)
     checked = held_out(kernel, [*found.new, small])
     assert checked.holds_below == {"n": True}
     assert checked.ranges(kernel)[0].least == 6
@@ -97,9 +96,9 @@ def test_a_pole_is_as_far_off_as_can_be() -> None:
     found = counted("copy")
     kernel, functions = found.subject.kernel, found.functions
     assert functions is not None and kernel.variables == ("n",)
-    launch = next(m for m in found.new if m.purpose == CHECK)
+    launch = next(m for m in found.new if m.purpose == Purpose.CHECK)
     at = dict(launch.sizes)["n"]
-    pole = Polynomial(("n",), (((1,), Fraction(1)), ((0,), Fraction(-at))))
+    pole = (((1,), Fraction(1)), ((0,), Fraction(-at)))
     working = replace(functions.working, denominator=pole)
     assert deviation(kernel, functions, launch) == 0
     assert deviation(kernel, replace(functions, working=working), launch) == float("inf")
@@ -114,7 +113,7 @@ def test_where_no_larger_launch_was_made_none_speaks_against_the_counts() -> Non
 def test_where_a_fit_is_refused_the_message_says_where_and_what_to_do() -> None:
     found = counted("padded")
     kernel = found.subject.kernel
-    features = subject("padded").replayer().run("features", {"n": 512}, ONE_WARP, trace_every=1)
+    features = subject("padded").run("features", {"n": 512}, ONE_WARP, trace_every=1)
     said = fit_model(kernel, [*found.new, features])
     assert isinstance(said, Diagnostic) and said.code is Code.POOR_FIT
     assert "n = " in said.message
@@ -138,7 +137,7 @@ def test_corners_move_one_size_away_from_the_others() -> None:
     again = {tuple(one.sizes.values()) for one in check_launches(kernel, counts, again=True)}
     assert again.isdisjoint(tuple(one.sizes.values()) for one in check_launches(kernel, counts))
     small = [(one.purpose, one.sizes) for one in small_launches(kernel)]
-    assert small == [(OWN_SMALL, {"w": 96, "h": 96, "r": r}) for r in (1, 6)]
+    assert small == [(Purpose.OWN_SMALL, {"w": 96, "h": 96, "r": r}) for r in (1, 6)]
 
 
 def test_a_kernel_without_sizes_has_nothing_to_hold_out() -> None:
@@ -158,7 +157,7 @@ def functions(names: tuple[str, ...], work: Callable[..., int]) -> CountFunction
 
 def test_what_is_held_out_takes_no_part() -> None:
     assert not {*CHECKED} & {*LEVELS}
-    assert len({*PURPOSES}) == len(PURPOSES)
+    assert len(Purpose) == len(Purpose.__members__)
 
 
 # ---- how far a model may be asked

@@ -21,7 +21,7 @@ import pytest
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.model.emit.selection import emit_selection
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.tunables.choices import ChoicesDocument, emit_host, read_choices
 from cutune.search.tunables.measured_blocks import block_deciders

@@ -8,7 +8,7 @@ import pytest
 
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import LeastWork
-from cutune.model.selection.chooser import choose_block
+from cutune.model.selection.chooser import Chooser
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.replayed_kernels import described, fitted, measured
 
@@ -57,8 +57,8 @@ TRUE = described("copy").compiled.least
     ],
 )
 def test_counts_below_the_least_choose_nothing(more: LeastWork) -> None:
-    assert choose_block(claiming(TRUE), H200, {"n": 1 << 20}).ranked
-    choice = choose_block(claiming(more), H200, {"n": 1 << 20})
+    assert Chooser(claiming(TRUE), H200).choose({"n": 1 << 20}).ranked
+    choice = Chooser(claiming(more), H200).choose({"n": 1 << 20})
     assert choice.is_impossible and not choice.ranked
     assert choice.block == claiming(more).kernel.original
     assert "counts do not hold at these sizes" in choice.reason
@@ -66,4 +66,4 @@ def test_counts_below_the_least_choose_nothing(more: LeastWork) -> None:
 
 def test_counts_that_are_less_exact_may_fall_short_by_their_error() -> None:
     more = replace(TRUE, accesses=TRUE.accesses + 1)
-    assert choose_block(claiming(more, error=0.5), H200, {"n": 1 << 20}).ranked
+    assert Chooser(claiming(more, error=0.5), H200).choose({"n": 1 << 20}).ranked

@@ -11,8 +11,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.model.fit.fitted_model import PublishedCounts
-from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import PublishedCounts, read_models, write_models
 from cutune.model.rational.functions import constant_function
 
 (ADD,) = read_models(Path(__file__).parents[2] / "recorded" / "add_models.json")

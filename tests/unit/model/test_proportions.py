@@ -9,11 +9,11 @@ from math import exp
 import pytest
 
 from cutune.model.fit.count_functions import CountFunctions, count_functions
-from cutune.model.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
+from cutune.model.fit.fit import at_large_sizes, proportions, without_idle_warps
 from cutune.model.measurement.measurement import (
-    FEATURES,
     Measurement,
     MemoryInstruction,
+    Purpose,
     SiteCounters,
 )
 from cutune.model.rational.functions import RationalFunction, constant_function
@@ -32,7 +32,18 @@ def measurement(threads: int, new_sectors: int = 0, width: int = 32, **sizes: in
     site = SiteCounters(64, 2048, 0, 64, 1280, 0, 0, new_sectors, 32, 0, 0, 4096, 256, 64)
     block = (width, 1, 1)
     return Measurement(
-        "k", "code", FEATURES, "", tuple(sizes.items()), block, block, 1, threads, (), (), (site,)
+        "k",
+        "code",
+        Purpose.FEATURES,
+        "",
+        tuple(sizes.items()),
+        block,
+        block,
+        1,
+        threads,
+        (),
+        (),
+        (site,),
     )
 
 

@@ -8,11 +8,10 @@ import pytest
 
 from cutune.model.fit.published_counters import training_counters
 from cutune.model.measurement.measurement import (
-    COUNTS,
-    TRAINING,
     CodeBlock,
     Measurement,
     MemoryInstruction,
+    Purpose,
     SiteCounters,
 )
 from tests.support.measured_kernel import KERNEL
@@ -40,10 +39,10 @@ def test_counters_are_those_of_a_full_warp_of_working_threads() -> None:
     # Of 64 threads 40 work. Two instructions are not coalesced; the last one was not traced.
     sites = (site(64, 2, 99), site(80, 5, 20), site(40, 2, 64), site(120, 4, 36), site(40, 0, 0))
     launch = Measurement(
-        "k", "code", TRAINING, "", (("n", 64),), (2, 1, 1), (32, 1, 1), 2, 40, (64, 200), (2, 7),
-        sites,
+        "k", "code", Purpose.TRAINING, "", (("n", 64),), (2, 1, 1), (32, 1, 1), 2, 40,
+        (64, 200), (2, 7), sites,
     )  # fmt: skip
-    (found,) = training_counters(kernel, [launch, replace(launch, purpose=COUNTS)])
+    (found,) = training_counters(kernel, [launch, replace(launch, purpose=Purpose.COUNTS)])
     assert (found.size, found.block) == (64, (32, 1, 1))
     assert found.values == pytest.approx(
         {

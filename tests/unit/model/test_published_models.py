@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import CACHE_STATES, MODEL_NAMES
-from cutune.model.fit.fitted_model import PublishedCounts
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import PublishedCounts, read_models
 from cutune.model.measurement.sweep import CACHES
 from cutune.model.performance.constants import PUBLISHED_BAND
 from cutune.model.performance.definitions import Lines
@@ -23,9 +22,15 @@ from cutune.model.performance.published_models import (
     latency_cycles,
     mwp_cwp_cycles,
 )
-from cutune.model.rational.evaluate import evaluate, value_of
-from cutune.model.rational.functions import Polynomial, RationalFunction, constant_function
-from cutune.model.rational.program import TERM, RationalProgram, expression, point
+from cutune.model.rational.functions import constant_function
+from cutune.model.rational.program import (
+    TERM,
+    RationalProgram,
+    evaluate,
+    expression,
+    point,
+    value_of,
+)
 from cutune.model.selection.choose import published_rule
 from cutune.model.selection.chooser import MODELS
 from cutune.toolchain.device.profile import DeviceProfile
@@ -156,8 +161,7 @@ def test_ties_go_to_128_threads_then_to_wide_blocks() -> None:
 def test_fitted_counters_may_depend_on_the_block() -> None:
     names = ("n", "block_x", "block_y")
     terms = (((1, 0, 0), Fraction(1)), ((0, 1, 0), Fraction(2)))
-    one = constant_function(names, 1)
-    function = RationalFunction(Polynomial(names, terms), one.numerator, False, 0.0)
+    function = replace(constant_function(names, 1), numerator=terms)
     model = replace(ADD, published=PublishedCounts(*[function] * 6))
     found = evaluate(
         compose_mwp_cwp(model, DeviceProfile.named("h200")), point({"n": 64, "m": 64}, (64, 64, 1))

@@ -17,7 +17,6 @@ from cutune.model.selection.chooser import (
     USUAL_SIZES,
     Chooser,
     ask,
-    choose_block,
     parse_size,
     parse_sizes,
     sizes_as_run,
@@ -242,7 +241,7 @@ def test_a_chooser_answers_as_a_single_question_does() -> None:
     chooser = Chooser(COPY, H200)
     for n in (1000, 1 << 20, 1 << 26):
         choice = chooser.choose({"n": n})
-        assert choice == choose_block(COPY, H200, {}, every=n)
+        assert choice == Chooser(COPY, H200).choose({}, every=n)
         assert choice.block in COPY.blocks
         assert choice.grid == (-(-n // choice.block[0]), 1, 1)
 

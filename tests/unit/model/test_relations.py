@@ -24,8 +24,7 @@ from cutune.model.measurement.size_relations import (
     with_sizes_tied,
     with_strides,
 )
-from cutune.model.rational.exact_fit import fit
-from cutune.model.rational.functions import RationalFunction
+from cutune.model.rational.functions import RationalFunction, fit
 from tests.support import measured_kernel
 from tests.support.measured_kernel import LAUNCH
 

@@ -25,11 +25,11 @@ from cutune.model.fit.fitted_model import (
     in_single_precision,
 )
 from cutune.model.measurement.measurement import (
-    FEATURES,
     CodeBlock,
     MeasuredKernel,
     Measurement,
     MemoryInstruction,
+    Purpose,
     SiteCounters,
 )
 from cutune.model.rational.functions import constant_function
@@ -72,7 +72,7 @@ def steps_that_miss(
     one, grid = (32, 1, 1), (16, 1, 1)
     lanes = (512,) * len(loops)
     counted = Measurement(
-        "k", "code", FEATURES, "", (("n", 512),), grid, one, 16, 512, lanes, lanes, sites
+        "k", "code", Purpose.FEATURES, "", (("n", 512),), grid, one, 16, 512, lanes, lanes, sites
     )
     return Scale(kernel, COUNTS, counted).missing(range(len(loads)))
 
@@ -106,7 +106,18 @@ def test_warps_without_work_do_not_make_others_busy() -> None:
     """One block of 1024 threads, 256 of which have work, all of them as much."""
     one = SiteCounters(8, 256, 1, 8, 160, 0, 0, 64, 1, 0, 0, 4096, 64, 8)
     counted = Measurement(
-        "k", "code", FEATURES, "", (("n", 256),), (1, 1, 1), (1024, 1, 1), 1, 256, (), (), (one,)
+        "k",
+        "code",
+        Purpose.FEATURES,
+        "",
+        (("n", 256),),
+        (1, 1, 1),
+        (1024, 1, 1),
+        1,
+        256,
+        (),
+        (),
+        (one,),
     )
     code = replace(KERNEL.compiled, memory=(load(0, 0, 1),), code_blocks=(plain(0),))
     kernel = replace(KERNEL, compiled=code)
@@ -144,7 +155,18 @@ def plane(kernel: MeasuredKernel = PLANE, sites: tuple[SiteCounters, ...] = ()) 
         SiteCounters(6, 80, 1, 6, 0, 240, 0, 24, 6, 1, 0, 320, 6, 6),
     )
     launch = Measurement(
-        "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), both
+        "k",
+        "code",
+        Purpose.FEATURES,
+        "",
+        (("n", 20),),
+        (3, 2, 1),
+        (8, 4, 1),
+        6,
+        80,
+        (240,),
+        (18,),
+        both,
     )
     return Scale(kernel, WORK, launch)
 
@@ -188,7 +210,18 @@ def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, k
     kernel = replace(PLANE, compiled=replace(PLANE.compiled, memory=memory))
     sites = (replace(site(0), array=0), replace(site(0), array=1))
     launch = Measurement(
-        "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), sites
+        "k",
+        "code",
+        Purpose.FEATURES,
+        "",
+        (("n", 20),),
+        (3, 2, 1),
+        (8, 4, 1),
+        6,
+        80,
+        (240,),
+        (18,),
+        sites,
     )
     arrays = tuple(Array(number, NOTHING, True, number == 1) for number in range(2))
     found = list(feature_columns(kernel, replace(WORK, arrays=arrays), [launch], []))
@@ -202,7 +235,18 @@ def test_transactions_of_what_is_coalesced_and_of_what_is_not() -> None:
     """32-byte sectors per execution: as few as bytes of a lane, or more."""
     sites = (replace(site(0), sectors=16 * 4), replace(site(0), sectors=16 * 32))
     launch = Measurement(
-        "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), sites
+        "k",
+        "code",
+        Purpose.FEATURES,
+        "",
+        (("n", 20),),
+        (3, 2, 1),
+        (8, 4, 1),
+        6,
+        80,
+        (240,),
+        (18,),
+        sites,
     )
     found = [
         (one.kind, one.group, one.values) for one in transaction_columns(PLANE, WORK, [launch])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.model.emit.emitter import Emitter, double_text
+from cutune.model.emit.emitter import SMALL, Emitter, Tables, double_text
 from cutune.model.emit.routine import emit_rule, printed_extents
 from cutune.model.emit.selection import (
     Decided,
@@ -17,7 +17,6 @@ from cutune.model.emit.selection import (
     decided_apart,
     emit_selection,
 )
-from cutune.model.emit.tables import SMALL, Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.constants import ASKING_US
 from cutune.model.selection.chooser import DEFAULT

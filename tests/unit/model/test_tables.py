@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from cutune.model.emit.tables import SMALL, Tables
+from cutune.model.emit.emitter import SMALL, Tables
 
 STRING = r'"(?:[^"\\]|\\.)*"'
 

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cutune.model.fit.fitted_model import FeatureColumn, FittedModel
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import FeatureColumn, FittedModel, read_models
 from cutune.model.performance.constants import L1_BESIDE_SHARED
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import compose
-from cutune.model.rational.evaluate import evaluate
 from cutune.model.rational.functions import constant_function
-from cutune.model.rational.program import point
+from cutune.model.rational.program import evaluate, point
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import threads_of
 

@@ -19,7 +19,7 @@ from cutune.core.reading import read_source
 from cutune.core.typed import typed
 from cutune.core.workspace import append_lines
 from cutune.model.emit.selection import emit_selection
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch, read_sweep, swept_line
 from cutune.proof.analysis.analyzer import Analyzer

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from cutune.core.reading import read_source
+from cutune.model.emit.emitter import Tables, literal
 from cutune.model.emit.selection import emit_selection
-from cutune.model.emit.tables import Tables, literal
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.passes import ReplaceLaunches
 from cutune.source.rewrite.compact_cpp import (
     WIDTH,

@@ -17,11 +17,10 @@ from cutune.measure.collect import Collected
 from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import with_lent
 from cutune.model.fit.fit import PAPER
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.fit.models_file import read_models, write_models
-from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
+from cutune.model.fit.fitted_model import FittedModel, read_models, write_models
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Origin, Purpose
 from cutune.model.measurement.sweep import SweptLaunch, swept_line
-from cutune.model.selection.chooser import choose_block
+from cutune.model.selection.chooser import Chooser
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import CompiledCode, Program
 from cutune.source.rewrite.output import Target
@@ -86,7 +85,7 @@ def test_a_kernel_that_cannot_be_fitted_does_not_stop_others(
     analyzer: Analyzer, workspace: Workspace, said: list[Diagnostic]
 ) -> None:
     kernel, measurements = measured("copy")
-    save(workspace, kernel, (m for m in measurements if m.purpose != COUNTS))
+    save(workspace, kernel, (m for m in measurements if m.purpose != Purpose.COUNTS))
     save(workspace, *measured("columns"))
     assert [model.kernel.name for model in fit(analyzer.reporter, workspace)] == ["columns"]
     assert [one.code for one in said] == [Code.NO_MEASUREMENTS]
@@ -118,7 +117,7 @@ def test_without_measurements_there_is_nothing_to_fit(
 
 def swept(model: FittedModel, is_as_predicted: bool) -> SweptLaunch:
     """A large launch whose blocks take what is predicted, or the opposite; the own one longest."""
-    choice = choose_block(model, H200, {"n": 1 << 26})
+    choice = Chooser(model, H200).choose({"n": 1 << 26})
     times = {one.block: 1e3 * one.predicted_ms for one in choice.ranked}
     if not is_as_predicted:
         longest = max(times.values()) + min(times.values())
