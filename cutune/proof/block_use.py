@@ -90,7 +90,6 @@ def block_use(module: Module, function: Function) -> BlockUse:
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
-    """Those of a function and of all that it calls by name."""
     left, reached = [function], {function.name}
     for one in left:
         for item in one.body or ():
@@ -154,8 +153,6 @@ class _Observer(Recorder):
 
 
 class _Seen:
-    """A walk that is finished, and questions about it."""
-
     def __init__(self, module: Module, function: Function) -> None:
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
@@ -181,13 +178,11 @@ class _Seen:
         self._values = list(self._all_values(observer.accesses))
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
-        """The shared array that an access leads to."""
         atoms = access.address.atoms if access.address is not None else ()
         found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
     def has_global_id(self, d: str) -> bool:
-        """Is there a product of `blockIdx.d` and the width of the block, or its number of warps?"""
         return any(
             Atom(IDENTITY, d) in monomial
             or (Atom(BLOCK, d) in monomial and any(self._is_width(atom, d) for atom in monomial))
@@ -233,12 +228,10 @@ class _Seen:
         return words, line
 
     def follows_block(self) -> bool:
-        """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
-        """What an address depends on that the block decides, in words."""
         found, raw = [], self.atoms.of(address).raw
         for d in sorted(raw):
             kinds, _ = raw_kinds(address, d, self.atoms)

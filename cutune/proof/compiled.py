@@ -126,7 +126,6 @@ def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
 
 
 def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool]) -> Compiled:
-    """Prove the entries of PTX texts, each with the way from its lines to those of the source."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
     for text, locate in texts:

@@ -73,7 +73,6 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
-    """A template as its proven instances have it, if there are any."""
     found, unproven = [], []
     for name in dict.fromkeys(instance.proof.name for instance in instances):
         own = [instance for instance in instances if instance.proof.name == name]
@@ -91,12 +90,10 @@ def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
 
 
 def _refused(kernel: Kernel, code: Code, message: str, span: Span | None = None) -> Kernel:
-    """Refused; of its members nothing is known."""
     return replace(kernel, impurity=Impurity(code, message, span or kernel.span), members=())
 
 
 def _span(kernel: Kernel, proof: EntryProof, line: int) -> Span | None:
-    """The statement of a kernel that a line of PTX came from; None where it is not known."""
     source, place = kernel.source, proof.locate(line) if line else None
     first, last = (source.location(at).line for at in (kernel.span.start, kernel.span.end - 1))
     while place is not None:
@@ -110,7 +107,6 @@ def _span(kernel: Kernel, proof: EntryProof, line: int) -> Span | None:
 
 
 def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -> Names:
-    """Where the scalar parameters lie, and the members of structures."""
     if len(proof.parameters) != len(kernel.parameters):
         return {}
     names: dict[str, str] = {}
@@ -145,8 +141,6 @@ def _is_its_number(kind: str, type_text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Instance:
-    """One entry, in words of the source."""
-
     kernel: Kernel
     proof: EntryProof
     names: Names
@@ -177,7 +171,6 @@ class _Instance:
         return integer is not None and not integer.signed
 
     def text(self, value: IntegerPolynomial) -> str | None:
-        """C over names of the source; None where a place has none."""
         terms = {}
         for monomial, coefficient in value.terms:
             named = [self.names.get(atom.name) for atom in monomial if atom.kind == PARAMETER]
@@ -203,7 +196,6 @@ def _is_no_integer(parameter: KernelParameter) -> bool:
 
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:
-    """Join the uses of all instances into one that is true in each."""
     first, *others = uses
     limits = [dict(use.limits) for use in uses]
     found = {
@@ -261,7 +253,7 @@ class _Joined:
         return self._with_meetings(self._with_used_members(kernel))
 
     def _with_used_members(self, kernel: Kernel) -> Kernel:
-        """With those of its members alone that its work depends on."""
+        """Keep only members that its work depends on."""
         parameters = (*kernel.data_parameters, *self.kernel.data_parameters)
         used = {parameter.name for parameter in parameters}
         for places in self._distinct_places() - {None}:
@@ -269,7 +261,6 @@ class _Joined:
         return replace(kernel, members=tuple(m for m in kernel.members if m.name in used))
 
     def _data_parameters(self) -> tuple[DataParameter, ...]:
-        """Parameters as the compiled code uses them: the strongest use in any instance."""
         found: dict[str, Role] = {}
         for instance in self.instances:
             for place, role in instance.proof.roles:
@@ -302,12 +293,11 @@ class _Joined:
         return Impurity(code, message, self._span(lines) or self.kernel.span)
 
     def _span(self, lines: Iterable[tuple[EntryProof, int]]) -> Span | None:
-        """The first statement that is known: lines are asked for on one architecture."""
         spans = (_span(self.kernel, proof, line) for proof, line in lines)
         return next((span for span in spans if span is not None), None)
 
     def _without_rows(self, kernel: Kernel) -> Kernel:
-        """Refused where the grid is kept: what rows need cannot be asked at a launch."""
+        """Refuse dimensions whose grid is kept: a launch cannot ask what rows need."""
         dimensions = [
             DimensionProof(True, self._block_dependent(axis, f"blockDim.{DIMENSIONS[axis]}"))
             if one.grid_kept
@@ -327,7 +317,6 @@ class _Joined:
         return next(iter(self._common_bounds(axis)), None)
 
     def _common_bounds(self, axis: int, looser: int = 0) -> list[str]:
-        """The bounds that all instances have."""
         first, *others = (instance.bounds(axis, looser) for instance in self.instances)
         return [
             _conditional(

@@ -62,7 +62,6 @@ def _matters(access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> 
 
 
 def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
-    """Does the id decide how long threads stay in a loop?"""
     leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
     return any(
         dimension in properties_of(walk.branches[b], walk.atoms).ids
@@ -111,7 +110,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
 
 
 def _either(module: Module, function: Function) -> EntryProof:
-    """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
+    """Judge by global ids; where no dimension may change then, by the other readings in turn."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
     named = function.operands
@@ -134,9 +133,9 @@ def _either(module: Module, function: Function) -> EntryProof:
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
-    """With warps free where blocks have one thread in the dimensions that stay.
+    """Let warps change where blocks have one thread in the dimensions that stay.
 
-    There `blockIdx` is the id: batches that it alone tells apart are different threads'.
+    `blockIdx` is the id there, so that places of different batches belong to different threads.
     """
     kept = frozenset(
         d for d, known in zip(_DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
@@ -192,7 +191,6 @@ def judge(
 
 
 def _in_source(what: str) -> str:
-    """Name an instruction or a symbol as the source does."""
     if (operation := _ATOMIC.fullmatch(what)) is not None:
         name = operation[1]
         return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
@@ -309,7 +307,6 @@ class _EntryProver:
         return replace(proven, uses_shared=True, must_hold=True)
 
     def _strides(self, walk: Walk) -> frozenset[str]:
-        """Dimensions whose number of threads is used."""
         properties = AtomProperties()
         for predicate in walk.branches.values():
             properties = properties.joined(properties_of(predicate, self.atoms))
@@ -379,7 +376,6 @@ class _EntryProver:
         meeting: Meetings,
         bounds: Sequence[IdBound],
     ) -> EntryProof:
-        """Return the proof about an entry whose dimensions are proven."""
         x, y, z = dimensions
         return EntryProof(
             self.function.name,
@@ -405,7 +401,7 @@ class _EntryProver:
         indexed: set[str],
         bounds: Mapping[str, list[IdBound]],
     ) -> Meetings:
-        """By the bounds that hold for all sizes; or else by all, if they are as they should be."""
+        """Use bounds that hold for all sizes; if that keeps warps, also those that a launch asks."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
         firm = {d: [b.limit for b in each if b.is_firm] for d, each in exact.items()}
         asked = {
@@ -424,7 +420,6 @@ class _EntryProver:
         return meeting if other.keep_warps else other
 
     def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
-        """Dimensions whose number of threads is used; dimensions that are indexed."""
         end = graph.flow.blocks[0].instructions
         properties = AtomProperties()
         for block, predicate in walk.branches.items():
@@ -448,7 +443,6 @@ class _EntryProver:
         return set(properties.strides), indexed
 
     def _named(self) -> set[str]:
-        """Dimensions whose id or block the code asks for at all."""
         named = self.function.operands
         return {d for d in _DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
 

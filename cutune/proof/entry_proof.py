@@ -54,9 +54,9 @@ class EntryProof:
         structures: positions of those that are structures, or unions.
         refused: why no dimension may change, or None.
         needs_warps: must each warp hold the same threads with every block?
-        single_thread: so it must unless a block has one thread in these dimensions, which stay;
-            where it must anyway, no block with several may change.
-        pointers, spreads: conditions on a launch, see `places`.
+        single_thread: dimensions that stay, in which blocks must have one thread. Others keep their
+            warps, or with `needs_warps` their size.
+        pointers, spreads: conditions on a launch, see `Meetings`.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Device code that the analysis of sources compiled. Takes compilations, gives code by source.
 
-Hooks at launches are code of the host: a program with hooks has the kernels of the program that was
-analyzed, or of the one in which its variants were checked.
+A program with hooks need not be compiled for the device again: hooks are host code, so its kernels
+are those of the source that was analyzed, or of the program in which variants were checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cutune.toolchain.built_code import BuiltCode
 
 
 def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:
-    """Those of the entries that cannot be counted in either way, and why."""
+    """Return the entries whose work can be counted neither with data nor without, and why."""
     try:
         module = parse(text)
     except PtxError as error:
@@ -45,26 +45,26 @@ class KnownCode:
     _varied: dict[tuple[str, ...], tuple[Names, Compilation]] = field(default_factory=dict)
 
     def note(self, path: str, flags: Sequence[str], compilation: Compilation) -> None:
-        """A source was compiled as it is."""
+        """Keep the compilation of a source as it is written."""
         self._originals[_key(path, flags)] = compilation
 
     def forget(self, path: str, flags: Sequence[str]) -> None:
-        """It does not compile."""
+        """Drop a source that does not compile."""
         self._originals.pop(_key(path, flags), None)
 
     def note_varied(self, program: Program, flags: Sequence[str], compilation: Compilation) -> None:
-        """A program was compiled with all its variants."""
+        """Keep the compilation of a program with all its variants."""
         self._varied[_key(program.source.path, flags)] = _variants(program), compilation
 
     def original(self, path: str, flags: Sequence[str]) -> Compilation | None:
-        """Of a source as it is."""
+        """Return the compilation of a source as it is written, if that is known."""
         return self._originals.get(_key(path, flags))
 
     def with_hooks(self, program: Program, flags: Sequence[str]) -> Compilation | None:
-        """Of a program with hooks; None where none of those known has its kernels, and no others.
+        """Return the compilation whose kernels are those of a program with hooks; None if unknown.
 
-        Copies of kernels are compiled nowhere else, nor is what a launch of another source's
-        kernel needs.
+        A program with copies of kernels, or with kernels of other sources, has device code that
+        no other compilation has.
         """
         path, wanted = program.source.path, _variants(program)
         if program.borrowed or any(kernel.copy is not None for kernel in program.kernels):
@@ -80,7 +80,7 @@ class KnownCode:
         return found.built() if found is not None else None
 
     def with_unmodelled(self, program: Program, flags: Sequence[str]) -> Program:
-        """Return the program with those of its kernels marked of which no model can be made."""
+        """Return the program with `unmodelled`: kernels whose work cannot be counted, and why."""
         compiled = self.original(program.source.path, flags)
         names = dict.fromkeys(site.kernel for site in program.tunable_launches)
         kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]

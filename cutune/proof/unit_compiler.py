@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UnitCompiler:
-    """Compiles rewritten programs, which are deleted then. Each call raises CT701."""
+    """Compiles rewritten programs in temporary folders. Raises CT701 where one does not compile."""
 
     toolchain: Toolchain
 

@@ -124,7 +124,6 @@ def analyze(
 def _on_compiled_code(
     structures: Structures, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
 ) -> ByName:
-    """The kernels as their compiled code has them."""
     return {
         name: [
             replace(kernel, entries=compiled.entries(name), layouts=_layouts(structures, kernel))
@@ -135,7 +134,6 @@ def _on_compiled_code(
 
 
 def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
-    """Also kernels of other translation units of which this one has only a declaration."""
     found = dict(by_name)
     for kernel in elsewhere:
         if kernel.name not in found and kernel.layouts == _layouts(structures, kernel):
@@ -146,7 +144,6 @@ def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[
 def _annotated(
     own: Iterable[Syntax], unit: Unit, by_name: ByName
 ) -> tuple[ByName, list[Diagnostic]]:
-    """The kernels with the annotations of all files applied, and what could not be."""
     diagnostics: list[Diagnostic] = []
     for file in own:
         by_name, ignored = annotated(file, by_name, unit.typedefs)
@@ -157,7 +154,6 @@ def _annotated(
 def _launches(
     own: Iterable[Syntax], unit: Unit, by_name: ByName, entries: Entries, early: Container[str]
 ) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
-    """The launches of all files, and what there is to say about them."""
     launches: list[LaunchSite] = []
     diagnostics: list[Diagnostic] = []
     for file in own:
@@ -171,7 +167,6 @@ def _launches(
 def _kernels_of(
     source: Source, by_name: ByName, launches: Iterable[LaunchSite]
 ) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:
-    """Kernels of the source or launched in it, and those of its headers that are neither."""
     launched = {site.kernel for site in launches}
     known = [kernel for found in by_name.values() for kernel in found]
     kernels = tuple(k for k in known if k.source is source or k.name in launched)
@@ -261,5 +256,4 @@ def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
 
 
 def _seen(unit: Unit) -> Seen:
-    """The user's files as they are written and as they are compiled, where that is known."""
     return tuple((part.source, part.syntax) for part in unit.parts) if unit.is_expanded else ()

@@ -149,7 +149,6 @@ class Analyzer:
     def _headers(
         self, source: Source, expanded: str | None
     ) -> tuple[tuple[Source, ...], frozenset[str]]:
-        """The user's headers, and the paths of those that are read before the source."""
         if expanded is not None:
             is_early = {
                 path: early

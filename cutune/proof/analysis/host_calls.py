@@ -73,12 +73,10 @@ class HostLaunch:
     indirect: bool = False
 
     def to_json(self) -> Json:
-        """As it is kept."""
         return {**asdict(self), "entries": [*self.entries], "declared": [*self.declared]}
 
     @staticmethod
     def from_json(entry: Json) -> HostLaunch:
-        """Return the launch that `to_json` kept."""
         sets = {name: frozenset(entry[name]) for name in ("entries", "declared")}
         return HostLaunch(**{**entry, **sets})
 
@@ -174,8 +172,6 @@ def _declarations(count: int) -> str:
 
 
 class _LineMarkers:
-    """Line markers of a text."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.markers = list(_MARKER.finditer(masked(text)))

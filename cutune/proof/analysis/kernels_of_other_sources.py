@@ -34,7 +34,7 @@ from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
 
 @dataclass(frozen=True)
 class ReadSource:
-    """One source, all that is needed to analyze it again, and what was found.
+    """One source, with all that is needed to analyze it again, and what was found in it.
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
     where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
@@ -77,7 +77,6 @@ class ReadSource:
         return program if self.rewrites_headers else with_written_variants(program)
 
     def _told(self, program: Program) -> Program:
-        """With the kernels that the compiler says its launches call."""
         if all(site.entries for site in program.tunable_launches):
             return program
         try:
@@ -92,7 +91,6 @@ class ReadSource:
 
     @cached_property
     def _copies(self) -> Mapping[str, ProvenCopy]:
-        """Copies that may stand in for kernels, by the kernels' names."""
         if self.compilation is None or self.compile_unit is None:
             return {}
         unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
@@ -123,7 +121,6 @@ class ReadSource:
 
     @cached_property
     def _marked(self) -> Seen | None:
-        """Its files as `Unsteady` asks for them."""
         if self.nvcc is None:
             return None
         with chdir(self.folder):

@@ -73,7 +73,6 @@ def without_unproven(program: Program) -> Program:
 
 
 def _unproven(site: LaunchSite, kernel: Kernel) -> Impurity | None:
-    """Why an instance that the launch may call is not proven, if one is not."""
     reasons = (
         reason for name, reason in kernel.unproven if may_call(name, site.entries, kernel.entries)
     )
@@ -98,7 +97,6 @@ class _Line:
     elsewhere: Mapping[str, tuple[str, ...]]
 
     def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
-        """The site with its entries, or refused."""
         if len(self.told) < len(self.written):
             return _refused(
                 site, Code.UNRESOLVED_LAUNCH, reason="the compiler finds no launch on that line"

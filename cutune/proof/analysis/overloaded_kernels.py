@@ -109,7 +109,6 @@ def _launch(site: LaunchSite, callee: str) -> str:
 
 
 def _callees(program: Program, site: LaunchSite) -> list[str]:
-    """The kernel as a launch names it, then its variants."""
     kernel = program.kernel(site.kernel)
     variants = kernel.variants if kernel is not None else ()
     found = (callee_of_variant(site.callee, site.kernel, one) for one in variants)
@@ -134,7 +133,6 @@ def _confirmed(
 
 
 def _are_of(site: LaunchSite, kernel: Kernel, told: Sequence[HostLaunch]) -> bool:
-    """Are these launches of the site's kernel, then of its variants?"""
     names = [site.kernel, *(one.kernel for one in kernel.variants)]
     entries = set(map(canonical, site.entries))
     return len(told) == len(names) and all(

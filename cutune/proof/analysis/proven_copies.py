@@ -68,7 +68,6 @@ def proven_copies(
 def _compiled(
     program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
 ) -> dict[str, Sequence[str]]:
-    """The PTX for each copy that compiles."""
     return compiled_changes(written, partial(_launching, program), compile_unit)
 
 
@@ -85,7 +84,6 @@ def _launching(program: Program, written: Mapping[str, KernelCopy]) -> Translati
 
 
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:
-    """The proofs, unless the copy's code can depend on its name."""
     if any(_shows_name(text, copy.namespace) for text in texts):
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
@@ -128,7 +126,6 @@ def _are_alike(
 def _without_namespace(
     entries: Sequence[str], kernels: Sequence[str], copy: KernelCopy
 ) -> list[str | None]:
-    """The kernels that entries are copies of."""
     if len(entries) == len(kernels) == 1:
         return list(kernels)
     names = demangled([*entries, *kernels], parameters=True)
@@ -137,7 +134,7 @@ def _without_namespace(
 
 
 def _shows_name(text: str, namespace: str) -> bool:
-    """Does a variable of its own, or a text, hold the name? Shared memory is its own anyway."""
+    """Does a global variable or a string of the copy hold the namespace? Shared arrays may."""
     letters = r",\s*".join(str(byte) for byte in namespace.encode())
     variable = rf"^[^\n(]*\.(?:global|const)\b[^\n(]*{namespace}"
     return re.search(rf"{variable}|{letters}", text, re.MULTILINE) is not None
@@ -158,7 +155,7 @@ def with_copy(
 
 
 def with_entries_of_copies(program: Program) -> Program:
-    """The program with copies as what arrives where they stand in for kernels."""
+    """The program whose launches of copied kernels name the entries of the copies."""
     copies = {kernel.name: kernel.copy for kernel in program.kernels}
     launches = (
         replace(site, entries=_copied_entries(site.entries, copy))

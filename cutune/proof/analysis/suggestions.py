@@ -97,7 +97,6 @@ def _widths(least: int, most: int, needs_powers: bool) -> str:
 
 
 def _limit(kernel: Kernel, d: str) -> int:
-    """The widest block that shared arrays and the kernel allow."""
     most = min(LARGEST_Z if d == "z" else LARGEST, kernel.max_threads)
     least = min(most, dict(kernel.block_use.limits).get(d, most))
     # Rows are often one element longer than they need be.
@@ -152,7 +151,6 @@ def constant_of_block(program: Program, site: LaunchSite, most: int) -> Proposed
 
 
 def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
-    """Values that leave the block at least a warp."""
     smaller = [value // factor for factor in FACTORS if value % factor == 0]
     for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
         if other == value or WARP <= threads * other**powers // value**powers <= most:
@@ -193,14 +191,12 @@ def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
 
 
 def _end(syntax: Syntax, index: int) -> int:
-    """The `;` or `,` behind a value."""
     while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
         index = max(index + 1, syntax.brackets.partner[index] + 1)
     return min(index, len(syntax.tokens) - 1)
 
 
 def _definitions(files: Collection[Syntax], name: str) -> list[tuple[Syntax, int, int]]:
-    """File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
     return [(file, at, value) for file in files for at, value in _in_file(file, name)]
 
 
@@ -218,7 +214,6 @@ def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
 
 
 def _statement(texts: list[str], index: int) -> int:
-    """Where the statement of a token begins."""
     while index and texts[index - 1] not in (";", "{", "}"):
         index -= 1
     return index
@@ -302,7 +297,6 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 
 
 def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
-    """Propose an annotation of the kernel; None where it would not help."""
     if kernel is None or site.code not in ASSERTABLE:
         return None
     follows_block = kernel.block_use.follows_block
@@ -366,7 +360,6 @@ def _assertion(kernel: Kernel, proposed: Proposal) -> str:
 
 
 def _obstacle(kernel: Kernel) -> str:
-    """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
     if use.takes_order:
         return ORDER

@@ -81,7 +81,6 @@ class _ElementMeetings:
     conditions: Meetings = field(default_factory=Meetings)
 
     def check_write(self, write: Placed, seen: Sequence[Placed]) -> None:
-        """Check that a write may be done once per element, or by one thread."""
         where, place = write
         kind = place.access.kind
         if where.is_alone:
@@ -94,7 +93,6 @@ class _ElementMeetings:
             self._refuse(place, "a place that elements of a row may share")
 
     def check_two(self, write: Placed, other: Placed) -> None:
-        """Check that different threads use different places in a write and another access."""
         (_, first), (_, second) = write, other
         if first.base is None or second.base is None:
             self._refuse(first, "a place that is not known")
@@ -170,7 +168,6 @@ class _ElementMeetings:
         return is_each and wrap_together(one[1], other[1], elements)
 
     def _is_exact(self, where: Position, place: AccessPlace) -> bool:
-        """Do unsigned indices, which may wrap around, tell elements apart?"""
         for value in place.unsigned:
             split = _split(value, where.row) if where.row is not None else (ZERO, value)
             if split is None:

@@ -77,7 +77,6 @@ class RowJudge:
 
     @property
     def atoms(self) -> Atoms:
-        """The atoms of the walk."""
         return self.walk.atoms
 
     def judged(self) -> Meetings:
@@ -117,7 +116,6 @@ class RowJudge:
                 self._refuse(block, "a barrier that some threads may not reach")
 
     def _check_pointers(self) -> None:
-        """Is shared memory accessed by its variables alone, and by no pointer to anything?"""
         for block in self.graph.flow.blocks:
             for instruction in block.instructions:
                 spaces = {word.split("::")[0] for word in instruction.modifiers}
@@ -133,7 +131,6 @@ class RowJudge:
         return bool(properties_of(predicate, self.atoms).raw)
 
     def _is_uniform(self, value: IntegerPolynomial, header: int) -> bool:
-        """Is a value the same for all threads of the block, in all rounds of a loop?"""
         properties = self.atoms.of(value)
         return not properties.raw and not properties.ids and header not in properties.loops
 
@@ -237,7 +234,6 @@ class RowJudge:
         return not targets or bool(targets - blocks)
 
     def _staying(self, block: int, blocks: frozenset[int]) -> _OrderTest:
-        """The test under which a loop goes on."""
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
@@ -293,7 +289,6 @@ class RowJudge:
 
 
 def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
-    """Does an element have a place of its own in shared memory?"""
     if row is None or access.space != "shared" or access.address is None:
         return False
     return not {*row.element.atoms}.isdisjoint(access.address.atoms)
@@ -316,5 +311,4 @@ def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
 
 
 def _is_either(comparison: Relation, test: _OrderTest) -> bool:
-    """Is it the test, or its opposite?"""
     return test in (*_tests(comparison), *_tests(comparison.negated()))

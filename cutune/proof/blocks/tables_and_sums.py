@@ -2,10 +2,10 @@
 
 A block may fill a table in shared memory that is the same for all blocks, which its threads then
 read; and it may sum up values of its threads in shared memory, and add that to a sum of all blocks.
-Rows (`rows.py`) and single threads do this, at places that all threads of a block come to alike. So
-another number of blocks, or other threads in them, change nothing: tables are the same, and sums
-are added in other parts. All else threads do by their ids, and apart from each other: barriers
-order the threads of a block, and those may come into different blocks.
+Rows (`shared_rows`) and single threads do this, where all threads of a block come alike. So another
+number of blocks, or other threads in them, change nothing: tables are the same, and sums are added
+in other parts. All else threads do by their ids, and without each other: barriers order only the
+threads of one block, and with another size these may lie in different blocks.
 """
 
 from __future__ import annotations
@@ -80,7 +80,6 @@ class EachBlockJudge(RowJudge):
     # Branches.
 
     def _is_raw(self, predicate: Predicate) -> bool:
-        """May threads of a block go different ways there? By their ids, too."""
         properties = properties_of(predicate, self.atoms)
         return bool(properties.raw) or self.dimension in properties.ids
 
@@ -126,7 +125,6 @@ class EachBlockJudge(RowJudge):
         return None
 
     def _of_block(self, access: MemoryAccess, where: Position) -> Position:
-        """The position, where the access is the same in all blocks."""
         if access.instruction.guard:
             self._stop(access.instruction, "an instruction under a condition")
         properties = self.atoms.joined(access.values).joined(access.properties)
@@ -199,7 +197,6 @@ class EachBlockJudge(RowJudge):
                     self._check_apart(one, effects, conditions)
 
     def _add_alike(self, one: _Placed, other: _Placed) -> bool:
-        """Are they the same operation on the same array?"""
         is_same = other.place.base == one.place.base is not None
         return is_same and other.access.operation == one.access.operation
 

@@ -53,8 +53,6 @@ class _Swapped:
 
 @dataclass(frozen=True)
 class _Steady:
-    """An operand that the loop does not change, as it is written."""
-
     text: str
 
 
@@ -107,7 +105,6 @@ class _CasLoop:
 
 
 def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
-    """The loop that begins at a label, if it is one around a swap."""
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
@@ -154,7 +151,6 @@ def _copies_before(
 
 
 def _definitions(items: Sequence[Item]) -> dict[str, Instruction]:
-    """Registers that one instruction alone writes."""
     writers: defaultdict[str, list[Instruction]] = defaultdict(list)
     for instruction in _instructions(items):
         for name in results(instruction):
@@ -222,7 +218,6 @@ class _Reading:
         return is_whole and self._place(load.operands[1]) == self._place(swap.operands[1])
 
     def _place(self, address: str) -> str | None:
-        """An address as it was before it was made one of global memory; None: it may change."""
         found = _ADDRESS.fullmatch(address)
         one = self.definitions.get(found[1]) if found is not None else None
         if found is None or one is None:
@@ -247,7 +242,6 @@ class _Reading:
         return new
 
     def _definition(self, value: object) -> Instruction | None:
-        """The instruction that computes a steady value from fixed operands."""
         one = self.definitions.get(value.text) if isinstance(value, _Steady) else None
         return one if one is not None and self._is_fixed(one) else None
 
@@ -259,7 +253,6 @@ class _Reading:
         return _Steady(one.operands[1]) if one is not None and one.opcode == "mov" else new
 
     def _leaves(self, branch: Instruction, new: object) -> bool:
-        """Is the loop left before the swap, to where it ends otherwise, too?"""
         is_test = isinstance(self._value(branch.guard), _Applied) and not branch.negated
         return new is None and is_test and bool(self.end) and branch.operands[0] == self.end
 
@@ -269,7 +262,6 @@ class _Reading:
         return None if text in self._changed else _Steady(text)
 
     def _compute(self, one: Instruction) -> bool:
-        """Keep the value of an instruction; False where it is not understood."""
         if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp"):
             return False
         if len(one.operands) != (2 if one.opcode == "mov" else 3):
@@ -285,7 +277,6 @@ class _Reading:
         return True
 
     def _swap(self, swap: Instruction) -> object:
-        """The new value, where the swap compares memory with the guess."""
         address = _ADDRESS.fullmatch(swap.operands[1])
         is_steady = address is not None and address[1] not in self._changed
         new = self._value(swap.operands[3])

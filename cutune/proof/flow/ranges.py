@@ -167,7 +167,6 @@ class Ranges:
     def _fit(
         self, values: Iterable[IntegerPolynomial], whole: tuple[int, int], facts: Facts
     ) -> SizeConditions | None:
-        """Do values lie in an interval? Without asking more than that parameters fit."""
         least, most = map(IntegerPolynomial.constant, whole)
         goals = (goal for value in values for goal in (value - least, most - value))
         return all_of(self._proven(goal, facts, False, 4) for goal in goals)
@@ -303,7 +302,6 @@ class Ranges:
     # Bounds of single atoms.
 
     def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
-        """Yield bounds that an atom is at least, or at most."""
         for fact in facts:
             split = fact.value.split(atom)
             factor = split[0].literal if split is not None else None

@@ -228,7 +228,6 @@ class Walk:
         return self._new(f"behind{block}.{register}", register, properties)
 
     def _new(self, name: str, register: str, properties: AtomProperties) -> Value:
-        """A value of a register of which only properties are known."""
         if self.registers.get(register) == "pred":
             return Unknown(name, properties)
         return self.atoms.named(name, properties)
@@ -329,7 +328,6 @@ class Walk:
         return self._new(f"phi{block}.{register}", register, properties)
 
     def _decided(self, block: int) -> AtomProperties:
-        """Properties of the conditions that decide from where a block is reached."""
         properties = NOTHING
         for other in self.graph.deciders(block):
             if (predicate := self.branches.get(other)) is not None:
@@ -362,7 +360,6 @@ class Walk:
         return is_new
 
     def _known_at(self, block: int) -> Known:
-        """Comparisons that hold whenever the block is reached."""
         common: Known | None = None
         for other in self.graph.predecessors[block]:
             before = self._known[other]
@@ -375,7 +372,6 @@ class Walk:
         return common or _NONE
 
     def known_at_beginning(self, block: int) -> Known:
-        """Return the comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
 
     def known_on_way(self, block: int, target: int) -> Known:

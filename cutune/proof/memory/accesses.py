@@ -173,7 +173,6 @@ class Recorder:
         self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
 
     def begin(self) -> None:
-        """Begin a walk."""
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
@@ -216,7 +215,6 @@ class Recorder:
                 self.raw[dimension] = f"{self._built_ins(value, dimension)} {how}", instruction
 
     def _built_ins(self, value: Value, dimension: str) -> str:
-        """The built-ins that a raw value is computed from, in words."""
         kinds, is_all = raw_kinds(value, dimension, self.atoms)
         if not is_all:
             read = self.function.operands
@@ -274,7 +272,6 @@ class Recorder:
             moment.write(register, value)
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
-        """A loaded value of any size, at an address with these properties."""
         loaded = AtomProperties(
             ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
         )
@@ -486,7 +483,6 @@ class Recorder:
 
 
 def _slot(name: str) -> str:
-    """The name under which the walk keeps what a call has returned."""
     return f"{name} returned"
 
 
@@ -496,7 +492,6 @@ def _plain(kind: str) -> str:
 
 
 def _interval_of(kind: str) -> Interval:
-    """The range of a number in memory; long ones are read as signed."""
     bits = bits_of(kind)
     if kind[0] not in "usb" or bits > 64:
         return ANYTHING

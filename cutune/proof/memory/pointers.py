@@ -107,7 +107,6 @@ class Reached:
     changed: frozenset[int] = frozenset()
 
     def joined(self, other: Reached) -> Reached:
-        """Return the pointers of two entries."""
         return Reached(
             self.pointers | other.pointers,
             self.written | other.written,
@@ -155,7 +154,6 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReac
 
 
 def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
-    """Is it one of local memory, or does it read memory that nobody writes?"""
     if len(variables) != 1 or access.address.whole != frozenset(variables):
         return False
     (name,) = variables
@@ -230,7 +228,6 @@ class _Following:
             pass
 
     def _pass(self, instruction: Instruction) -> bool:
-        """Take the results of an instruction into account; has that changed anything?"""
         changed = False
         if any(name in self._waiting_for for name in sources(instruction)):
             return False
@@ -275,7 +272,6 @@ class _Following:
         return PointerOrigin(frozenset(), frozenset({position})) if has_size else _NUMBER
 
     def _origin(self, operand: str) -> PointerOrigin:
-        """The origin of an operand: registers, variables, numbers."""
         if operand[:1] not in ("{", "[", "!"):
             return self._origin_of_name(operand)
         values = [self._origin_of_name(name) for name in names(operand)]

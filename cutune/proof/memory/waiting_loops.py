@@ -49,7 +49,6 @@ class _Loops:
 
     @property
     def load_decides_branch(self) -> bool:
-        """Does any loaded value decide about a branch?"""
         leaving = ("bra", "ret", "exit")
         guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
         return any(item.opcode == "ld" for item in self._made_of(guards, None))

@@ -174,7 +174,6 @@ def _of_part(
 
 
 def _quotient(operation: AtomOperation, atoms: Atoms) -> tuple[IntegerPolynomial, int] | None:
-    """The dividend, and a constant that divides it."""
     operands = operation.numbers
     by = operands[1].literal if len(operands) == 2 else None
     if by is None or by < 1:
@@ -205,13 +204,11 @@ def _without_rounding(
 
 
 def _operation_of(value: IntegerPolynomial, atoms: Atoms) -> AtomOperation | None:
-    """The operation whose result a value is; None for any other value."""
     atom = only_atom(value)
     return atoms.operation(atom) if atom is not None else None
 
 
 def _without_constant(value: IntegerPolynomial) -> Atom | None:
-    """The atom that a value is but for a constant; None for any other value."""
     return only_atom(IntegerPolynomial(tuple((m, c) for m, c in value.terms if m)))
 
 
@@ -226,8 +223,7 @@ def _is_shift(shift: IntegerPolynomial) -> bool:
 def _rights(
     large: IntegerPolynomial, comparison: Relation, atoms: Atoms
 ) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
-    """Values that the larger side does not exceed, with conditions, and the bits of a register that
-    holds them; of a minimum, both operands."""
+    """Upper limits of the larger side, their conditions, and the bits that hold them."""
     offset = IntegerPolynomial.constant(constant_term(large))
     operation = _operation_of(large - offset, atoms)
     if operation is None:

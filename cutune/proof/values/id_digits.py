@@ -383,7 +383,6 @@ class DigitReader:
     def _field_at(
         self, value: IntegerPolynomial, first: int, length: int | None
     ) -> IntegerPolynomial | None:
-        """The bits from one on, where they are in the number."""
         above = self._times_bits(value, first)
         if above is None or length is None:
             return above
@@ -391,7 +390,6 @@ class DigitReader:
         return None if beyond is None else above - beyond
 
     def _times_bits(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial | None:
-        """The value without its lowest bits."""
         step = IntegerPolynomial.constant(1 << bits)
         whole = self._divided(value, step)
         return None if whole is None else whole * step
@@ -400,8 +398,7 @@ class DigitReader:
 def _digits_of(
     dimension: str, factors: Mapping[IntegerPolynomial, IntegerPolynomial]
 ) -> list[Digit] | None:
-    """The digits of one id, from the factors of its quotients; None where divisors do not divide
-    each other."""
+    """The digits of one id, by factors of its quotients; None where divisors form no chain."""
     chain = [ONE]
     waiting = [divisor for divisor in factors if divisor != ONE]
     while waiting:
@@ -425,7 +422,6 @@ def _digits_of(
 
 
 def _is_bit(value: int) -> bool:
-    """Is it a power of two, or 0?"""
     return value & (value - 1) == 0
 
 
@@ -435,5 +431,4 @@ def _is_at_least(first: IntegerPolynomial, second: IntegerPolynomial) -> bool:
 
 
 def _over(value: IntegerPolynomial, step: int) -> IntegerPolynomial:
-    """The value divided by a number that divides each term."""
     return IntegerPolynomial.of({m: c // step for m, c in value.terms})

@@ -21,7 +21,6 @@ class SizeConditions:
     fitting: frozenset[Atom] = frozenset()
 
     def joined(self, other: SizeConditions) -> SizeConditions:
-        """Return the conditions of both."""
         return SizeConditions(self.not_negative | other.not_negative, self.fitting | other.fitting)
 
 

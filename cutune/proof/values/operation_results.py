@@ -126,7 +126,6 @@ def _step(opcode: str, number: int, bits: int) -> int | None:
 
 
 def _lowest(mask: int) -> int:
-    """The lowest bit of a mask."""
     return mask & -mask
 
 

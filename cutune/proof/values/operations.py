@@ -279,7 +279,6 @@ class Operations:
         return reduced(opcode, ranges[0], last)
 
     def _unpacked(self, instruction: Instruction, read: Read) -> list[tuple[str, Value]]:
-        """`mov.b64 {%r1, %r2}, %rd3`."""
         names = parts(instruction.operands[0])
         value = read(instruction.operands[1])
         if instruction.opcode != "mov" or not isinstance(value, IntegerPolynomial):

@@ -48,12 +48,10 @@ class IntegerPolynomial:
 
     @staticmethod
     def constant(value: int) -> IntegerPolynomial:
-        """A literal."""
         return IntegerPolynomial.of({(): value})
 
     @staticmethod
     def atom(kind: str, name: str) -> IntegerPolynomial:
-        """One symbol."""
         return IntegerPolynomial.of({(Atom(kind, name),): 1})
 
     @cached_property

@@ -56,11 +56,14 @@ ANYTHING = Interval(None, None)
 
 @dataclass(frozen=True)
 class AtomProperties:
-    """Properties of an atom.
+    """What is known of the value of an atom.
 
-    `raw`: dimensions in which it depends on the thread block. `ids`: dimensions in which threads
-    differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between the rounds of
-    the loops with these headers. `strides`: dimensions of whose number of threads it is made.
+    `raw`: dimensions in which it changes with the size of blocks. `threadIdx.x` is raw in x; the id
+    `blockIdx.x * blockDim.x + threadIdx.x` is not, since other blocks have the same ids.
+    `ids`: dimensions in which threads of different ids may have different values.
+    `is_loaded`: it was read from memory, or computed from such a value.
+    `loops`: headers of the loops between whose rounds it may differ.
+    `strides`: dimensions whose number of threads it is computed from.
     """
 
     raw: frozenset[str] = frozenset()
@@ -72,11 +75,10 @@ class AtomProperties:
 
     @property
     def is_uniform(self) -> bool:
-        """Is it one number for all threads, at any time?"""
+        """Is it the same number in all threads and in all rounds of loops?"""
         return not (self.raw or self.ids or self.loops or self.is_loaded)
 
     def joined(self, other: AtomProperties) -> AtomProperties:
-        """Return the properties of a value that depends on both."""
         if other is NOTHING or other is self:
             return self
         return AtomProperties(
@@ -131,9 +133,9 @@ class AtomOperation:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The values of a register of `bits` bits where ways to a block meet.
+    """The values of a register of `bits` bits where control flow joins.
 
-    `values`: each with the block that it comes from.
+    `values`: each with the predecessor that it comes from.
     """
 
     block: int
@@ -154,7 +156,6 @@ class Atoms:
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
 
     def properties(self, atom: Atom) -> AtomProperties:
-        """Return the properties of an atom."""
         if atom.kind == OPAQUE:
             return self._properties[atom]
         known = self._properties.get(atom) or _of_builtin(atom, self.threads_per_id)
@@ -171,7 +172,7 @@ class Atoms:
         return IntegerPolynomial.atom(*atom)
 
     def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
-        """Make the atom of this name: a value that depends on more than operands."""
+        """Make the atom of this name, for a value that is no function of operands."""
         atom = Atom(OPAQUE, name)
         self._properties[atom] = properties
         return IntegerPolynomial.atom(*atom)
@@ -206,11 +207,10 @@ class Atoms:
         return properties
 
     def interval(self, value: IntegerPolynomial) -> Interval:
-        """Return the range of the exact polynomial."""
         return sum_of_intervals(value, self._monomial)
 
     def _monomial(self, monomial: Monomial) -> Interval:
-        """The range of a product: of numbers from 0 on only, other signs are not needed."""
+        """The range of a product; anything where a factor may be negative."""
         if len(monomial) == 1:
             return self.properties(monomial[0]).interval
         low, high = 1, 1

@@ -63,7 +63,6 @@ Texts = Mapping[str, Sequence[str]]
 
 
 def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
-    """The variants of a kernel that are compiled together, or fail to."""
     return {_name_of(kernel.name, transform): _made_by(transform, kernel) for transform in _ORDER}
 
 
@@ -101,7 +100,6 @@ def _without_any(kernel: Kernel, against: Callable[[Kernel, KernelVariant], str 
 
 
 def _parsed(texts: Sequence[str]) -> list[Module] | None:
-    """Their modules; None where one of them cannot be read."""
     try:
         return [parse(text) for text in texts]
     except PtxError:
@@ -151,7 +149,6 @@ def _code_against(
 
 
 def _proven(program: Program, step: _Step, texts: Texts) -> Program:
-    """The program without those variants of a step that are not proven."""
     shown = ((k, one) for k in program.kernels if (one := step.shown(k)) is not None)
     copies = {kernel.name: _Copy(kernel, one) for kernel, one in shown}
     of_kernels = {name: texts.get(_name_of(name, step.name)) for name in copies}
@@ -167,16 +164,12 @@ def _proven(program: Program, step: _Step, texts: Texts) -> Program:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A kernel, and the copy of it that is compiled."""
-
     kernel: Kernel
     shown: KernelVariant
 
 
 @dataclass(frozen=True)
 class _Proofs:
-    """Proofs about compiled copies; `against`: objections to some, by their names."""
-
     compiled: Compiled
     against: Mapping[str, str]
 
@@ -187,25 +180,22 @@ class _Themselves:
     name = restrict.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
-        """Return the copy of a kernel that is compiled; None: no variant needs it."""
         return next(iter(_made_by(restrict.NAME, kernel)), None)
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        """Return the variants that are right only if the copy is."""
         # Variants with conditions on pointers make the same assertion.
         return tuple(
             one for one in kernel.variants if one.transform == restrict.NAME or one.pointers
         )
 
     def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
-        """Return proofs about copies, by their names, in PTX of all architectures."""
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
         objections = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
         return _Proofs(compiled, {name: what for name, what in objections if what is not None})
 
 
 class _Moved:
-    """Variants whose threads do several ids: a copy whose block's place comes from elsewhere."""
+    """Variants whose threads do several ids, proven by a copy that is given its block's index."""
 
     name = coarsen.NAME
 
@@ -263,7 +253,6 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
 
 
 def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
-    """Is it inserted behind this kernel, not behind another one of its name?"""
     return variant.edit.span in [
         one.edit.span for one in kernel.variants if one.source is variant.source
     ]
@@ -272,10 +261,6 @@ def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
 def _reasons(
     copies: Mapping[str, _Copy], texts: Mapping[str, Sequence[str]], step: _Step
 ) -> dict[str, str]:
-    """The objections to copies of kernels, by the names of the kernels.
-
-    `texts`: their PTX; those that compile together have the same.
-    """
     reasons = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
     proofs_of: dict[int, _Proofs] = {}
     for name, ptx in texts.items():
@@ -290,7 +275,7 @@ def _reasons(
 
 
 def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
-    """The kernel without some variants, and the reason under a name."""
+    """The kernel without some variants; the reason stands under the name."""
     code = Code.VARIANT_UNPROVEN
     message = code.template.format(variant=name, what=what)
     reason = (name, Impurity(code, message, kernel.span))
@@ -333,7 +318,7 @@ def _other_memory(copy: _Copy, compiled: Compiled) -> str | None:
 
 
 def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
-    """May it be launched wherever the kernel may? Pointers that may meet do not at its launches."""
+    """May it be launched wherever the kernel may? In its launches pointers lie apart."""
     if copy.unproven or kernel.unproven or copy.max_threads < kernel.max_threads:
         return False
     if copy.must_hold and not kernel.must_hold:
@@ -365,5 +350,4 @@ def _places(kernel: Kernel) -> list[MemberPlaces]:
 
 
 def _pairs(kernel: Kernel) -> set[tuple[int, int]]:
-    """Pointers that may meet, in one order."""
     return {(min(pair), max(pair)) for pair in kernel.may_meet}

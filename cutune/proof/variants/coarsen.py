@@ -111,14 +111,12 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
-    """May it read and write through one pointer?"""
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
     used = reached(proof.uses, pointers)
     return isinstance(used, NotReached) or bool(used.changed)
 
 
 def _is_line(kernel: Kernel) -> bool:
-    """Does it have one dimension only?"""
     return sum(one.indexed for one in kernel.dimensions) == 1
 
 
@@ -164,13 +162,11 @@ class _Body:
     values: str
 
     def several(self, axis: int, factor: int) -> Changes:
-        """The body for several ids."""
         places = [f"blockIdx.{d}" for d in DIMENSIONS]
         places[axis] += f" * {factor}u + {_EACH}"
         return self._called(factor, places)
 
     def moved(self, axes: Sequence[int]) -> Changes:
-        """The body for one id of a block somewhere."""
         registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
         for axis in axes:
             place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"

@@ -174,7 +174,6 @@ class _Restricted:
         return frozenset(i for i, name in self._pointers.items() if name in words)
 
     def _is_open(self, position: int) -> bool:
-        """May it be written through, as far as its type says?"""
         pointee = self.kernel.parameters[position].type.rpartition("*")[0]
         return "const" not in pointee.split() or "*" in pointee
 

@@ -50,7 +50,7 @@ class Illegal(Exception):
 
 
 def not_repeated(what: str) -> Illegal:
-    """Return that the text, under another name, may mean something else."""
+    """Return the error that a copy of the text may mean something else."""
     return Illegal(Code.VARIANT_TEXT, what)
 
 
@@ -119,12 +119,10 @@ class KernelText:
 
     @property
     def syntax(self) -> Syntax:
-        """The file of the definition."""
         return self._definition[0]
 
     @property
     def function(self) -> SourceFunction:
-        """The definition."""
         return self._definition[1]
 
     @property
@@ -224,7 +222,6 @@ class KernelText:
 
 
 def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
-    """A parameter without its default argument."""
     texts = [token.text for token in parameter]
     return parameter[: texts.index("=")] if "=" in texts else parameter
 
@@ -244,7 +241,6 @@ def _end_of_templates(head: Sequence[Token]) -> int:
 
 
 def span_of(token: Token) -> Span:
-    """Return the span of a token."""
     return Span(token.start, token.end)
 
 
