@@ -51,18 +51,14 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Compilation:
-    """nvcc at work, one run for each architecture."""
+    """nvcc at work, one run for each architecture. Its results raise CT701 with what nvcc said."""
 
     codes: Mapping[str, Future[DeviceCode]]
     #: Earlier proofs: a source may be analyzed again, with copies or other sources.
     _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
 
     def finished(self, names: Iterable[str]) -> Compiled:
-        """Wait for it, and prove the entries of kernels of these names.
-
-        Raises:
-            CutuneError: CT701 with what nvcc said.
-        """
+        """Wait for nvcc, and prove the entries of kernels of these names."""
         wanted = frozenset(names)
         if wanted not in self._known:
             codes = [future.result() for future in self.codes.values()]
@@ -71,19 +67,11 @@ class Compilation:
         return self._known[wanted]
 
     def results(self) -> list[str]:
-        """Wait for it; the PTX of each architecture.
-
-        Raises:
-            CutuneError: CT701 with what nvcc said.
-        """
+        """Wait for nvcc; the PTX of each architecture."""
         return [future.result().ptx for future in self.codes.values()]
 
     def ptx(self, architecture: str) -> str | None:
-        """The PTX for `sm_90`, for instance, if it is compiled for that.
-
-        Raises:
-            CutuneError: CT701 with what nvcc said.
-        """
+        """The PTX for `sm_90`, for instance, if it is compiled for that."""
         code = self._code(architecture)
         return code.ptx if code is not None else None
 

@@ -249,11 +249,7 @@ class _EntryProver:
         return self._verdict(graph, walk)
 
     def _verdict_by_rows(self, graph: Graph, walk: Walk, kept_grid: KeptGrid) -> EntryProof:
-        """Blocks share rows in one dimension; the others stay as they are.
-
-        Raises:
-            NotUnderstood: they do not, or threads do something else together.
-        """
+        """Blocks share rows in one dimension; the others stay. Raises NotUnderstood if not so."""
         first = graph.flow.blocks[0].instructions[0]
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
@@ -279,11 +275,7 @@ class _EntryProver:
     def _verdict_beside_ids(
         self, graph: Graph, walk: Walk, kept_grid: RowsOfEachBlock
     ) -> EntryProof:
-        """Ids count, and blocks fill tables or make sums for themselves.
-
-        Raises:
-            NotUnderstood: they do something else.
-        """
+        """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
         first, dimension = graph.flow.blocks[0].instructions[0], kept_grid.dimension
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
@@ -401,7 +393,7 @@ class _EntryProver:
         indexed: set[str],
         bounds: Mapping[str, list[IdBound]],
     ) -> Meetings:
-        """Use bounds that hold for all sizes; if that keeps warps, also those that a launch asks."""
+        """Use bounds that hold for all sizes; if that keeps warps, also those a launch must ask."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
         firm = {d: [b.limit for b in each if b.is_firm] for d, each in exact.items()}
         asked = {

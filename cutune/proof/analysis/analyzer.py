@@ -84,11 +84,7 @@ class Analyzer:
         return self.reported(programs)
 
     def reported(self, programs: Sequence[Program]) -> list[Program]:
-        """The programs, after their messages were shown.
-
-        Raises:
-            CutuneError: the first error among these.
-        """
+        """The programs, after their messages were shown; raises the first error among these."""
         for program in programs:
             self.reporter.report(program.diagnostics)
         return list(programs)

@@ -82,11 +82,7 @@ class HostLaunch:
 
 
 def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:
-    """All launches of a translation unit, headers included, in their order.
-
-    Raises:
-        CutuneError: CT708 where the compiler cannot be asked, with the reason.
-    """
+    """All launches of a translation unit and its headers, in order; raises CT708 with the reason."""
     places: list[tuple[str, int]] = []
 
     def change(text: str) -> str:
@@ -105,10 +101,8 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
 def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:
     """Mangled names of the functions, kernels among them, that other sources can link with.
 
-    Names that several sources may define, as instances of templates, are left out.
-
-    Raises:
-        CutuneError: CT703 where the compiler cannot be asked, with the reason.
+    Names that several sources may define, as instances of templates, are left out. Raises CT703
+    where the compiler cannot be asked.
     """
 
     def concluded(text: HostText) -> str:
@@ -123,11 +117,8 @@ def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[s
 def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
     """The text of cudafe++ with a call of `cutune_launched_N` after the N-th launch.
 
-    Kernels get bodies, so that the assembly shows which are defined here. With it, path and line
-    of each launch.
-
-    Raises:
-        CutuneError: CT708 where a launch is not written as expected.
+    Also path and line of each launch. Kernels get bodies, so that the assembly shows which are
+    defined here. Raises CT708 where a launch is not written as expected.
     """
     lines, inserted = _LineMarkers(text), list[tuple[int, str]]()
     places: list[tuple[str, int]] = []

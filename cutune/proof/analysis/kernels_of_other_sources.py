@@ -59,11 +59,7 @@ class ReadSource:
 
     @cached_property
     def alone(self) -> Program:
-        """The program with no other source.
-
-        Raises:
-            CutuneError: CT701 where it does not compile.
-        """
+        """The program with no other source; raises CT701 where it does not compile."""
         return self.program()
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:

@@ -58,11 +58,7 @@ MOST_SHARED = 1 << 20
 
 
 def meet(placed: Sequence[Placed], atoms: Atoms, phases: Phases) -> Meetings:
-    """Return when elements use different places, between one barrier and the next.
-
-    Raises:
-        NotUnderstood: they may use the same ones.
-    """
+    """Return when elements use different places between barriers; raises NotUnderstood if unknown."""
     job = _ElementMeetings(atoms)
     seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
     writes = [one for one in seen if one[1].access.is_effect]

@@ -58,11 +58,7 @@ class _Loop:
 
 
 def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGrid) -> Meetings:
-    """Return the conditions on a launch under which blocks of any size do the same.
-
-    Raises:
-        NotUnderstood: they may not.
-    """
+    """Return when blocks of any size do the same; raises NotUnderstood where they may not."""
     return RowJudge(graph, walk, recorder, kept_grid).judged()
 
 
@@ -80,11 +76,7 @@ class RowJudge:
         return self.walk.atoms
 
     def judged(self) -> Meetings:
-        """Return the conditions under which blocks of any size do the same.
-
-        Raises:
-            NotUnderstood: they may not.
-        """
+        """Return when blocks of any size do the same; raises NotUnderstood where they may not."""
         if not self.loops:
             self._refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
@@ -99,11 +91,7 @@ class RowJudge:
         return meeting
 
     def check_branches(self) -> None:
-        """Check that threads go the same ways, but for loops over rows and single threads.
-
-        Raises:
-            NotUnderstood: they do not.
-        """
+        """Raise NotUnderstood unless threads part only for loops over rows and single threads."""
         if not self.graph.ends_everywhere:
             self._refuse(0, "a loop without an end")
         self._check_pointers()

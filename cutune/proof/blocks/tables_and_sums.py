@@ -58,11 +58,7 @@ class EachBlockJudge(RowJudge):
     dimension: str
 
     def each_block(self) -> EachBlock:
-        """Return the accesses by ids, and conditions for all others.
-
-        Raises:
-            NotUnderstood: blocks do something that another block would do otherwise.
-        """
+        """Return the accesses by ids, and conditions for all others; raises NotUnderstood."""
         self.check_branches()
         placed = [
             _Placed(self._where(access), access, place_of(access, self.atoms))

@@ -50,11 +50,7 @@ class Graph:
         return {loop.header: loop.blocks for loop in self.flow.loops}
 
     def entries(self, block: int) -> tuple[int, ...]:
-        """Return the predecessors that come before a block: all but those that close a loop.
-
-        Raises:
-            Irreducible: one comes later and closes none.
-        """
+        """Return a block's predecessors but those that close a loop; raises Irreducible."""
         if any(p not in self.loop_of_header.get(block, ()) for p in self.latches(block)):
             raise Irreducible
         return tuple(p for p in self.predecessors[block] if p < block)

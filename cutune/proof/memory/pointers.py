@@ -216,11 +216,7 @@ class _Following:
     # Where values come from.
 
     def follow(self) -> None:
-        """Find the origin of each register.
-
-        Raises:
-            _Unknown: an instruction that is not known to be harmless.
-        """
+        """Find the origin of each register; raises _Unknown where an instruction may do harm."""
         for instruction in self.function.instructions:
             self._check(instruction)
             self._waiting_for.update(results(instruction))
@@ -330,11 +326,7 @@ class _Following:
     # Where they lead.
 
     def uses(self) -> PointerUses:
-        """Return the accesses, and the parameters that reach anything else.
-
-        Raises:
-            _Unknown: it may wait for another thread.
-        """
+        """Return accesses, and what else parameters reach; raises _Unknown where it may wait."""
         accesses: set[PointerAccess] = set()
         for instruction in self.function.instructions:
             match instruction.opcode:

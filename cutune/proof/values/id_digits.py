@@ -95,11 +95,7 @@ class DigitReader:
     _depth: int = 0
 
     def read(self, value: IntegerPolynomial) -> IntegerPolynomial:
-        """Return a value as a polynomial in quotients of ids.
-
-        Raises:
-            TooLarge: it has too many terms.
-        """
+        """Return a value as a polynomial in quotients of ids; raises TooLarge."""
         result = ZERO
         for monomial, coefficient in value.terms:
             product = IntegerPolynomial.constant(coefficient)

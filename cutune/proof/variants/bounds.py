@@ -67,11 +67,7 @@ def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVarian
 
 
 def _check(text: KernelText, proofs: Sequence[EntryProof]) -> None:
-    """Check that bounds may be given.
-
-    Raises:
-        Illegal: it has bounds, or is launched in other ways than they allow.
-    """
+    """Raise Illegal where it has bounds, or is launched in other ways than they allow."""
     if text.kernel.max_threads < 1024 or any(proof.is_bounded for proof in proofs):
         raise Illegal(Code.VARIANT_USELESS, "it has launch bounds")
     if text.kernel.asserted or text.kernel.shared is not None:

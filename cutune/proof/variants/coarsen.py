@@ -84,11 +84,7 @@ def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVaria
 
 
 def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
-    """The dimensions in which a thread may do several ids.
-
-    Raises:
-        Illegal: there is none, or that is of no use.
-    """
+    """Dimensions in which a thread may do several ids; raises Illegal where that is of no use."""
     if kernel.asserted or kernel.needs_warps:
         raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
     if kernel.shared is not None or any(proof.uses_shared for proof in proofs):
@@ -185,11 +181,7 @@ class _Body:
 
 
 def _body(text: KernelText) -> _Body:
-    """The body of a kernel.
-
-    Raises:
-        Illegal: its parameters are not written so that they can be passed on.
-    """
+    """The body of a kernel; raises Illegal where its parameters cannot be passed on."""
     names = [parameter.name for parameter in text.kernel.parameters]
     opener, closer = text.function.parameters
     tokens = text.syntax.tokens[opener + 1 : closer]

@@ -75,11 +75,7 @@ class Restriction:
 
 
 def restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction:
-    """Return the assertion about a kernel.
-
-    Raises:
-        Illegal: it may be wrong, or says nothing new.
-    """
+    """Return the assertion about a kernel; raises Illegal where it may be wrong, or says nothing new."""
     return _Restricted(text.kernel, proofs, text).found()
 
 
@@ -137,11 +133,7 @@ class _Restricted:
     # In the compiled code.
 
     def _reached(self) -> Reached:
-        """The pointers that all instances together access.
-
-        Raises:
-            Illegal: that is not known of one of them.
-        """
+        """The pointers that all instances together access; raises Illegal where that is not known."""
         if not self.proofs:
             raise Illegal(Code.VARIANT_MEMORY, "was not looked at")
         joined = Reached(frozenset(), frozenset())
@@ -186,11 +178,7 @@ class _Restricted:
         return Changes(tuple(edits), variables, taken=tuple(taken))
 
     def _names(self, pointers: Collection[int]) -> Iterator[tuple[Token, str]]:
-        """The names of these parameters, where they are declared, and those declarations.
-
-        Raises:
-            Illegal: a declaration is not known to be one of a pointer.
-        """
+        """Names and declarations of pointers; raises Illegal where one is not plainly declared."""
         opener, closer = self.text.function.parameters
         declared = list(split_commas(self.text.syntax.tokens[opener + 1 : closer]))
         if len(declared) != len(self.kernel.parameters):

@@ -90,11 +90,7 @@ class KernelText:
 
     @cached_property
     def _definition(self) -> tuple[Syntax, SourceFunction]:
-        """The only definition in the user's files.
-
-        Raises:
-            Illegal: there is none, there are several, or its text means something else elsewhere.
-        """
+        """The definition; raises Illegal where there are others, or its text may mean something else."""
         definitions = list(self.texts.definitions(self.kernel.name))
         if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
@@ -133,11 +129,7 @@ class KernelText:
         return self.syntax.tokens[first : last + 1]
 
     def copy(self, name: str, changes: Changes) -> Edit:
-        """Return the edit that inserts a copy of this name.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
-        """
+        """Return the edit that inserts a copy; raises Illegal where its text may mean something else."""
         self._check([name, *changes.taken])
         function, tokens = self.function, self.syntax.tokens
         opener, closer = self.body[0], self.body[-1]
@@ -182,11 +174,7 @@ class KernelText:
         return source, Edit.insert(self.body[-1].end, text)
 
     def _check(self, names: Collection[str]) -> None:
-        """Check that the text may be repeated with these names.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
-        """
+        """Raise Illegal where the text may mean something else if repeated with these names."""
         function, tokens = self.function, self.syntax.tokens
         opener, closer = function.parameters
         for name in names:
