@@ -38,17 +38,11 @@ _EXTREMUM |= {"hs": "max", "hi": "max"}
 #: Of numbers with a point: also where one of both is none, and nothing is stored.
 _REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
 _NUMBER = re.compile(r"[suf](?:32|64)")
-_SWAPPED = {"min": "max", "max": "min"}
+_MIRRORED = {"min": "max", "max": "min"}
 
 
-@dataclass(frozen=True)
-class _Old:
-    """The value of memory when the loop read it last."""
-
-
-@dataclass(frozen=True)
-class _Swapped:
-    """The result of the swap."""
+#: The value of memory when the loop read it last, and the result of the swap.
+_OLD, _SWAPPED = object(), object()
 
 
 @dataclass(frozen=True)
@@ -186,7 +180,7 @@ class _Reading:
             return None
         self._changed = frozenset(name for one in self.body for name in results(one))
         self.guess = swap.operands[2]
-        self._values = {self.guess: _Old()}
+        self._values = {self.guess: _OLD}
         exit_test: _Applied | None = None
         new: object = None
         for one in self.body[:-1]:
@@ -280,20 +274,20 @@ class _Reading:
         address = _ADDRESS.fullmatch(swap.operands[1])
         is_steady = address is not None and address[1] not in self._changed
         new = self._value(swap.operands[3])
-        if not is_steady or self._value(swap.operands[2]) != _Old():
+        if not is_steady or self._value(swap.operands[2]) != _OLD:
             return None
-        self._values[swap.operands[0]] = _Swapped()
+        self._values[swap.operands[0]] = _SWAPPED
         return new
 
     def _is_repeated(self, branch: Instruction) -> bool:
         """Does the loop go on where memory held another value, which is the guess then?"""
         test = self._value(branch.guard)
-        if not isinstance(test, _Applied) or self._values.get(self.guess) != _Swapped():
+        if not isinstance(test, _Applied) or self._values.get(self.guess) != _SWAPPED:
             return False
         opcode, relation, *modifiers = test.name
         wanted = "eq" if branch.negated else "ne"
         is_exact = len(modifiers) == 1 and _INTEGER.fullmatch(modifiers[0]) is not None
-        is_both = {*test.operands} == {_Old(), _Swapped()}
+        is_both = {*test.operands} == {_OLD, _SWAPPED}
         return opcode == "setp" and relation == wanted and is_exact and is_both
 
 
@@ -304,7 +298,7 @@ def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> In
         if not isinstance(new, _Applied) or len(new.name) < 2 or len(new.operands) != 2:
             return None
         opcode, kind = new.name[0], new.name[-1]
-        values = [value for value in new.operands if value != _Old()]
+        values = [value for value in new.operands if value != _OLD]
         rounding = {*new.name[1:-1]} - {"rn"}
         if opcode not in _COMMUTATIVE or rounding or len(values) != 1:
             return None
@@ -335,6 +329,6 @@ def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
         return None
     if relation in ("lo", "ls", "hi", "hs"):
         kind = f"u{kind[1:]}"
-    if test.operands == (_Old(), new):
+    if test.operands == (_OLD, new):
         return known[relation], kind
-    return (_SWAPPED[known[relation]], kind) if test.operands == (new, _Old()) else None
+    return (_MIRRORED[known[relation]], kind) if test.operands == (new, _OLD) else None

@@ -249,9 +249,7 @@ def is_straight(function: Function, assembly: Container[int]) -> bool:
 
     `assembly`: lines of PTX that the program has written itself.
     """
-    for item in function.body or ():
-        if not isinstance(item, Instruction):
-            continue
+    for item in function.instructions:
         if item.opcode == "exit" or (item.opcode == "ret" and item.line in assembly):
             return False
     try:

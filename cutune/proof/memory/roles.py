@@ -24,7 +24,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     Monomial,
 )
-from cutune.proof.values.predicates import Both, Not, Predicate, Relation
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation, operands_of
 from cutune.proof.values.terms import Atoms
 from cutune.source.program import Role
 
@@ -213,15 +213,7 @@ class _Terms:
         return self._inside[atom]
 
     def _in_operand(self, operand: object) -> Iterator[str]:
-        match operand:
-            case IntegerPolynomial():
-                for atom in operand.atoms:
-                    yield from self._places(atom)
-            case Relation(left=left, right=right):
-                yield from self._in_operand(left)
-                yield from self._in_operand(right)
-            case Both(first, second):
-                yield from self._in_operand(first)
-                yield from self._in_operand(second)
-            case Not(inner):
-                yield from self._in_operand(inner)
+        for atom in operand.atoms if isinstance(operand, IntegerPolynomial) else ():
+            yield from self._places(atom)
+        for part in operands_of(operand):
+            yield from self._in_operand(part)

@@ -5,7 +5,7 @@ Any instruction that is not named here raises `NotUnderstood`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -42,10 +42,10 @@ from cutune.proof.values.predicates import (
     either,
     negation,
     properties_of,
+    properties_of_all,
 )
 from cutune.proof.values.terms import (
     ANYTHING,
-    NOTHING,
     AtomOperation,
     AtomProperties,
     Atoms,
@@ -121,7 +121,7 @@ class Operations:
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
             carry = AtomOperation("carry", (opcode, *instruction.modifiers, value))
-            properties = self._joined(self._read_all(instruction, read))
+            properties = properties_of_all(self._read_all(instruction, read), self.atoms)
             written.append((_CARRY, self.atoms.computed(carry, properties)))
         return written
 
@@ -236,7 +236,7 @@ class Operations:
 
     def _function(self, instruction: Instruction, read: Read) -> IntegerPolynomial:
         operands = tuple(self._read_all(instruction, read))
-        properties = self._joined(operands)
+        properties = properties_of_all(operands, self.atoms)
         if _is_integer(instruction):
             operands = tuple(_as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
@@ -251,12 +251,6 @@ class Operations:
         if instruction.opcode in ("addc", "subc", "madc"):
             texts.append(_CARRY)
         return [read(text) for text in texts]
-
-    def _joined(self, values: Iterable[Value]) -> AtomProperties:
-        properties = NOTHING
-        for value in values:
-            properties = properties.joined(properties_of(value, self.atoms))
-        return properties
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]

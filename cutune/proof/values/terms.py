@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import NamedTuple
 
 from cutune.proof.values.polynomial import (
@@ -194,17 +195,12 @@ class Atoms:
             return self.properties(atom)
         if value.literal is not None:
             return NOTHING
-        properties = NOTHING
-        for atom in value.atoms:
-            properties = properties.joined(self.properties(atom))
-        return replace(properties, interval=self.interval(value))
+        properties = reduce(AtomProperties.joined, map(self.properties, value.atoms), NOTHING)
+        return replace(properties, interval=sum_of_intervals(value, self._monomial))
 
     def joined(self, values: Iterable[IntegerPolynomial]) -> AtomProperties:
         """Return the properties of a value that depends on all of these."""
-        properties = NOTHING
-        for value in values:
-            properties = properties.joined(self.of(value))
-        return properties
+        return reduce(AtomProperties.joined, map(self.of, values), NOTHING)
 
     def interval(self, value: IntegerPolynomial) -> Interval:
         return sum_of_intervals(value, self._monomial)
