@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -14,7 +14,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
-from cutune.proof.source_lines import Locate, located, nowhere
+from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
 from cutune.ptx.types import PtxError
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -22,6 +22,8 @@ from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name
 
+T = TypeVar("T")
+Item = TypeVar("Item")
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
 """Gives the PTX of a rewritten program, for all architectures that will run.
@@ -95,22 +97,29 @@ def compiled_changes(
     `changed`: the program with some of them. Where they do not compile together, each half by
     itself is tried: one that fails stops no other.
     """
-    if not changes:
-        return {}
+
+    def together(some: Sequence[tuple[str, Change]]) -> dict[str, Sequence[str]]:
+        return dict.fromkeys(dict(some), compile_unit(changed(dict(some))))
+
+    parts = in_halves(list(changes.items()), together)
+    return {name: texts for part in parts for name, texts in part.items()}
+
+
+def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) -> Iterator[T]:
+    """Yield what comes of all items together, or of each half where they do not compile."""
     try:
-        texts = compile_unit(changed(changes))
+        found = [compiled(items)] if items else []
     except CutuneError:
-        named = list(changes.items())
-        middle = len(named) // 2
-        halves = [named[:middle], named[middle:]] if middle else []
-        found = [compiled_changes(dict(half), changed, compile_unit) for half in halves]
-        return {name: part for parts in found for name, part in parts.items()}
-    return dict.fromkeys(changes, texts)
+        middle = len(items) // 2
+        for half in (items[:middle], items[middle:]) if middle else ():
+            yield from in_halves(half, compiled)
+    else:
+        yield from found
 
 
 def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
     """Proofs about the wanted entries of PTX texts, which are named by their mangled names."""
-    return _proven([(text, nowhere) for text in texts], is_wanted)
+    return _proven([(text, lambda line: None) for text in texts], is_wanted)
 
 
 def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool]) -> Compiled:

@@ -7,7 +7,7 @@ proves, in all instances and for all architectures.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
@@ -24,7 +24,7 @@ from cutune.source.program import (
     DistinctPlaces,
     Impurity,
     Kernel,
-    KernelParameter,
+    Layout,
     Role,
 )
 from cutune.source.unit.integers import integer_type
@@ -56,7 +56,26 @@ class MemberPlaces:
     names: Names
 
 
-def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
+def member_places(kernel: Kernel, layouts: Iterable[Layout]) -> list[MemberPlaces]:
+    """Return where the kernel's members lie, of structures that are laid out so."""
+    known = {structure: (size, members) for structure, size, members in layouts}
+    found = []
+    for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):
+        if structure in known:
+            size, members = known[structure]
+            names, prefix = dict[str, str](), kernel.parameters[argument].name
+            for path, offset, width in members:
+                names |= _named(argument, offset, width, f"{prefix}.{path}")
+            found.append(MemberPlaces(argument, size, names))
+    return found
+
+
+def _named(argument: int, offset: int, size: int, name: str) -> dict[str, str]:
+    kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
+    return {f"{argument}:{offset}:{kind}": name for kind in kinds}
+
+
+def as_compiled(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
     """A kernel, as it is declared, with what is proven of its compiled code."""
     proofs = compiled.proofs.get(kernel.name, ())
     if not proofs:
@@ -68,7 +87,7 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
     if is_template and not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
         known = _of_some(kernel, instances) or known
     if known.members and len(known.argument_names) > _MOST_ARGUMENTS:
-        return confirmed(replace(kernel, members=()), compiled)
+        return as_compiled(replace(kernel, members=()), compiled)
     return replace(known, proven_for=compiled.versions)
 
 
@@ -110,11 +129,8 @@ def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -
     if len(proof.parameters) != len(kernel.parameters):
         return {}
     names: dict[str, str] = {}
-    for index, (parameter, size) in enumerate(
-        zip(kernel.parameters, proof.parameters, strict=True)
-    ):
-        kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
-        names |= {f"{index}:0:{kind}": parameter.name for kind in kinds}
+    for index, size in enumerate(proof.parameters):
+        names |= _named(index, 0, size, kernel.parameters[index].name)
     for one in members:
         if proof.parameters[one.argument] == one.bytes:
             names |= one.names
@@ -179,20 +195,14 @@ class _Instance:
             terms[tuple(sorted(Atom(PARAMETER, str(name)) for name in named))] = coefficient
         return to_c(IntegerPolynomial.of(terms))
 
-    def distinct_places(self) -> list[DistinctPlaces | None]:
+    def distinct_places(self) -> Iterator[DistinctPlaces | None]:
         """Conditions for distinct places; None for one without names in the source."""
-        found: list[DistinctPlaces | None] = []
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
-            is_known = larger is not None and smaller is not None
-            found.append(
-                DistinctPlaces(larger or "", smaller or "", spread.dimension) if is_known else None
-            )
-        return found
-
-
-def _is_no_integer(parameter: KernelParameter) -> bool:
-    return parameter.is_pointer or not _REALS.isdisjoint(parameter.type.split())
+            if larger is None or smaller is None:
+                yield None
+            else:
+                yield DistinctPlaces(larger, smaller, spread.dimension)
 
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:
@@ -253,7 +263,6 @@ class _Joined:
         return self._with_meetings(self._with_used_members(kernel))
 
     def _with_used_members(self, kernel: Kernel) -> Kernel:
-        """Keep only members that its work depends on."""
         parameters = (*kernel.data_parameters, *self.kernel.data_parameters)
         used = {parameter.name for parameter in parameters}
         for places in self._distinct_places() - {None}:
@@ -269,8 +278,9 @@ class _Joined:
                     used = found.get(name, role)
                     found[name] = min(used, role, key=tuple(Role).index)
         arguments = (*self.kernel.parameters, *self.kernel.members)
-        integers = (one.name for one in arguments if not _is_no_integer(one))
-        return tuple(DataParameter(name, found[name]) for name in integers if name in found)
+        scalars = (one for one in arguments if one.name in found and not one.is_pointer)
+        integers = (one.name for one in scalars if _REALS.isdisjoint(one.type.split()))
+        return tuple(DataParameter(name, found[name]) for name in integers)
 
     def _dimension(self, axis: int) -> DimensionProof:
         found = [proof.dimensions[axis] for proof in self.proofs]
@@ -318,13 +328,11 @@ class _Joined:
 
     def _common_bounds(self, axis: int, looser: int = 0) -> list[str]:
         first, *others = (instance.bounds(axis, looser) for instance in self.instances)
-        return [
-            _conditional(
-                bound, tuple(dict.fromkeys(c for one in (first, *others) for c in one[bound]))
-            )
-            for bound in first
-            if all(bound in other for other in others)
-        ]
+        common = [bound for bound in first if all(bound in other for other in others)]
+        each = [dict.fromkeys(c for one in (first, *others) for c in one[b]) for b in common]
+        # `n < 0 ? 0 : n + m`: 0 stands for no guard.
+        chosen = ("".join(f"{condition} < 0 ? 0 : " for condition in one) for one in each)
+        return [condition + bound for condition, bound in zip(chosen, common, strict=True)]
 
     # Threads that meet.
 
@@ -344,12 +352,12 @@ class _Joined:
         if needs_warps and must_hold:
             # What it needs cannot be asked at a launch.
             return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
-        asked = _Meeting() if needs_warps or meeting is None else meeting
+        may_meet, inner = ((), ()) if needs_warps or meeting is None else meeting
         return replace(
             kernel,
             needs_warps=needs_warps,
-            may_meet=asked.pairs,
-            inner_pointers=asked.inner,
+            may_meet=may_meet,
+            inner_pointers=inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
@@ -357,16 +365,8 @@ class _Joined:
         )
 
 
-@dataclass(frozen=True)
-class _Meeting:
-    """Pairs of positions of pointers that may meet, and the inner pointers among them."""
-
-    pairs: Pairs = ()
-    inner: Pairs = ()
-
-
-def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
-    """The conditions of a launch about pointers; None where it cannot ask about one of them."""
+def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> tuple[Pairs, Pairs] | None:
+    """Positions of pointers that may meet, and the inner ones; None where none can be asked."""
     found: set[tuple[tuple[int, int], tuple[int, int]]] = set()
     for proof in proofs:
         for names in proof.pointers:
@@ -384,7 +384,7 @@ def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
         return None
     positions = {one: before + index for index, one in enumerate(inner)}
     pairs = {(positions.get(one, one[0]), positions.get(two, two[0])) for one, two in found}
-    return _Meeting(tuple(sorted(pairs)), tuple(inner))
+    return tuple(sorted(pairs)), tuple(inner)
 
 
 def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
@@ -397,9 +397,3 @@ def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
         is_inside = 0 <= int(offset) <= proof.parameters[int(index)] - _POINTER_BYTES
         return (int(index), int(offset)) if is_inside else None
     return (int(index), _WHOLE) if offset == "0" else None
-
-
-def _conditional(bound: str, conditions: Sequence[str]) -> str:
-    """`n < 0 ? 0 : n + m`: 0 stands for no guard."""
-    distinct = dict.fromkeys(conditions)
-    return "".join(f"{condition} < 0 ? 0 : " for condition in distinct) + bound

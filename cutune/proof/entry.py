@@ -8,14 +8,14 @@ bound of the id.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import prod
 
 from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
-from cutune.proof.blocks.shared_rows import shared_rows
+from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
@@ -29,48 +29,17 @@ from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
-from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
+from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of
-from cutune.proof.values.terms import WARP, AtomProperties, Atoms
+from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
-from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
+from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
 from cutune.source.candidates import BlockUse
+from cutune.source.program import DIMENSIONS
 from cutune.toolchain.kernel_names import base_name
 
-
-def guards(
-    dimension: str, accesses: Iterable[MemoryAccess], graph: Graph, walk: Walk
-) -> list[IdBound]:
-    """The bounds that hold wherever additional threads could do something."""
-    places = [a.known for a in accesses if _matters(a, dimension, graph, walk)]
-    places += [
-        walk.known_at_beginning(header)
-        for header, blocks in graph.loop_of_header.items()
-        if _may_last(blocks, dimension, graph, walk)
-    ]
-    return common(places, dimension, walk.atoms)
-
-
-def _matters(access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
-    """May additional threads do anything that the present ones do not do anyway?"""
-    if access.is_effect or dimension in access.properties.ids:
-        return True
-    deciding = graph.controllers(access.block)
-    return any(dimension in properties_of(walk.branches[b], walk.atoms).ids for b in deciding)
-
-
-def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
-    leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
-    return any(
-        dimension in properties_of(walk.branches[b], walk.atoms).ids
-        for b in leaving
-        if b in walk.branches
-    )
-
-
-_DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
 _FIXING = {
@@ -114,7 +83,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
     named = function.operands
-    for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
+    for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
         is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
         if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
             by_rows = judge(module, function, dimension)
@@ -138,7 +107,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
     `blockIdx` is the id there, so that places of different batches belong to different threads.
     """
     kept = frozenset(
-        d for d, known in zip(_DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
+        d for d, known in zip(DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
     )
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
@@ -175,11 +144,10 @@ def judge(
         beside_ids: are rows in that dimension those of each block, while ids count?
         built_ins: how they are read in the other dimensions.
     """
-    sizes = tuple(parameter.size for parameter in function.parameters)
     kind = RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
-        return _EntryProver(module, function, sizes, kept_grid, built_ins).proof()
+        return _EntryProver(module, function, kept_grid, built_ins).proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
     except Irreducible:
@@ -187,7 +155,11 @@ def judge(
     except UNREADABLE as error:
         code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
     refused = Refused(code, code.template.format(what=_in_source(what)), line)
-    return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+    return EntryProof(function.name, _sizes(function), (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+
+
+def _sizes(function: Function) -> tuple[int, ...]:
+    return tuple(parameter.size for parameter in function.parameters)
 
 
 def _in_source(what: str) -> str:
@@ -205,144 +177,125 @@ def _in_source(what: str) -> str:
 
 class _EntryProver:
     def __init__(
-        self,
-        module: Module,
-        function: Function,
-        sizes: tuple[int, ...],
-        kept_grid: KeptGrid | None,
-        built_ins: BuiltIns,
+        self, module: Module, function: Function, kept_grid: KeptGrid | None, built_ins: BuiltIns
     ) -> None:
-        self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
-        self.built_ins = built_ins
-        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
+        self.function, self.kept_grid, self.built_ins = function, kept_grid, built_ins
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
+        self._check_allowed()
+        flow = control_flow(function, lambda name: name not in module.functions)
+        if len(flow.blocks) > _MOST_BLOCKS:
+            raise ValueError("too long")
+        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
         self.recorder.shares_rows = kept_grid is not None
         is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
         self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
         self.operations = Operations(self.atoms)
-
-    def proof(self) -> EntryProof:
-        self._forbidden()
-        flow = control_flow(self.function, lambda name: name not in self.module.functions)
-        if len(flow.blocks) > _MOST_BLOCKS:
-            raise ValueError("too long")
-        graph = Graph(flow)
-        symbols = frozenset({*self.variables, *self.module.functions, *self._parameters()})
-        walk = Walk(
-            graph,
+        parameters = (parameter.name for parameter in function.parameters)
+        self.walk = Walk(
+            Graph(flow),
             self.atoms,
             self.operations,
-            self.function.registers,
-            symbols,
+            function.registers,
+            frozenset({*self.variables, *module.functions, *parameters}),
             self.recorder.see,
-            self.kept_grid,
-            self.built_ins,
+            kept_grid,
+            built_ins,
         )
-        walk.run(self.recorder.begin)
+
+    def proof(self) -> EntryProof:
+        self.walk.run(self.recorder.begin)
         if isinstance(self.kept_grid, RowsOfEachBlock):
             while self.recorder.sums.has_learnt():
-                walk.run(self.recorder.begin)
-            return self._verdict_beside_ids(graph, walk, self.kept_grid)
+                self.walk.run(self.recorder.begin)
+            return self._verdict_beside_ids(self.kept_grid)
         if self.kept_grid is not None:
-            return self._verdict_by_rows(graph, walk, self.kept_grid)
-        return self._verdict(graph, walk)
+            return self._verdict_by_rows(self.kept_grid)
+        return self._verdict()
 
-    def _verdict_by_rows(self, graph: Graph, walk: Walk, kept_grid: KeptGrid) -> EntryProof:
+    def _check_allowed(self) -> None:
+        body = self.function.instructions
+        for directive, what in _FIXING.items():
+            if directive in self.function.directives:
+                raise NotUnderstood(Code.COOPERATIVE, what, body[0])
+        sizes = {name: v.size for name, v in self.variables.items() if v.space == "shared"}
+        operands = ((text, item) for item in reversed(body) for text in item.operands)
+        shared = {name: item for text, item in operands for name in names(text) if name in sizes}
+        # All arrays whose size the launch gives begin at the same place.
+        unsized = [name for name in shared if sizes[name] == 0]
+        if shared and (self.kept_grid is None or len(unsized) > 1):
+            raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
+
+    @property
+    def _first(self) -> Instruction:
+        return self.walk.graph.flow.blocks[0].instructions[0]
+
+    @property
+    def _uses_lanes(self) -> bool:
+        return self.recorder.uses_lanes or self.operations.uses_lanes
+
+    def _verdict_by_rows(self, kept_grid: KeptGrid) -> EntryProof:
         """Blocks share rows in one dimension; the others stay. Raises NotUnderstood if not so."""
-        first = graph.flow.blocks[0].instructions[0]
-        if self.recorder.uses_lanes or self.operations.uses_lanes:
-            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+        if self._uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
         if any(variable.space == "local" for variable in self.variables.values()):
             # The next element finds there what the one before has left.
-            raise NotUnderstood(Code.NOT_PROVEN, "local memory", first)
+            raise NotUnderstood(Code.NOT_PROVEN, "local memory", self._first)
         if kept_grid.dimension in self.recorder.raw:
             what, instruction = self.recorder.raw[kept_grid.dimension]
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        meeting = shared_rows(graph, walk, self.recorder, kept_grid)
+        meeting = RowJudge(self.walk, self.recorder, kept_grid).judged()
         named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
             EntryDimension(True, grid_kept=True)
             if d == kept_grid.dimension
             else EntryDimension(d in named, others if d in named else None)
-            for d in _DIMENSIONS
+            for d in DIMENSIONS
         ]
         return replace(
-            self._proven(graph, walk, dimensions, meeting, []),
+            self._proven(dimensions, meeting, []),
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
 
-    def _verdict_beside_ids(
-        self, graph: Graph, walk: Walk, kept_grid: RowsOfEachBlock
-    ) -> EntryProof:
+    def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
         """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
-        first, dimension = graph.flow.blocks[0].instructions[0], kept_grid.dimension
-        if self.recorder.uses_lanes or self.operations.uses_lanes:
-            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+        dimension = kept_grid.dimension
+        if self._uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
         for what, instruction in self.recorder.raw.values():
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         if self._named() != {dimension}:
-            raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
-        each = EachBlockJudge(graph, walk, self.recorder, kept_grid, self.recorder.sums, dimension)
-        found = each.each_block()
-        is_stride = dimension in self._strides(walk)
-        bounds = [] if is_stride else guards(dimension, found.of_ids, graph, walk)
-        meeting = self._meetings(walk, found.met_by_ids, {dimension}, {dimension: bounds})
+            raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", self._first)
+        found = EachBlockJudge(self.walk, self.recorder, kept_grid).each_block()
+        is_stride = dimension in self._strides()
+        bounds = [] if is_stride else self._guards(dimension, found.of_ids)
+        meeting = self._meetings(found.met_by_ids, {dimension}, {dimension: bounds})
         if meeting.keep_warps:
             # What barriers keep apart in a block they do not in two.
-            raise NotUnderstood(Code.NOT_PROVEN, "a place that threads of blocks may share", first)
+            what = "a place that threads of blocks may share"
+            raise NotUnderstood(Code.NOT_PROVEN, what, self._first)
         meeting.pointers |= found.conditions.pointers
         meeting.spreads |= found.conditions.spreads
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
-        dimensions = [by_id if d == dimension else EntryDimension(False) for d in _DIMENSIONS]
-        proven = self._proven(graph, walk, dimensions, meeting, bounds)
+        dimensions = [by_id if d == dimension else EntryDimension(False) for d in DIMENSIONS]
+        proven = self._proven(dimensions, meeting, bounds)
         return replace(proven, uses_shared=True, must_hold=True)
 
-    def _strides(self, walk: Walk) -> frozenset[str]:
-        properties = AtomProperties()
-        for predicate in walk.branches.values():
-            properties = properties.joined(properties_of(predicate, self.atoms))
-        for access in self.recorder.accesses:
-            properties = properties.joined(access.properties).joined(
-                self.atoms.joined(access.values)
-            )
-        return properties.strides
-
-    def _parameters(self) -> list[str]:
-        return [parameter.name for parameter in self.function.parameters]
-
-    def _forbidden(self) -> None:
-        body = self.function.instructions
-        for directive, what in _FIXING.items():
-            if directive in self.function.directives:
-                raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        shared = {n: item for item in reversed(body) for n in self._shared_in(item)}
-        # All arrays whose size the launch gives begin at the same place.
-        unsized = [name for name in shared if self.variables[name].size == 0]
-        if shared and (self.kept_grid is None or len(unsized) > 1):
-            raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
-
-    def _shared_in(self, item: Instruction) -> Iterator[str]:
-        found = (name for operand in item.operands for name in names(operand))
-        return (name for name in found if _is_shared(self.variables.get(name)))
-
-    def _verdict(self, graph: Graph, walk: Walk) -> EntryProof:
-        strides, indexed = self._uses(graph, walk)
-        found: dict[str, list[IdBound]] = {}
-        for dimension in _DIMENSIONS:
-            if dimension in indexed - strides and dimension not in self.recorder.raw:
-                accesses = self.recorder.accesses
-                found[dimension] = guards(dimension, accesses, graph, walk)
-        of_warps = self.built_ins.of_warps
+    def _verdict(self) -> EntryProof:
+        self._note_branches()
+        strides, raw, of_warps = self._strides(), self.recorder.raw, self.built_ins.of_warps
+        indexed = {*raw, *self._named(), *("x" if self._uses_lanes else "")}
+        found = {
+            d: self._guards(d, self.recorder.accesses)
+            for d in DIMENSIONS
+            if d in indexed - strides and d not in raw
+        }
         if of_warps:
             found = {"x": of_threads(found.get("x", ()))}
-            self._keep_others(indexed, graph)
-        meeting = Meetings(True)
-        if not of_warps:
-            meeting = self._meetings(walk, self.recorder.accesses, indexed, found)
-        uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
-        single_thread = self.built_ins.single_thread if of_warps else ()
-        raw = self.recorder.raw
+            self._keep_others(indexed)
+            meeting = Meetings(True)
+        else:
+            meeting = self._meetings(self.recorder.accesses, indexed, found)
         dimensions = [
             EntryDimension(
                 d in indexed,
@@ -351,44 +304,36 @@ class _EntryProver:
                 d in strides,
                 line=raw[d][1].line if d in raw else 0,
             )
-            for d in _DIMENSIONS
+            for d in DIMENSIONS
         ]
-        bounds = [bound for each in found.values() for bound in each]
         return replace(
-            self._proven(graph, walk, dimensions, meeting, bounds),
-            needs_warps=meeting.keep_warps or uses_lanes,
-            single_thread=tuple(sorted(single_thread)),
+            self._proven(dimensions, meeting, list(chain(*found.values()))),
+            needs_warps=meeting.keep_warps or self._uses_lanes,
+            single_thread=tuple(sorted(self.built_ins.single_thread if of_warps else ())),
         )
 
     def _proven(
-        self,
-        graph: Graph,
-        walk: Walk,
-        dimensions: Sequence[EntryDimension],
-        meeting: Meetings,
-        bounds: Sequence[IdBound],
+        self, dimensions: Sequence[EntryDimension], meeting: Meetings, bounds: Sequence[IdBound]
     ) -> EntryProof:
         x, y, z = dimensions
         return EntryProof(
             self.function.name,
-            self.sizes,
+            _sizes(self.function),
             (x, y, z),
             pointers=tuple(sorted(meeting.pointers)),
-            spreads=_sorted(meeting),
-            roles=roles(graph, walk, self.recorder.accesses, bounds),
+            spreads=tuple(sorted(meeting.spreads, key=str)),
+            roles=roles(self.walk.graph, self.walk, self.recorder.accesses, bounds),
         )
 
-    def _keep_others(self, indexed: set[str], graph: Graph) -> None:
+    def _keep_others(self, indexed: set[str]) -> None:
         """Ids of warps are right where blocks have whole warps in x: only x may change."""
-        first = graph.flow.blocks[0].instructions[0]
         for dimension in indexed - {"x"}:
             is_single = dimension in self.built_ins.single_thread
             what = f"threadIdx.{dimension}" if is_single else "the warps of a block"
-            self.recorder.raw.setdefault(dimension, (what, first))
+            self.recorder.raw.setdefault(dimension, (what, self._first))
 
     def _meetings(
         self,
-        walk: Walk,
         accesses: list[MemoryAccess],
         indexed: set[str],
         bounds: Mapping[str, list[IdBound]],
@@ -396,52 +341,65 @@ class _EntryProver:
         """Use bounds that hold for all sizes; if that keeps warps, also those a launch must ask."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
         firm = {d: [b.limit for b in each if b.is_firm] for d, each in exact.items()}
-        asked = {
-            value
-            for bound in chain(*exact.values())
-            if not bound.is_firm
-            for value in (bound.limit, *bound.conditions)
-        }
-        ranges, needed = Ranges(walk), frozenset(indexed)
+        loose = [bound for bound in chain(*exact.values()) if not bound.is_firm]
+        ranges, needed = Ranges(self.walk), frozenset(indexed)
         meeting = meetings(accesses, self.atoms, needed, firm, ranges)
-        if not (meeting.keep_warps and asked):
+        if not (meeting.keep_warps and loose):
             return meeting
         every = {d: [b.limit for b in each] for d, each in exact.items()}
         other = meetings(accesses, self.atoms, needed, every, ranges)
-        other.ask(SizeConditions(frozenset(asked)))
+        asked = frozenset(v for bound in loose for v in (bound.limit, *bound.conditions))
+        other.ask(SizeConditions(asked))
         return meeting if other.keep_warps else other
 
-    def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
-        end = graph.flow.blocks[0].instructions
-        properties = AtomProperties()
-        for block, predicate in walk.branches.items():
-            of_branch = properties_of(predicate, self.atoms)
-            instructions = graph.flow.blocks[block].instructions or end
+    # What the code uses.
+
+    def _note_branches(self) -> None:
+        """Conditions of branches are uses of values, too."""
+        graph = self.walk.graph
+        for block, predicate in self.walk.branches.items():
+            targets = set(graph.flow.blocks[block].terminator.targets)
             around = graph.loops_around[block]
-            leaves = any(
-                set(graph.flow.blocks[block].terminator.targets) - graph.loop_of_header[header]
-                for header in around
-            )
+            leaves = any(targets - graph.loop_of_header[header] for header in around)
             how = "in the condition of a loop" if leaves else "in a condition"
+            blocks = graph.flow.blocks
+            instructions = blocks[block].instructions or blocks[0].instructions
             self.recorder.use(predicate, instructions[-1], how)
-            properties = properties.joined(of_branch)
-        for access in self.recorder.accesses:
-            properties = properties.joined(access.properties).joined(
-                self.atoms.joined(access.values)
-            )
-        indexed = {*self.recorder.raw, *self._named()}
-        if self.recorder.uses_lanes or self.operations.uses_lanes:
-            indexed.add("x")
-        return set(properties.strides), indexed
+
+    def _strides(self) -> set[str]:
+        accesses = self.recorder.accesses
+        values = (*self.walk.branches.values(), *(v for a in accesses for v in a.values))
+        properties = [properties_of(value, self.atoms) for value in values]
+        properties += [access.properties for access in accesses]
+        return {dimension for one in properties for dimension in one.strides}
 
     def _named(self) -> set[str]:
         named = self.function.operands
-        return {d for d in _DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
+        return {d for d in DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
 
+    # Guards.
 
-def _is_shared(variable: Variable | None) -> bool:
-    return variable is not None and variable.space == "shared"
+    def _guards(self, dimension: str, accesses: Iterable[MemoryAccess]) -> list[IdBound]:
+        """The bounds that hold wherever additional threads could do something."""
+        places = [access.known for access in accesses if self._matters(access, dimension)]
+        places += [
+            self.walk.known_at_beginning(header)
+            for header, blocks in self.walk.graph.loop_of_header.items()
+            if self._may_last(blocks, dimension)
+        ]
+        return common(places, dimension, self.atoms)
 
+    def _matters(self, access: MemoryAccess, dimension: str) -> bool:
+        """May additional threads do anything that the present ones do not do anyway?"""
+        if access.is_effect or dimension in access.properties.ids:
+            return True
+        return self._decides(dimension, self.walk.graph.controllers(access.block))
 
-def _sorted(meeting: Meetings) -> tuple[Spread, ...]:
-    return tuple(sorted(meeting.spreads, key=str))
+    def _may_last(self, blocks: frozenset[int], dimension: str) -> bool:
+        flow, branches = self.walk.graph.flow, self.walk.branches
+        leaving = (b for b in blocks if set(flow.blocks[b].terminator.targets) - blocks)
+        return self._decides(dimension, (block for block in leaving if block in branches))
+
+    def _decides(self, dimension: str, blocks: Iterable[int]) -> bool:
+        branches = (self.walk.branches[block] for block in blocks)
+        return any(dimension in properties_of(one, self.atoms).ids for one in branches)

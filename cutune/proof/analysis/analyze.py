@@ -21,7 +21,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.compiled import Compilation, Compiled
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
@@ -127,7 +127,7 @@ def _on_compiled_code(
     return {
         name: [
             replace(kernel, entries=compiled.entries(name), layouts=_layouts(structures, kernel))
-            for kernel in (_confirmed(structures, k, compiled, copies.get(name)) for k in found)
+            for kernel in (_as_compiled(structures, k, compiled, copies.get(name)) for k in found)
         ]
         for name, found in by_name.items()
     }
@@ -183,21 +183,24 @@ def _code(source: Source, compiled: Compiled) -> CompiledCode:
 
 def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:
     """How the structures are laid out here of which the kernel's data parameters are members."""
-    found = []
+    known = _known_layouts(structures, kernel)
+    found = tuple((name, size, tuple(sorted(members))) for name, size, members in known)
+    is_all = len(found) == len({member.structure for member in kernel.members})
+    return found if is_all else None
+
+
+def _known_layouts(structures: Structures, kernel: Kernel) -> Iterator[Layout]:
     for structure in sorted({member.structure for member in kernel.members}):
-        known = layout_at(structures, structure)
-        if known is None:
-            return None
-        places = sorted((path, *place) for path, place in known.members.items())
-        found.append((structure, known.bytes, tuple(places)))
-    return tuple(found)
+        if (known := layout_at(structures, structure)) is not None:
+            places = ((path, *place) for path, place in known.members.items())
+            yield structure, known.bytes, tuple(places)
 
 
-def _confirmed(
+def _as_compiled(
     structures: Structures, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
 ) -> Kernel:
-    places = _places(structures, kernel)
-    return with_copy(confirmed(kernel, compiled, places), kernel, copy, places)
+    places = member_places(kernel, _known_layouts(structures, kernel))
+    return with_copy(as_compiled(kernel, compiled, places), kernel, copy, places)
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
@@ -206,23 +209,6 @@ def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
     early: tuple[HostTunable | TunableConstant, ...] = (*found.tunables, *found.constants)
     for tunable in early:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
-
-
-def _places(structures: Structures, kernel: Kernel) -> list[MemberPlaces]:
-    """Where the members lie that the kernel's data parameters are."""
-    found = []
-    for argument in sorted({member.argument for member in kernel.members}):
-        own = [member for member in kernel.members if member.argument == argument]
-        known = layout_at(structures, own[0].structure)
-        if known is None:
-            continue
-        prefix = kernel.parameters[argument].name
-        names: dict[str, str] = {}
-        for path, (offset, size) in known.members.items():
-            kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
-            names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
-        found.append(MemberPlaces(argument, known.bytes, names))
-    return found
 
 
 def _by_name(kernels: Iterable[Kernel]) -> ByName:

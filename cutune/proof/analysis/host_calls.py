@@ -12,16 +12,17 @@ can call a kernel directly; another call than that goes through a pointer.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.core.workspace import Json
+import msgspec
+
+from cutune.core.typed import parsed, typed
 from cutune.toolchain.cache import state_of
 from cutune.toolchain.cudafe import HostText, kept_answer
 from cutune.toolchain.dry_run import front_end_failed
@@ -72,17 +73,9 @@ class HostLaunch:
     declared: frozenset[str] = frozenset()
     indirect: bool = False
 
-    def to_json(self) -> Json:
-        return {**asdict(self), "entries": [*self.entries], "declared": [*self.declared]}
-
-    @staticmethod
-    def from_json(entry: Json) -> HostLaunch:
-        sets = {name: frozenset(entry[name]) for name in ("entries", "declared")}
-        return HostLaunch(**{**entry, **sets})
-
 
 def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:
-    """All launches of a translation unit and its headers, in order; raises CT708 with the reason."""
+    """All launches of a translation unit and its headers; raises CT708 with the reason."""
     places: list[tuple[str, int]] = []
 
     def change(text: str) -> str:
@@ -92,10 +85,10 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
 
     def concluded(text: HostText) -> str:
         assembly = text.assembly(change)
-        return json.dumps([one.to_json() for one in read_launches(assembly, places)])
+        return msgspec.json.encode([*read_launches(assembly, places)]).decode()
 
     answer = kept_answer(nvcc, path, flags, ["launches", state_of(Path(__file__))], concluded)
-    return tuple(map(HostLaunch.from_json, json.loads(answer)))
+    return typed(tuple[HostLaunch, ...], parsed(answer))
 
 
 def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:

@@ -18,7 +18,11 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.host_calls import HostLaunch, exported_kernels, host_launches
-from cutune.proof.analysis.launched_entries import confirmed, unconfirmed, without_unproven
+from cutune.proof.analysis.launched_entries import (
+    with_launched_entries,
+    without_launched_entries,
+    without_unproven,
+)
 from cutune.proof.analysis.proven_copies import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.proof.compiled import Compilation, Compile
 from cutune.proof.variants.registry import with_written_variants, without_variants
@@ -76,9 +80,9 @@ class ReadSource:
         if all(site.entries for site in program.tunable_launches):
             return program
         try:
-            return confirmed(program, self.launches)
+            return with_launched_entries(program, self.launches)
         except CutuneError as error:
-            return unconfirmed(program, error.diagnostic.message)
+            return without_launched_entries(program, error.diagnostic.message)
 
     @cached_property
     def _bare(self) -> Program:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
@@ -44,7 +44,8 @@ def proven_copies(
     """
     candidates = copies(program, unsteady)
     written = {name: candidate.copy for name, candidate in candidates.items()}
-    compiled = _compiled(program, written, compile_unit)
+    launching = partial(_launching, program)
+    compiled = compiled_changes(written, launching, compile_unit)
     found = {
         name: proof
         for name, texts in compiled.items()
@@ -52,23 +53,17 @@ def proven_copies(
     }
     unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
     modules = [parse(text) for text in originals] if found else []
-    same = _compiled(program, unchanged, compile_unit)
+    same = compiled_changes(unchanged, launching, compile_unit)
     return {
         name: proof
         for name, proof in found.items()
         if name in same
-        and _are_alike(name, proof.copy, modules, same[name], _is_same_code)
+        and _are_alike(name, proof.copy, modules, same[name], _have_same_code)
         and (
             not candidates[name].has_rolled_loops
-            or _are_alike(name, proof.copy, modules, compiled[name], _rounds_alike)
+            or _are_alike(name, proof.copy, modules, compiled[name], _round_alike)
         )
     }
-
-
-def _compiled(
-    program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
-) -> dict[str, Sequence[str]]:
-    return compiled_changes(written, partial(_launching, program), compile_unit)
 
 
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
@@ -93,12 +88,11 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
     return ProvenCopy(replace(copy, entries=entries), compiled)
 
 
-def _is_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:
-    """Is the copy, with its constants as they are, the kernel's own code?"""
+def _have_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:
     return code_of(module, entry) == code_of(original, kernel)
 
 
-def _rounds_alike(module: Module, entry: str, original: Module, kernel: str) -> bool:
+def _round_alike(module: Module, entry: str, original: Module, kernel: str) -> bool:
     return rounds_alike(original.functions[kernel], module.functions[entry])
 
 
@@ -109,7 +103,6 @@ def _are_alike(
     texts: Sequence[str],
     is_alike: Callable[[Module, str, Module, str], bool],
 ) -> bool:
-    """Is a copy like its kernel in all instances?"""
     for original, text in zip(originals, texts, strict=True):
         module = parse(text)
         entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
@@ -146,7 +139,7 @@ def with_copy(
     """A kernel with its copy's proof, if that is better; `declared`: without any proof."""
     if found is None or kernel.pure_dimensions:
         return kernel
-    known = confirmed(declared, found.compiled, places)
+    known = as_compiled(declared, found.compiled, places)
     if not known.pure_dimensions:
         return kernel
     # Reasons speak of the kernel as it is written.

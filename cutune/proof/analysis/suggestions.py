@@ -138,11 +138,14 @@ def constant_of_block(program: Program, site: LaunchSite, most: int) -> Proposed
     if own is None or len(known) < len(extents):
         return None
     defined = [
-        (name, found) for name in _names(own, site) if (found := _definitions(files, name)) != []
+        (name, file, at, value)
+        for name in _names(own, site)
+        for file in files
+        for at, value in _definitions(file, name)
     ]
-    if len(defined) != 1 or len(defined[0][1]) != 1:
+    if len(defined) != 1:
         return None
-    ((name, ((file, at, value),)),) = defined
+    ((name, file, at, value),) = defined
     powers = sum(extent == value for extent in known)
     values = tuple(_values(value, prod(known), powers, min(most, LARGEST)))
     if value < 2 or not powers or len(values) < 2:
@@ -159,15 +162,13 @@ def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
 
 def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
     """The names in the block, and in the definitions of those that are variables before it."""
-    left, found = (
-        _words(syntax, site.configuration_spans[1].start, site.configuration_spans[1].end),
-        [],
-    )
+    block, found = site.configuration_spans[1], list[str]()
+    left = _words(syntax, block.start, block.end)
     while left:
         name = left.pop()
         if name not in found:
             found.append(name)
-            left += _said_of(syntax, name, site.span.start)
+            left += _names_in_values_of(syntax, name, site.span.start)
     return found
 
 
@@ -176,7 +177,7 @@ def _words(syntax: Syntax, start: int, end: int) -> list[str]:
     return [text for text in inside if text.isidentifier()]
 
 
-def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
+def _names_in_values_of(syntax: Syntax, name: str, before: int) -> list[str]:
     """The names in `NAME(…)`, `NAME{…}` and `NAME = …` of functions before a place."""
     tokens, found = syntax.tokens, list[str]()
     for index, token in enumerate(tokens[:-1]):
@@ -196,11 +197,8 @@ def _end(syntax: Syntax, index: int) -> int:
     return min(index, len(syntax.tokens) - 1)
 
 
-def _definitions(files: Collection[Syntax], name: str) -> list[tuple[Syntax, int, int]]:
-    return [(file, at, value) for file in files for at, value in _in_file(file, name)]
-
-
-def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
+def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
+    """Place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
     for macro in syntax.macros:
         if macro.name == name:
             is_number = macro.parameters is None and len(macro.body) == 1
@@ -324,7 +322,8 @@ def _annotation(
     source = helped[0].source
     here = kernel.source.path == source.path
     start = kernel.span.start if here else helped[0].span.start
-    sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
+    types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
+    sizes = kernel.sizes or tuple(name for name, type_ in types if integer_type(type_) is not None)
     data = f" data({', '.join(sizes)})" if sizes else ""
     # What was inferred is used without being said, too: where it differs from launch to launch, or
     # is a choice, for which the annotation language has no form.
@@ -372,10 +371,6 @@ def _obstacle(kernel: Kernel) -> str:
     if not use.shortest:
         return NUMBERED.format(most=most, d=d)
     return SHORT_ARRAY.format(name=use.shortest, most=most, d=d)
-
-
-def _is_integer(type_: str) -> bool:
-    return integer_type(type_.replace("::", "$").split()) is not None
 
 
 def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Suggestion:

@@ -40,6 +40,13 @@ class Row:
     element: IntegerPolynomial
     limit: IntegerPolynomial | None
 
+    def split(
+        self, offset: IntegerPolynomial
+    ) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
+        """Return step and rest of an offset step * J + rest; None where J occurs otherwise."""
+        (element,) = self.element.atoms
+        return offset.split(element)
+
 
 @dataclass(frozen=True)
 class Position:
@@ -58,7 +65,7 @@ MOST_SHARED = 1 << 20
 
 
 def meet(placed: Sequence[Placed], atoms: Atoms, phases: Phases) -> Meetings:
-    """Return when elements use different places between barriers; raises NotUnderstood if unknown."""
+    """Return when elements use different places between barriers; raises NotUnderstood."""
     job = _ElementMeetings(atoms)
     seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
     writes = [one for one in seen if one[1].access.is_effect]
@@ -138,8 +145,8 @@ class _ElementMeetings:
             return True
         if where.row is None or other_where.row is None:
             return False
-        split = _split(first.offset, where.row)
-        other_split = _split(second.offset, other_where.row)
+        split = where.row.split(first.offset)
+        other_split = other_where.row.split(second.offset)
         if split is None or other_split is None:
             return False
         (step, rest), (other_step, other_rest) = split, other_split
@@ -165,7 +172,7 @@ class _ElementMeetings:
 
     def _is_exact(self, where: Position, place: AccessPlace) -> bool:
         for value in place.unsigned:
-            split = _split(value, where.row) if where.row is not None else (ZERO, value)
+            split = where.row.split(value) if where.row is not None else (ZERO, value)
             if split is None:
                 return False
             step, rest = split
@@ -206,14 +213,6 @@ def _are_columns(
     if not all(is_multiple(width, row) for row in rows):
         return False
     return max(ends) - min(begins) <= abs(step.literal)
-
-
-def _split(
-    offset: IntegerPolynomial, row: Row
-) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
-    """An offset as step * J + rest; None where J occurs otherwise."""
-    (element,) = row.element.atoms
-    return offset.split(element)
 
 
 def _may_wrap(first: AccessPlace, second: AccessPlace) -> bool:

@@ -9,7 +9,7 @@ guard in front of one that is tested behind its body, or single out thread 0, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
@@ -21,6 +21,7 @@ from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import place_of, without_extensions
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.values.built_ins import KeptGrid
+from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.polynomial import ONE, IntegerPolynomial
@@ -29,8 +30,6 @@ from cutune.proof.values.terms import MOST_THREADS, Atoms
 from cutune.ptx.types import Instruction
 
 _SMALL = 1 << 19
-#: Registers of fewer bits do not hold J.
-_EXACT_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -57,19 +56,17 @@ class _Loop:
     is_tested_first: bool
 
 
-def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGrid) -> Meetings:
-    """Return when blocks of any size do the same; raises NotUnderstood where they may not."""
-    return RowJudge(graph, walk, recorder, kept_grid).judged()
-
-
 @dataclass(frozen=True)
 class RowJudge:
     """Judges entries in which blocks share rows."""
 
-    graph: Graph
     walk: Walk
     recorder: Recorder
     kept_grid: KeptGrid
+
+    @property
+    def graph(self) -> Graph:
+        return self.walk.graph
 
     @property
     def atoms(self) -> Atoms:
@@ -85,9 +82,7 @@ class RowJudge:
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
         meeting = meet(placed, self.atoms, Phases(self.graph, self.recorder.barriers))
         sharing = {where.row for where, access in pairs if _is_shared_by(where.row, access)}
-        for loop in self.loops.values():
-            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            meeting.spreads.update(self.limited(loop, most))
+        meeting.spreads.update(self.limited(sharing))
         return meeting
 
     def check_branches(self) -> None:
@@ -112,8 +107,7 @@ class RowJudge:
 
     def _refuse(self, block: int, what: str) -> NoReturn:
         blocks = self.graph.flow.blocks
-        instructions = blocks[block].instructions or blocks[0].instructions
-        raise NotUnderstood(Code.NOT_PROVEN, what, instructions[-1])
+        self._stop((blocks[block].instructions or blocks[0].instructions)[-1], what)
 
     def _is_raw(self, predicate: Predicate) -> bool:
         return bool(properties_of(predicate, self.atoms).raw)
@@ -156,10 +150,13 @@ class RowJudge:
 
     def _guards(self, block: int, loop: _Loop) -> bool:
         """Is it decided by whether the first J is in the row, and by uniform conditions?"""
-        return self._is_decided_by(self.walk.branches[block], lambda c: _is_either(c, loop.guard))
+
+        def is_guard(comparison: Relation) -> bool:
+            return loop.guard in (*_tests(comparison), *_tests(comparison.negated()))
+
+        return self._is_decided_by(self.walk.branches[block], is_guard)
 
     def _singles_out(self, predicate: Predicate) -> bool:
-        """Is it decided by threadIdx == 0, and by uniform conditions?"""
         return self._is_decided_by(predicate, self._is_first)
 
     def _is_decided_by(self, predicate: Predicate, known: Callable[[Relation], bool]) -> bool:
@@ -242,32 +239,40 @@ class RowJudge:
         if not all(self._guards(block, loop) for block in raw):
             self._refuse(loop.header, "a row that not all threads come to")
 
-    def limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
-        """Yield conditions under which J, and its sums, are exact: 0 <= limit <= most."""
-        limit, signed = loop.end, loop.guard.signed
-        low, high = self.atoms.interval(limit)
-        least = -2 * MOST_THREADS if signed else 0
-        if low is not None and low >= least and high is not None and high <= most + _SMALL:
-            return
-        half = IntegerPolynomial.constant(most // 2)
-        # Extended numbers are small, which the launch checks.
-        yield Spread(half, without_extensions(limit, self.atoms, [], []) - half, -1)
+    def limited(self, sharing: Collection[Row | None]) -> Iterator[Spread]:
+        """Yield conditions under which J is exact in each row, and in sums: 0 <= limit <= most.
+
+        `sharing`: rows whose elements have places in shared memory.
+        """
+        for loop in self.loops.values():
+            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
+            low, high = self.atoms.interval(loop.end)
+            least = -2 * MOST_THREADS if loop.guard.signed else 0
+            if low is not None and low >= least and high is not None and high <= most + _SMALL:
+                continue
+            half = IntegerPolynomial.constant(most // 2)
+            # Extended numbers are small, which the launch checks.
+            yield Spread(half, without_extensions(loop.end, self.atoms, [], []) - half, -1)
 
     # Where accesses happen.
 
-    def _position(self, access: MemoryAccess) -> Position:
-        block, dividing = access.block, self.dividing(access.block)
+    def _in_row(self, access: MemoryAccess) -> Position | None:
+        """Where an access in a loop over a row happens; None for any other."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
-        around = self._around(block)
-        if around:
-            (loop,) = around
-            if loop.is_tested_first and block == loop.header:
+        for loop in self._around(access.block):
+            if loop.is_tested_first and access.block == loop.header:
                 self._stop(access.instruction, "an access beside the test of a row")
             return Position(loop.row)
-        guards = {b for b in dividing if any(self._guards(b, one) for one in self.loops.values())}
+        return None
+
+    def _position(self, access: MemoryAccess) -> Position:
+        if (where := self._in_row(access)) is not None:
+            return where
         if any(c.relation == "eq" and self._is_first(c) for c in access.known):
             return Position(is_alone=True)
+        dividing = self.dividing(access.block)
+        guards = {b for b in dividing if any(self._guards(b, one) for one in self.loops.values())}
         if dividing - guards or (dividing and access.is_effect):
             self._stop(access.instruction, "an effect of some threads")
         return Position()
@@ -284,19 +289,7 @@ def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
 
 def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
     """`small < large` in as many ways as it can be said; `<=` is `<` of one more."""
-    if not isinstance(comparison, Relation) or comparison.bits < _EXACT_BITS:
+    if not isinstance(comparison, Relation) or comparison.bits < ID_BITS:
         return
-    left, right, signed = comparison.left, comparison.right, comparison.signed
-    match comparison.relation:
-        case "lt":
-            yield _OrderTest(left, right, signed)
-        case "le":
-            yield _OrderTest(left, right + ONE, signed)
-        case "gt":
-            yield _OrderTest(right, left, signed)
-        case "ge":
-            yield _OrderTest(right, left + ONE, signed)
-
-
-def _is_either(comparison: Relation, test: _OrderTest) -> bool:
-    return test in (*_tests(comparison), *_tests(comparison.negated()))
+    for small, large in ordered(comparison) if comparison.relation != "eq" else ():
+        yield _OrderTest(small, large, comparison.signed)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cutune.proof.blocks.row_places import MOST_SHARED, Position, meet
+from cutune.proof.blocks.row_places import Position, meet
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.flow.graph import Phases
 from cutune.proof.memory.access_places import AccessPlace, place_of
@@ -22,7 +22,6 @@ from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
 from cutune.proof.values.launch_conditions import Meetings
 from cutune.proof.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
-from cutune.proof.values.terms import MOST_THREADS
 
 _SHARED = "shared"
 _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
@@ -52,10 +51,15 @@ class _Placed:
 
 @dataclass(frozen=True)
 class EachBlockJudge(RowJudge):
-    """Judges entries in which ids count, in one dimension. `sums`: those in shared memory."""
+    """Judges entries in which ids count, in one dimension."""
 
-    sums: BlockSums
-    dimension: str
+    @property
+    def dimension(self) -> str:
+        return self.kept_grid.dimension
+
+    @property
+    def sums(self) -> BlockSums:
+        return self.recorder.sums
 
     def each_block(self) -> EachBlock:
         """Return the accesses by ids, and conditions for all others; raises NotUnderstood."""
@@ -68,9 +72,7 @@ class EachBlockJudge(RowJudge):
         self._check_shared([one for one in placed if one.access.space == _SHARED], conditions)
         self._check_global([one for one in placed if one.access.space == "global"], conditions)
         sharing = {one.where.row for one in placed if one.where and one.access.space == _SHARED}
-        for loop in self.loops.values():
-            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            conditions.spreads.update(self.limited(loop, most))
+        conditions.spreads.update(self.limited(sharing))
         return EachBlock([one.access for one in placed if one.where is None], conditions)
 
     # Branches.
@@ -85,7 +87,6 @@ class EachBlockJudge(RowJudge):
             super()._check_branch(block)
 
     def _singles_out(self, predicate: Predicate) -> bool:
-        """Is it decided by being the first thread, or by being the last one?"""
         return super()._singles_out(predicate) or self._is_decided_by(predicate, self._is_last)
 
     def _is_last(self, comparison: Relation) -> bool:
@@ -96,24 +97,18 @@ class EachBlockJudge(RowJudge):
     # Where accesses happen.
 
     def _where(self, access: MemoryAccess) -> Position | None:
-        block, dividing = access.block, self.dividing(access.block)
-        if access.kind == "call":
-            self._stop(access.instruction, "a function that is called")
-        around = self._around(block)
-        by_block = [b for b in dividing if properties_of(self.walk.branches[b], self.atoms).raw]
-        if (around or by_block) and access.space == "local":
+        branches = [self.walk.branches[block] for block in self.dividing(access.block)]
+        by_block = any(properties_of(branch, self.atoms).raw for branch in branches)
+        if access.space == "local" and (by_block or self._around(access.block)):
             # Its values would tell afterwards which threads were here.
             self._stop(access.instruction, "local memory of some threads")
-        if around:
-            if around[0].is_tested_first and block == around[0].header:
-                self._stop(access.instruction, "an access beside the test of a row")
-            return self._of_block(access, Position(around[0].row))
+        if (where := self._in_row(access)) is not None:
+            return self._of_block(access, where)
         if not by_block:
             return None
         for is_first, is_it in ((True, self._is_first), (False, self._is_last)):
             # The first thread is the last one, too, only where there are no others.
             is_known = any(c.relation == "eq" and is_it(c) for c in access.known)
-            branches = (self.walk.branches[b] for b in dividing)
             if is_known and all(self._is_decided_by(branch, is_it) for branch in branches):
                 return self._of_block(access, Position(is_alone=is_first))
         if access.is_effect or access.space == _SHARED:

@@ -171,7 +171,6 @@ class _Reading:
     _changed: frozenset[str] = frozenset()
 
     def operation(self) -> Instruction | None:
-        """Return the one commutative operation that the loop is on memory, if it is one."""
         swaps = [one for one in self.body if one.opcode == "atom"]
         if len(swaps) != 1 or not {*swaps[0].modifiers} <= _PLAIN:
             return None

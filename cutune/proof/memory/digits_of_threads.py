@@ -235,7 +235,6 @@ def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
 def _conditions(
     order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
-    """Conditions under which digits tell threads apart in this order."""
     spreads = []
     first = order[0].step
     if first.literal is None:

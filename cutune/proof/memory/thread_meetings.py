@@ -157,7 +157,6 @@ class _ThreadMeetings:
             self.conditions.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
-        """Does each thread meet no other one in the two places?"""
         if not self._are_exact(write, other):
             return False
         return (

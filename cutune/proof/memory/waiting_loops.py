@@ -91,7 +91,6 @@ class _Loops:
         return has_loads and all(self._is_steady(item, lines) for item in made_of)
 
     def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
-        """Does it do the same in each round, as long as memory is the same?"""
         if instruction.opcode != "ld":
             return not self._goes_on(instruction, lines)
         address = self._made_of({*sources(instruction)}, lines, through_loads=True)

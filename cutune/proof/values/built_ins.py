@@ -22,7 +22,7 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
-    Monomial,
+    without,
 )
 from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
@@ -120,7 +120,7 @@ class KeptGrid:
         thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
         terms = dict(value.terms)
         for monomial, coefficient in value.terms:
-            rest = _without(monomial, thread)
+            rest = without(monomial, thread)
             stepping = tuple(sorted((*(rest or ()), size, *step_of_round)))
             if rest is None or terms.get(stepping) != coefficient:
                 continue
@@ -161,11 +161,3 @@ class RowsOfEachBlock(KeptGrid):
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         """Return the value of a built-in, from which ids are formed."""
         return IntegerPolynomial.atom(kind, dimension)
-
-
-def _without(monomial: Monomial, atom: Atom) -> Monomial | None:
-    if atom not in monomial:
-        return None
-    rest = list(monomial)
-    rest.remove(atom)
-    return tuple(rest)

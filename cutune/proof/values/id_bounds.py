@@ -155,7 +155,7 @@ def _of_part(
 ) -> Iterator[IdBound]:
     """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
     constant = constant_term(large)
-    operation = _operation_of(large - IntegerPolynomial.constant(constant), atoms)
+    operation = atoms.operation_of(large - IntegerPolynomial.constant(constant))
     offset = (IntegerPolynomial.constant(constant) - shift).literal
     if operation is None or offset is None or abs(offset) > _SMALL:
         return
@@ -194,18 +194,13 @@ def _without_rounding(
         if outer is None or outer.name != f"shr.u{bits}" or is_of_parameters(value):
             continue
         sign, distance = outer.numbers
-        inner = _operation_of(sign, atoms)
+        inner = atoms.operation_of(sign)
         if inner is None or inner.name != f"shr.s{bits}" or distance.literal != int(bits) - by:
             continue
         rest = value - IntegerPolynomial.of({(atom,): 1})
         if inner.operands == (rest, IntegerPolynomial.constant(int(bits) - 1)):
             return rest
     return value
-
-
-def _operation_of(value: IntegerPolynomial, atoms: Atoms) -> AtomOperation | None:
-    atom = only_atom(value)
-    return atoms.operation(atom) if atom is not None else None
 
 
 def _without_constant(value: IntegerPolynomial) -> Atom | None:
@@ -225,7 +220,7 @@ def _rights(
 ) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
     """Upper limits of the larger side, their conditions, and the bits that hold them."""
     offset = IntegerPolynomial.constant(constant_term(large))
-    operation = _operation_of(large - offset, atoms)
+    operation = atoms.operation_of(large - offset)
     if operation is None:
         yield large, (), comparison.bits
         return

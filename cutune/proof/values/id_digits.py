@@ -227,7 +227,6 @@ class DigitReader:
         return value
 
     def _divided(self, value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
-        """`value / by`, where the value is a quotient or a remainder."""
         if value == ZERO or by == ONE:
             return value
         is_size = by.literal is None and is_of_parameters(by)

@@ -52,7 +52,6 @@ from cutune.proof.values.terms import (
     Interval,
     modulo,
     number_range,
-    only_atom,
     wrapped,
 )
 from cutune.ptx.types import TYPE_BYTES, Instruction
@@ -330,8 +329,7 @@ class Operations:
 
     def _choice(self, value: IntegerPolynomial) -> Predicate | None:
         """Return p for `selp 1, 0, p`."""
-        atom = only_atom(value)
-        operation = self.atoms.operation(atom) if atom is not None else None
+        operation = self.atoms.operation_of(value)
         if operation is None or not operation.name.startswith("selp."):
             return None
         first, second, *others = operation.numbers
@@ -341,8 +339,7 @@ class Operations:
 
     def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
         """Yield the operands of `a | b | c`, which is 0 where all of them are."""
-        atom = only_atom(value)
-        operation = self.atoms.operation(atom) if atom is not None else None
+        operation = self.atoms.operation_of(value)
         if operation is None or operation.name not in ("or.b32", "or.b64"):
             yield value
             return

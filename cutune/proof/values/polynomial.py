@@ -29,6 +29,16 @@ OPAQUE = "opaque"
 Monomial = tuple[Atom, ...]
 
 
+def without(monomial: Monomial, *atoms: Atom) -> Monomial | None:
+    """Return a product without these factors; None where it does not have them."""
+    rest = list(monomial)
+    for atom in atoms:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
 class TooLarge(ArithmeticError):
     """The polynomial has more terms than any index expression."""
 
@@ -81,14 +91,13 @@ class IntegerPolynomial:
         factor: dict[Monomial, int] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms:
-            others = list(monomial)
-            if atom not in others:
+            others = without(monomial, atom)
+            if others is None:
                 rest[monomial] = coefficient
-                continue
-            others.remove(atom)
-            if atom in others:
+            elif atom in others:
                 return None
-            factor[tuple(others)] = coefficient
+            else:
+                factor[others] = coefficient
         return IntegerPolynomial.of(factor), IntegerPolynomial.of(rest)
 
     def __add__(self, other: IntegerPolynomial) -> IntegerPolynomial:
@@ -122,10 +131,7 @@ def _with_stride(monomial: Monomial) -> Monomial:
     """gridDim.d * blockDim.d is the number of threads, which re-blocking keeps."""
     for dimension in ("x", "y", "z"):
         grid, block = Atom(GRID_SIZE, dimension), Atom(BLOCK_SIZE, dimension)
-        while grid in monomial and block in monomial:
-            rest = list(monomial)
-            rest.remove(grid)
-            rest.remove(block)
+        while (rest := without(monomial, grid, block)) is not None:
             monomial = tuple(sorted([*rest, Atom(STRIDE, dimension)]))
     return monomial
 
@@ -139,8 +145,7 @@ def _with_identities(terms: dict[Monomial, int]) -> IntegerPolynomial:
     for monomial in list(terms):
         for thread in {atom for atom in monomial if atom.kind == THREAD}:
             coefficient = terms.get(monomial, 0)
-            rest = list(monomial)
-            rest.remove(thread)
+            rest = without(monomial, thread) or ()
             dimension = thread.name
             pair = (Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
             partner = tuple(sorted([*rest, *pair]))
@@ -177,14 +182,10 @@ def term_over(
 ) -> IntegerPolynomial | None:
     """A term divided by another one; None where something is left over."""
     monomial, coefficient = term
-    rest = list(monomial)
-    for atom in leading:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    if coefficient % factor:
+    rest = without(monomial, *leading)
+    if rest is None or coefficient % factor:
         return None
-    return IntegerPolynomial.of({tuple(rest): coefficient // factor})
+    return IntegerPolynomial.of({rest: coefficient // factor})
 
 
 def to_c(polynomial: IntegerPolynomial) -> str:

@@ -30,6 +30,7 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
     Monomial,
+    without,
 )
 
 #: Threads per dimension of a launch that may be changed.
@@ -162,6 +163,11 @@ class Atoms:
         known = self._properties.get(atom) or _of_builtin(atom, self.threads_per_id)
         return known or NOTHING
 
+    def operation_of(self, value: IntegerPolynomial) -> AtomOperation | None:
+        """Return the operation whose result a value is, if it is one and nothing else."""
+        atom = only_atom(value)
+        return self._operations.get(atom) if atom is not None else None
+
     def operation(self, atom: Atom) -> AtomOperation | None:
         """Return the operation that an atom is the result of, if it is one."""
         return self._operations.get(atom)
@@ -212,9 +218,9 @@ class Atoms:
         low, high = 1, 1
         for dimension in "xyz":
             # blockIdx.d * blockDim.d is less than the threads of the launch.
-            pair = (Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
-            if set(pair) <= set(monomial):
-                monomial = _without(monomial, pair)
+            rest = without(monomial, Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
+            if rest is not None:
+                monomial = rest
                 low, high = 0, MOST_THREADS // (self.threads_per_id if dimension == "x" else 1)
                 break
         for atom in monomial:
@@ -238,13 +244,6 @@ def sum_of_intervals(
         low = None if low is None or least is None else low + coefficient * least
         high = None if high is None or most is None else high + coefficient * most
     return Interval(low, high)
-
-
-def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
-    rest = list(monomial)
-    for atom in atoms:
-        rest.remove(atom)
-    return tuple(rest)
 
 
 def only_atom(value: IntegerPolynomial) -> Atom | None:

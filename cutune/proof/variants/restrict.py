@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.core.codes import Code
@@ -75,7 +75,7 @@ class Restriction:
 
 
 def restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction:
-    """Return the assertion about a kernel; raises Illegal where it may be wrong, or says nothing new."""
+    """Return the assertion; raises Illegal where it may be wrong, or says nothing new."""
     return _Restricted(text.kernel, proofs, text).found()
 
 
@@ -95,16 +95,8 @@ def with_restriction(
     of_kernel = f"{text.kernel.name}__{name}"
     changes = base.changes.around(changes) if base is not None else changes
     edit = text.copy(of_kernel, changes)
-    variant = KernelVariant(name, of_kernel, text.syntax.source, edit, transform)
-    if base is None:
-        return variant
-    return replace(variant, pointers=base.pointers, written=base.written)
-
-
-def _unreached(found: NotReached) -> Illegal:
-    if found.is_order:
-        return Illegal(Code.VARIANT_ORDER, f"its compiled code {found.what}")
-    return Illegal(Code.VARIANT_MEMORY, found.what)
+    pointers, written = (base.pointers, base.written) if base is not None else ((), ())
+    return KernelVariant(name, of_kernel, text.syntax.source, edit, transform, pointers, written)
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class _Restricted:
     # In the compiled code.
 
     def _reached(self) -> Reached:
-        """The pointers that all instances together access; raises Illegal where that is not known."""
+        """Pointers that all instances together access; raises Illegal where that is not known."""
         if not self.proofs:
             raise Illegal(Code.VARIANT_MEMORY, "was not looked at")
         joined = Reached(frozenset(), frozenset())
@@ -142,7 +134,9 @@ class _Restricted:
                 raise Illegal(Code.VARIANT_MEMORY, "has other parameters than its text")
             pointers = reached(proof.uses, self._pointers)
             if isinstance(pointers, NotReached):
-                raise _unreached(pointers)
+                if pointers.is_order:
+                    raise Illegal(Code.VARIANT_ORDER, f"its compiled code {pointers.what}")
+                raise Illegal(Code.VARIANT_MEMORY, pointers.what)
             joined = joined.joined(pointers)
         if self.kernel.needs_warps and joined.changed:
             name = self._pointers[min(joined.changed)]
@@ -194,7 +188,6 @@ class _Restricted:
 
 
 def _is_restricted(parameter: KernelParameter) -> bool:
-    """Is the pointer itself `__restrict__`, not its pointee?"""
     return _RESTRICT.search(parameter.type.rpartition("*")[2]) is not None
 
 

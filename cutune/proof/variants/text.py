@@ -90,7 +90,7 @@ class KernelText:
 
     @cached_property
     def _definition(self) -> tuple[Syntax, SourceFunction]:
-        """The definition; raises Illegal where there are others, or its text may mean something else."""
+        """The definition; raises Illegal where it is not the only one, or may not be repeated."""
         definitions = list(self.texts.definitions(self.kernel.name))
         if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
@@ -129,7 +129,7 @@ class KernelText:
         return self.syntax.tokens[first : last + 1]
 
     def copy(self, name: str, changes: Changes) -> Edit:
-        """Return the edit that inserts a copy; raises Illegal where its text may mean something else."""
+        """Return the edit that inserts a copy; raises Illegal where it may mean something else."""
         self._check([name, *changes.taken])
         function, tokens = self.function, self.syntax.tokens
         opener, closer = self.body[0], self.body[-1]
