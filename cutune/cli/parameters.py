@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def fit_measured(program: Program, options: Options, limit: float) -> None:
     from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
-    from cutune.proof.unit_compiler import UnitCompiler
+    from cutune.proof.compiled import UnitCompiler
     from cutune.search.tunables.choices import HostChoices, fit_host, write_choices
     from cutune.search.tunables.measured_blocks import fit_blocks
 

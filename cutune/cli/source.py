@@ -44,7 +44,7 @@ def inspect_verb(options: Options) -> int:
     for program in programs:
         try:
             if program.tunables or program.constants or parameters.parameters:
-                from cutune.proof.unit_compiler import UnitCompiler
+                from cutune.proof.compiled import UnitCompiler
                 from cutune.search.clones.prove_copies import by_size_verdicts
 
                 found = _space_of(program, parameters, options)

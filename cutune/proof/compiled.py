@@ -1,26 +1,32 @@
-"""Compiles for every architecture that will run. Takes a source, gives proofs of its entries."""
+"""Compiles for every architecture that will run. Takes sources, gives their code and proofs."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
 from cutune.ptx.types import PtxError
+from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.cudafe import host_assembly
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -92,11 +98,7 @@ def compiled_changes(
     changed: Callable[[Mapping[str, Change]], TranslationUnit],
     compile_unit: Compile,
 ) -> dict[str, Sequence[str]]:
-    """The PTX of a program with changes, for each change that compiles, by its name.
-
-    `changed`: the program with some of them. Where they do not compile together, each half by
-    itself is tried: one that fails stops no other.
-    """
+    """The PTX for each change that compiles. `changed`: the program with some of them."""
 
     def together(some: Sequence[tuple[str, Change]]) -> dict[str, Sequence[str]]:
         return dict.fromkeys(dict(some), compile_unit(changed(dict(some))))
@@ -140,3 +142,43 @@ def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool
     content = sha256("\0".join(text for text, _ in texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
     return Compiled(proofs, tuple(sorted(versions)), content)
+
+
+@dataclass(frozen=True)
+class UnitCompiler:
+    """Compiles rewritten programs in temporary folders. Raises CT701 where one does not compile."""
+
+    toolchain: Toolchain
+
+    def preprocessed(self, unit: TranslationUnit) -> str:
+        """The text that the host compiler gets, with line markers."""
+        return self.written(unit, self.toolchain.nvcc.preprocess)
+
+    def compilation(self, unit: TranslationUnit) -> Compilation:
+        """The device code for all architectures that will run, when it has ended."""
+
+        def ended(path: str, flags: Sequence[str]) -> Compilation:
+            compilation = Compilation(self.toolchain.device_codes(path, pool, flags))
+            compilation.results()
+            return compilation
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return self.written(unit, ended)
+
+    def ptx(self, unit: TranslationUnit) -> list[str]:
+        """The PTX for each of these architectures."""
+        return self.compilation(unit).results()
+
+    def assembly(self, unit: TranslationUnit) -> str:
+        """The unoptimized assembly of the host code."""
+        nvcc = self.toolchain.nvcc
+        return self.written(
+            unit, lambda path, flags: host_assembly(nvcc, path, flags, lambda text: text)
+        )
+
+    def written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
+        """Write the program, and return the result of `use` for its path and flags."""
+        flags = self.toolchain.compile_flags(unit.program.source.path)
+        with temporary_folder() as name:
+            path, flags = write_unit(unit, flags, Path(name), "copies")
+            return use(str(path), flags)

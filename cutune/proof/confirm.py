@@ -162,10 +162,7 @@ class _Instance:
     names: Names
 
     def bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
-        """The bounds of a dimension, each with terms that must be >= 0.
-
-        `looser`: by so many of the steps that the code multiplies the id by.
-        """
+        """Bounds of a dimension, `looser` by so many steps, each with terms that must be >= 0."""
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
@@ -316,8 +313,6 @@ class _Joined:
         ]
         return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
-    # Guards.
-
     def _guard(self, axis: int) -> str | None:
         """The guard that the kernel has already, where it holds; else the first bound."""
         known = self.kernel.dimensions[axis].guard
@@ -333,8 +328,6 @@ class _Joined:
         # `n < 0 ? 0 : n + m`: 0 stands for no guard.
         chosen = ("".join(f"{condition} < 0 ? 0 : " for condition in one) for one in each)
         return [condition + bound for condition, bound in zip(chosen, common, strict=True)]
-
-    # Threads that meet.
 
     def _distinct_places(self) -> set[DistinctPlaces | None]:
         return {one for instance in self.instances for one in instance.distinct_places()}

@@ -137,12 +137,9 @@ def judge(
     built_ins: BuiltIns = BUILT_INS,
     beside_ids: bool = False,
 ) -> EntryProof:
-    """Judge one entry.
+    """Judge one entry, with a reading of its built-ins.
 
-    Args:
-        kept_dimension: the dimension whose grid is kept.
-        beside_ids: are rows in that dimension those of each block, while ids count?
-        built_ins: how they are read in the other dimensions.
+    `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count.
     """
     kind = RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
@@ -352,8 +349,6 @@ class _EntryProver:
         other.ask(SizeConditions(asked))
         return meeting if other.keep_warps else other
 
-    # What the code uses.
-
     def _note_branches(self) -> None:
         """Conditions of branches are uses of values, too."""
         graph = self.walk.graph
@@ -376,8 +371,6 @@ class _EntryProver:
     def _named(self) -> set[str]:
         named = self.function.operands
         return {d for d in DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
-
-    # Guards.
 
     def _guards(self, dimension: str, accesses: Iterable[MemoryAccess]) -> list[IdBound]:
         """The bounds that hold wherever additional threads could do something."""

@@ -31,13 +31,7 @@ class EntryDimension:
 
 @dataclass(frozen=True)
 class Refused:
-    """Why an entry may not be changed in any dimension.
-
-    Attributes:
-        code: of the rule that failed.
-        message: its template, filled in.
-        line: of the PTX that broke it; 0: none.
-    """
+    """Why an entry may not change: the rule, its message, and the line of the PTX (0: none)."""
 
     code: Code
     message: str

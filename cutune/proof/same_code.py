@@ -14,10 +14,7 @@ _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
 
 def code_of(module: Module, name: str, with_limits: bool = True) -> object:
-    """The text of an entry without its name: equal for entries with the same code.
-
-    `with_limits`: with what launch bounds say about blocks and registers.
-    """
+    """Text that is equal for entries with the same code. `with_limits`: and launch bounds."""
     function = module.functions[name]
     texts = {variable.name: variable.initial for variable in module.variables}
     # Named by the function that they stand in; the frame has what they are.

@@ -17,9 +17,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING, Reporter, during
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.proof.compiled import Compilation
+from cutune.proof.compiled import Compilation, UnitCompiler
 from cutune.proof.known_code import KnownCode
-from cutune.proof.unit_compiler import UnitCompiler
 from cutune.source.program import Program
 from cutune.source.rewrite.launch_edit import is_rewritten
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -47,10 +46,8 @@ _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
 class Analyzer:
     """Reads sources and proves what may change about their launches.
 
-    Attributes:
-        with_variants: may launches choose among variants of their kernels?
-        rewrites_headers: may a header be rewritten for the variants of its kernels alone?
-        code: what the sources were compiled to.
+    `with_variants`: may launches choose among variants of their kernels? `rewrites_headers`: may a
+    header be rewritten for these alone? `code`: what the sources were compiled to.
     """
 
     toolchain: Toolchain = field(default_factory=Toolchain)

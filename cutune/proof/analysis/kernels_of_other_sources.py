@@ -148,17 +148,6 @@ class ReadSource:
             raise front_end_failed("its text alone is read")
         return self.nvcc
 
-    @property
-    def missing(self) -> frozenset[str]:
-        """Names of kernels that are launched, and not defined here."""
-        sites = self.alone.launches if self.compilation is not None else ()
-        return frozenset(site.kernel for site in sites if site.code is Code.MISSING_KERNEL)
-
-    def imported(self, name: str) -> frozenset[str]:
-        """The entries of kernels of that name that are launched, and not defined here."""
-        declared = (entry for launch in self.launches for entry in launch.declared)
-        return frozenset(entry for entry in declared if base_name(entry) == name)
-
 
 def linked(sources: Sequence[ReadSource]) -> list[Program]:
     """The programs of all sources of one program, each with the kernels that others lend it."""
@@ -172,12 +161,15 @@ def linked(sources: Sequence[ReadSource]) -> list[Program]:
 
 
 def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kernel]:
-    for name in sorted(source.missing):
+    sites = source.alone.launches if source.compilation is not None else ()
+    for name in sorted({s.kernel for s in sites if s.code is Code.MISSING_KERNEL}):
         defining = [o for o in others if any(k.name == name for k in o.alone.definitions)]
         if not defining:
             continue
         try:
-            kernel = _defined(name, source.imported(name), defining)
+            declared = {entry for launch in source.launches for entry in launch.declared}
+            entries = [entry for entry in declared if base_name(entry) == name]
+            kernel = _defined(name, entries, defining)
         except CutuneError:
             # Without the compiler's answer launches stay as they are.
             continue
@@ -185,7 +177,7 @@ def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kern
             yield kernel
 
 
-def _defined(name: str, entries: frozenset[str], defining: Sequence[ReadSource]) -> Kernel | None:
+def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) -> Kernel | None:
     """The one kernel of that name and entry that others define; None where it is not certain."""
     if len(entries) != 1:
         return None

@@ -77,10 +77,7 @@ def without_unproven(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class _Line:
-    """The launches of a line: as they are written, and as they are compiled.
-
-    `elsewhere`: the entries of kernels that other translation units define.
-    """
+    """The launches of a line. `elsewhere`: entries of kernels that other sources define."""
 
     written: Sequence[LaunchSite]
     told: Sequence[HostLaunch]

@@ -7,7 +7,7 @@ templates are instantiated as for the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -38,10 +38,7 @@ class ProvenCopy:
 def proven_copies(
     program: Program, originals: Sequence[str], compile_unit: Compile, unsteady: Unsteady
 ) -> dict[str, ProvenCopy]:
-    """Useful copies of refused kernels, by the names of the kernels.
-
-    `originals`: the PTX of the program as it is.
-    """
+    """Useful copies of refused kernels, by name. `originals`: the PTX of the program as it is."""
     candidates = copies(program, unsteady)
     written = {name: candidate.copy for name, candidate in candidates.items()}
     launching = partial(_launching, program)
@@ -54,16 +51,17 @@ def proven_copies(
     unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
     modules = [parse(text) for text in originals] if found else []
     same = compiled_changes(unchanged, launching, compile_unit)
-    return {
-        name: proof
-        for name, proof in found.items()
-        if name in same
-        and _are_alike(name, proof.copy, modules, same[name], _have_same_code)
-        and (
-            not candidates[name].has_rolled_loops
-            or _are_alike(name, proof.copy, modules, compiled[name], _round_alike)
+
+    def is_right(name: str) -> bool:
+        pairs = partial(_pairs, name, written[name], modules)
+        if not all(k and code_of(m, copy) == code_of(o, k) for m, copy, o, k in pairs(same[name])):
+            return False
+        return not candidates[name].has_rolled_loops or all(
+            kernel and rounds_alike(original.functions[kernel], module.functions[copy])
+            for module, copy, original, kernel in pairs(compiled[name])
         )
-    }
+
+    return {name: proof for name, proof in found.items() if name in same and is_right(name)}
 
 
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
@@ -88,32 +86,16 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
     return ProvenCopy(replace(copy, entries=entries), compiled)
 
 
-def _have_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:
-    return code_of(module, entry) == code_of(original, kernel)
-
-
-def _round_alike(module: Module, entry: str, original: Module, kernel: str) -> bool:
-    return rounds_alike(original.functions[kernel], module.functions[entry])
-
-
-def _are_alike(
-    name: str,
-    copy: KernelCopy,
-    originals: Sequence[Module],
-    texts: Sequence[str],
-    is_alike: Callable[[Module, str, Module, str], bool],
-) -> bool:
+def _pairs(
+    name: str, copy: KernelCopy, originals: Sequence[Module], texts: Sequence[str]
+) -> Iterator[tuple[Module, str, Module, str | None]]:
+    """All instances of a copy, each with that of its kernel, if there is one."""
     for original, text in zip(originals, texts, strict=True):
         module = parse(text)
         entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
         own = [entry for entry in original.functions if base_name(entry) == name]
-        kernels = _without_namespace(entries, own, copy)
-        if any(
-            kernel is None or not is_alike(module, entry, original, kernel)
-            for entry, kernel in zip(entries, kernels, strict=True)
-        ):
-            return False
-    return True
+        for entry, kernel in zip(entries, _without_namespace(entries, own, copy), strict=True):
+            yield module, entry, original, kernel
 
 
 def _without_namespace(

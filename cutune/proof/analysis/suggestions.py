@@ -37,10 +37,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed annotation.
-
-    `blocks`: widths per dimension, as they are written; `kept_grids`: dimensions whose grid stays.
-    """
+    """A proposed annotation: widths of blocks, as they are written; dimensions whose grid stays."""
 
     blocks: dict[str, str]
     kept_grids: tuple[str, ...]
@@ -124,11 +121,7 @@ class ProposedConstant:
 
 
 def constant_of_block(program: Program, site: LaunchSite, most: int) -> ProposedConstant | None:
-    """The one constant in the block of a launch; None where there is none, or more than one.
-
-    Args:
-        most: threads that a block of the kernel may have.
-    """
+    """The only constant in a block, if there is one. `most`: threads that a block may have."""
     if len(site.configuration) < 2 or site.resolved is None:
         return None
     extents = [constant(extent) for extent in site.resolved.block]
@@ -258,14 +251,9 @@ CONSTANT = (
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One change to a source that makes launches tunable.
+    """One change to a source that makes launches tunable, whose lines are `launches`.
 
-    Attributes:
-        file, line: where it is made.
-        kernel, launches: the kernel, and the lines of its launches that become tunable.
-        code: number of the diagnostic that refuses them now.
-        pragma: the annotation to insert before that line, or None.
-        text: the change in words.
+    `code`: of the diagnostic that refuses them now. `pragma`: the line to insert, if it is one.
     """
 
     file: str

@@ -31,11 +31,7 @@ from cutune.proof.values.terms import Atoms, constant_term
 
 @dataclass(frozen=True)
 class Row:
-    """A row whose elements a loop visits.
-
-    `element`: J, the index of an element in its row. `limit`: the number of elements, which J is
-    less than; None: it is not known.
-    """
+    """A row whose elements a loop visits: J, which counts them, and how many (None: not known)."""
 
     element: IntegerPolynomial
     limit: IntegerPolynomial | None
@@ -116,8 +112,6 @@ class _ElementMeetings:
     def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
 
-    # Flags: all writes there store the same, and it is never read.
-
     def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
         _, place = write
         if place.base is None:
@@ -129,8 +123,6 @@ class _ElementMeetings:
         values = first.access.values
         are_uniform = all(self.atoms.of(value).is_uniform for value in values)
         return are_uniform and are_equal_stores(first, second)
-
-    # Places of different elements.
 
     def _are_apart(self, one: Placed, other: Placed) -> bool:
         (where, first), (other_where, second) = one, other

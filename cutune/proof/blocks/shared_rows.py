@@ -116,8 +116,6 @@ class RowJudge:
         properties = self.atoms.of(value)
         return not properties.raw and not properties.ids and header not in properties.loops
 
-    # Branches.
-
     @cached_property
     def loops(self) -> dict[int, _Loop]:
         """The loops over rows, by header."""
@@ -174,13 +172,12 @@ class RowJudge:
         is_thread = difference in (self.kept_grid.thread, -self.kept_grid.thread)
         return is_thread and comparison.relation in ("eq", "ne")
 
-    # Loops.
-
     def _loop(self, header: int) -> _Loop:
         blocks = self.graph.loop_of_header[header]
         if self.graph.loops_around[header] & self.kept_grid.loops != {header}:
             self._refuse(header, "a row within a row")
-        leaving = [b for b in sorted(blocks) if self._may_leave(b, blocks)]
+        targets = {b: {*self.graph.flow.blocks[b].terminator.targets} for b in sorted(blocks)}
+        leaving = [block for block, ways in targets.items() if not ways or ways - blocks]
         if len(leaving) != 1 or leaving[0] not in self.walk.branches:
             self._refuse(header, "a row that is left in several places")
         (stay,) = leaving
@@ -214,10 +211,6 @@ class RowJudge:
             self._refuse(header, "a row in steps of more than one")
         return IntegerPolynomial.constant(-(-whole // each)) if whole is not None else None
 
-    def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
-        targets = set(self.graph.flow.blocks[block].terminator.targets)
-        return not targets or bool(targets - blocks)
-
     def _staying(self, block: int, blocks: frozenset[int]) -> _OrderTest:
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
@@ -240,10 +233,7 @@ class RowJudge:
             self._refuse(loop.header, "a row that not all threads come to")
 
     def limited(self, sharing: Collection[Row | None]) -> Iterator[Spread]:
-        """Yield conditions under which J is exact in each row, and in sums: 0 <= limit <= most.
-
-        `sharing`: rows whose elements have places in shared memory.
-        """
+        """Yield when J is exact: 0 <= limit <= most. `sharing`: rows with shared places."""
         for loop in self.loops.values():
             most = MOST_SHARED if loop.row in sharing else MOST_THREADS
             low, high = self.atoms.interval(loop.end)
@@ -253,8 +243,6 @@ class RowJudge:
             half = IntegerPolynomial.constant(most // 2)
             # Extended numbers are small, which the launch checks.
             yield Spread(half, without_extensions(loop.end, self.atoms, [], []) - half, -1)
-
-    # Where accesses happen.
 
     def _in_row(self, access: MemoryAccess) -> Position | None:
         """Where an access in a loop over a row happens; None for any other."""

@@ -75,8 +75,6 @@ class EachBlockJudge(RowJudge):
         conditions.spreads.update(self.limited(sharing))
         return EachBlock([one.access for one in placed if one.where is None], conditions)
 
-    # Branches.
-
     def _is_raw(self, predicate: Predicate) -> bool:
         properties = properties_of(predicate, self.atoms)
         return bool(properties.raw) or self.dimension in properties.ids
@@ -93,8 +91,6 @@ class EachBlockJudge(RowJudge):
         last = self.kept_grid.thread - self.kept_grid.step + ONE
         is_last = comparison.left - comparison.right in (last, -last)
         return is_last and comparison.relation in ("eq", "ne")
-
-    # Where accesses happen.
 
     def _where(self, access: MemoryAccess) -> Position | None:
         branches = [self.walk.branches[block] for block in self.dividing(access.block)]
@@ -122,8 +118,6 @@ class EachBlockJudge(RowJudge):
         if self.dimension in properties.ids:
             self._stop(access.instruction, "what a block does by an id")
         return where
-
-    # Shared memory.
 
     def _check_shared(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
         phases = Phases(self.graph, self.recorder.barriers)
@@ -168,8 +162,6 @@ class EachBlockJudge(RowJudge):
         is_neutral = neutral is None or values == (IntegerPolynomial.constant(neutral),)
         if not (is_number and is_neutral):
             self._stop(one.access.instruction, "a sum that does not begin at one number")
-
-    # Global memory.
 
     def _check_global(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
         for one in placed:

@@ -16,6 +16,7 @@ from functools import partial
 from math import gcd
 
 from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.polynomial import (
     IDENTITY,
@@ -149,19 +150,7 @@ class Ranges:
         conditions = self._fit((left, right), whole, facts)
         if conditions is None:
             return ()
-        match comparison.relation:
-            case "lt":
-                not_negative = [difference - ONE]
-            case "le":
-                not_negative = [difference]
-            case "gt":
-                not_negative = [-difference - ONE]
-            case "ge":
-                not_negative = [-difference]
-            case "eq":
-                not_negative = [difference, -difference]
-            case _:
-                return ()
+        not_negative = (large - small - ONE for small, large in ordered(comparison))
         return tuple(Inequality(_reduced(value), conditions.fitting) for value in not_negative)
 
     def _fit(

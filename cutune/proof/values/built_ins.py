@@ -31,11 +31,7 @@ _WARP = IntegerPolynomial.constant(WARP)
 
 @dataclass(frozen=True)
 class BuiltIns:
-    """A reading of built-ins.
-
-    `single_thread`: dimensions in which blocks are taken to have one thread. `of_warps`: are ids in
-    x those of warps?
-    """
+    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?"""
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False

@@ -96,13 +96,7 @@ class DigitReader:
 
     def read(self, value: IntegerPolynomial) -> IntegerPolynomial:
         """Return a value as a polynomial in quotients of ids; raises TooLarge."""
-        result = ZERO
-        for monomial, coefficient in value.terms:
-            product = IntegerPolynomial.constant(coefficient)
-            for atom in monomial:
-                product = product * self._atom(atom)
-            result = result + product
-        return result
+        return value.substituted(self._atom)
 
     def in_digits(self, value: IntegerPolynomial) -> InDigits | None:
         """Return the digits of a value that was read; None where it is not a sum of them."""
@@ -131,8 +125,6 @@ class DigitReader:
         return InDigits(
             tuple(digits), IntegerPolynomial.of(rest), SizeConditions(frozenset(values))
         )
-
-    # Quotients as atoms.
 
     def _quotient(self, atom: Atom) -> Quotient | None:
         if atom.kind == IDENTITY and atom.name not in self.elements:
@@ -164,8 +156,6 @@ class DigitReader:
                 if rest == -radix * IntegerPolynomial.of({(other,): 1}):
                     return quotient, radix
         return None
-
-    # Operations.
 
     def _atom(self, atom: Atom) -> IntegerPolynomial:
         value = self._read.get(atom)

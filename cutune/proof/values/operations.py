@@ -90,10 +90,7 @@ class NotUnderstood(Exception):
 
 @dataclass
 class Operations:
-    """Computes the values of instructions.
-
-    `uses_lanes`: did one of them ask for the place of its thread in the warp?
-    """
+    """Computes the values of instructions. `uses_lanes`: did one ask for the lane of its thread?"""
 
     atoms: Atoms
     uses_lanes: bool = False
@@ -123,8 +120,6 @@ class Operations:
             properties = properties_of_all(self._read_all(instruction, read), self.atoms)
             written.append((_CARRY, self.atoms.computed(carry, properties)))
         return written
-
-    # Integers.
 
     def _integer(self, instruction: Instruction, read: Read) -> IntegerPolynomial | None:
         """The polynomial, where the operation is one of the ring, or keeps the value."""
@@ -231,8 +226,6 @@ class Operations:
                 return high + low
         return None
 
-    # Any function of its operands.
-
     def _function(self, instruction: Instruction, read: Read) -> IntegerPolynomial:
         operands = tuple(self._read_all(instruction, read))
         properties = properties_of_all(operands, self.atoms)
@@ -283,8 +276,6 @@ class Operations:
             operation = AtomOperation(f"piece{index}.{bits}", (value,))
             pieces.append((name, self.atoms.computed(operation, properties)))
         return [(name, value) for name, value in pieces if name != "_"]
-
-    # Conditions.
 
     def _setp(
         self, instruction: Instruction, read: Read, loops: frozenset[int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -78,11 +78,15 @@ class IntegerPolynomial:
 
     def replaced(self, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
         """Return the polynomial with another value in place of a symbol."""
+        return self.substituted(lambda one: by if one == atom else IntegerPolynomial.atom(*one))
+
+    def substituted(self, value_of: Callable[[Atom], IntegerPolynomial]) -> IntegerPolynomial:
+        """Return the polynomial with values in place of its symbols."""
         result = ZERO
         for monomial, coefficient in self.terms:
             product = IntegerPolynomial.constant(coefficient)
-            for factor in monomial:
-                product = product * (by if factor == atom else IntegerPolynomial.of({(factor,): 1}))
+            for atom in monomial:
+                product = product * value_of(atom)
             result = result + product
         return result
 

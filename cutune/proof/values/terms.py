@@ -135,10 +135,7 @@ class AtomOperation:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The values of a register of `bits` bits where control flow joins.
-
-    `values`: each with the predecessor that it comes from.
-    """
+    """Values of a register of `bits` bits where control flow joins, each with its predecessor."""
 
     block: int
     bits: int
@@ -147,10 +144,7 @@ class Alternatives:
 
 @dataclass
 class Atoms:
-    """The atoms of one entry and their properties.
-
-    `threads_per_id`: more than one where ids are those of warps.
-    """
+    """The atoms of one entry. `threads_per_id`: more than one where ids are those of warps."""
 
     threads_per_id: int = 1
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)

@@ -210,10 +210,7 @@ def with_places(ptx: str) -> str:
 
 
 def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
-    """Return a register by which code reads its block's place, besides the one given; or None.
-
-    `module`: before `with_places`.
-    """
+    """Return a register by which code, before `with_places`, reads its block's place; or None."""
     names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
     own = module.functions[entry]
     calls = any(item.opcode == "call" for item in own.instructions)

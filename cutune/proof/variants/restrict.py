@@ -122,8 +122,6 @@ class _Restricted:
         changes = self._changes(unrestricted)
         return Restriction(changes, tuple(sorted(pointers)), tuple(sorted(written)))
 
-    # In the compiled code.
-
     def _reached(self) -> Reached:
         """Pointers that all instances together access; raises Illegal where that is not known."""
         if not self.proofs:
@@ -148,8 +146,6 @@ class _Restricted:
     def _pointers(self) -> Mapping[int, str]:
         parameters = enumerate(self.kernel.parameters)
         return {index: one.name for index, one in parameters if one.is_pointer}
-
-    # In the text.
 
     @cached_property
     def _named(self) -> frozenset[int]:
