@@ -25,7 +25,7 @@ from cutune.emulator.program_builds import build_units
 from cutune.measure.program_runs import Run
 from cutune.model.emit.programs import random_program
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.known_code import KnownCode
+from cutune.proof.compiled import KnownCode
 from cutune.source.launch_sites import numbers_of
 from cutune.source.program import Program
 from cutune.source.rewrite.output import ShadowTree, Target

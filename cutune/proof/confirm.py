@@ -381,10 +381,7 @@ def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> tuple[Pairs, Pairs
 
 
 def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
-    """The position of a parameter, with `_WHOLE` or, of a structure, where in it a pointer begins.
-
-    That is what the code reads, whatever the text says: the launch reads the same bytes.
-    """
+    """Parameter, and place in it (`_WHOLE`: all), of a pointer, as the code reads it."""
     index, offset, _ = place.split(":")
     if int(index) in proof.structures:
         is_inside = 0 <= int(offset) <= proof.parameters[int(index)] - _POINTER_BYTES

@@ -102,10 +102,7 @@ def _either(module: Module, function: Function) -> EntryProof:
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
-    """Let warps change where blocks have one thread in the dimensions that stay.
-
-    `blockIdx` is the id there, so that places of different batches belong to different threads.
-    """
+    """Let warps change where blocks have one thread in dimensions that stay, blockIdx being ids."""
     kept = frozenset(
         d for d, known in zip(DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
     )

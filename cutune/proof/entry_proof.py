@@ -15,15 +15,13 @@ from cutune.source.program import Role
 
 @dataclass(frozen=True)
 class EntryDimension:
-    """The proof about one dimension; `raw` says why it may not be changed.
-
-    `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
-    """
+    """The proof about one dimension; `raw` says why it may not be changed."""
 
     indexed: bool
     raw: str | None = None
     bounds: tuple[IdBound, ...] = ()
     grid_stride: bool = False
+    #: Any block, with the same number of them, while other dimensions have one thread.
     grid_kept: bool = False
     #: The line of the PTX where `raw` is used; 0: none.
     line: int = 0

@@ -219,10 +219,7 @@ def _by_name(kernels: Iterable[Kernel]) -> ByName:
 
 
 def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
-    """The headers that matter: all, or those with launches where the compiler has read them.
-
-    In the order of their paths, so that launch sites have the same ids whoever lists the headers.
-    """
+    """Headers that matter, by path, so that sites have the same ids whoever lists the headers."""
     for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
         if everything or "<<<" in header.text or _PRAGMA.search(header.text):
             syntax = parse(header)

@@ -17,8 +17,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING, Reporter, during
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.proof.compiled import Compilation, UnitCompiler
-from cutune.proof.known_code import KnownCode
+from cutune.proof.compiled import Compilation, KnownCode, UnitCompiler
 from cutune.source.program import Program
 from cutune.source.rewrite.launch_edit import is_rewritten
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -64,7 +63,6 @@ class Analyzer:
         return UnitCompiler(self.toolchain)
 
     def with_flags(self, flags: Sequence[str]) -> Analyzer:
-        """This analyzer with further flags of nvcc."""
         return replace(self, toolchain=self.toolchain.with_flags(flags))
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:

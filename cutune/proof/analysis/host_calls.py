@@ -120,7 +120,8 @@ def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
         # Nested launches: the inner one ends first.
         inserted += [(begin, "("), (end, f", {_MARK}{len(places)}())")]
         places.append(lines.place(start))
-    pieces, at = [_declarations(len(places))], 0
+    names = (f"void {_MARK}{n}() __attribute__((nothrow));" for n in range(len(places)))
+    pieces, at = [f'extern "C" {{ {" ".join(names)} }}\n'], 0
     for position, piece in sorted(inserted, key=lambda item: item[0]):
         pieces += [text[at:position], piece]
         at = position
@@ -148,11 +149,6 @@ def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[
             None in callees[number],
         )
         order[place] += 1
-
-
-def _declarations(count: int) -> str:
-    names = (f"void {_MARK}{n}() __attribute__((nothrow));" for n in range(count))
-    return f'extern "C" {{ {" ".join(names)} }}\n'
 
 
 class _LineMarkers:

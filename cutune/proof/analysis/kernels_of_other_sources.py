@@ -132,7 +132,6 @@ class ReadSource:
 
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
-        """Its launches as the compiler resolves them."""
         with chdir(self.folder):
             return host_launches(self._asked, self.syntax.source.path, self.flags)
 

@@ -5,31 +5,229 @@ its body once for each J below the limit, whatever the size of the block. That h
 of the block come to the loop, as often and with the same limit, nothing else ends it, and the body
 is a function of J. So every branch that depends on the thread must be that of such a loop, be the
 guard in front of one that is tested behind its body, or single out thread 0, which every block has.
+
+With another block, elements that one thread did one after the other are done by several threads at
+once. So a place written for one element must not be read or written for another; keeping the
+threads of each warp is not enough. Different blocks need not be looked at: they keep their indices,
+and where one changes what another uses, without order, it is a race of the original.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.flow.graph import Graph, Phases
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.access_places import place_of, without_extensions
+from cutune.proof.memory.access_places import (
+    AccessPlace,
+    are_equal_stores,
+    common_step,
+    exact_factors,
+    is_multiple,
+    never_overlap,
+    place_of,
+    without_extensions,
+    wrap_together,
+)
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.polynomial import ONE, IntegerPolynomial
+from cutune.proof.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
-from cutune.proof.values.terms import MOST_THREADS, Atoms
+from cutune.proof.values.terms import MOST_THREADS, Atoms, constant_term
 from cutune.ptx.types import Instruction
 
 _SMALL = 1 << 19
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row whose elements a loop visits: J, which counts them, and how many (None: not known)."""
+
+    element: IntegerPolynomial
+    limit: IntegerPolynomial | None
+
+    def split(
+        self, offset: IntegerPolynomial
+    ) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
+        """Return step and rest of an offset step * J + rest; None where J occurs otherwise."""
+        (element,) = self.element.atoms
+        return offset.split(element)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The threads that execute an access: one per element of a row, thread 0 alone, or all."""
+
+    row: Row | None = None
+    is_alone: bool = False
+
+
+Placed = tuple[Position, AccessPlace]
+_SHARED = "shared"
+#: Bytes between elements in shared memory. Times `MOST_SHARED` they are less than 2^31.
+_MOST_STEP = 1 << 10
+#: More elements than lie in shared memory are not asked for.
+MOST_SHARED = 1 << 20
+
+
+def meet(placed: Sequence[Placed], atoms: Atoms, phases: Phases) -> Meetings:
+    """Return when elements use different places between barriers; raises NotUnderstood."""
+    job = _ElementMeetings(atoms)
+    seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
+    writes = [one for one in seen if one[1].access.is_effect]
+    reads = [one for one in seen if not one[1].access.is_effect]
+    for index, write in enumerate(writes):
+        job.check_write(write, seen)
+        for other in writes[index + 1 :] + reads:
+            if phases.meet(write[1].access.block, other[1].access.block):
+                job.check_two(write, other)
+    return job.conditions
+
+
+@dataclass
+class _ElementMeetings:
+    atoms: Atoms
+    conditions: Meetings = field(default_factory=Meetings)
+
+    def check_write(self, write: Placed, seen: Sequence[Placed]) -> None:
+        where, place = write
+        kind = place.access.kind
+        if where.is_alone:
+            return
+        if kind == "atomic":
+            operation = place.access.operation.split(".")[0]
+            if where.row is None or operation in ("exch", "cas", "inc", "dec"):
+                self._refuse(place, f"atomic '{operation}' by threads of a row")
+        elif not self._is_flag(write, seen) and not self._are_apart(write, write):
+            self._refuse(place, "a place that elements of a row may share")
+
+    def check_two(self, write: Placed, other: Placed) -> None:
+        (_, first), (_, second) = write, other
+        if first.base is None or second.base is None:
+            self._refuse(first, "a place that is not known")
+        if first.base != second.base:
+            if (first.access.space == _SHARED) != (second.access.space == _SHARED):
+                return
+            if not self.conditions.lie_apart(first.base, second.base):
+                self._refuse(first, "a variable that a pointer may lead to")
+            return
+        if first.access.kind == second.access.kind == "atomic":
+            same = first.access.operation == second.access.operation
+            if same or (self._are_exact(write, other) and never_overlap(first, second)):
+                return
+            self._refuse(first, "different atomic operations on one array")
+        if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
+            self._refuse(first, "a place that elements of a row may share")
+
+    def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
+        raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
+
+    def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
+        _, place = write
+        if place.base is None:
+            return False
+        others = [p for _, p in seen if p.base is None or p.base == place.base]
+        return all(self._are_equal_flags(place, other) for other in others)
+
+    def _are_equal_flags(self, first: AccessPlace, second: AccessPlace) -> bool:
+        values = first.access.values
+        are_uniform = all(self.atoms.of(value).is_uniform for value in values)
+        return are_uniform and are_equal_stores(first, second)
+
+    def _are_apart(self, one: Placed, other: Placed) -> bool:
+        (where, first), (other_where, second) = one, other
+        if first.base is None or second.base is None:
+            return False
+        if not self._are_exact(one, other):
+            return False
+        is_shared = first.access.space == _SHARED
+        if never_overlap(first, second) and not (is_shared and _may_wrap(first, second)):
+            return True
+        if where.is_alone and other_where.is_alone:
+            return True
+        if where.row is None or other_where.row is None:
+            return False
+        split = where.row.split(first.offset)
+        other_split = other_where.row.split(second.offset)
+        if split is None or other_split is None:
+            return False
+        (step, rest), (other_step, other_rest) = split, other_split
+        if step != other_step or step == ZERO or not self._is_steady(step):
+            return False
+        # Numbers of 32 bits, as shared addresses are, stay exact.
+        is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
+        if is_shared and not is_near:
+            return False
+        first, second = replace(first, offset=rest), replace(second, offset=other_rest)
+        if self._have_steps(step, first, second):
+            return True
+        limit = where.row.limit
+        if is_shared or limit is None or limit != other_where.row.limit:
+            return False
+        return _are_columns(step, limit, first, second)
+
+    def _are_exact(self, one: Placed, other: Placed) -> bool:
+        rows = [where.row for where, _ in (one, other) if where.row is not None]
+        elements = [atom for row in rows for atom in row.element.atoms]
+        is_each = self._is_exact(*one) and self._is_exact(*other)
+        return is_each and wrap_together(one[1], other[1], elements)
+
+    def _is_exact(self, where: Position, place: AccessPlace) -> bool:
+        for value in place.unsigned:
+            split = where.row.split(value) if where.row is not None else (ZERO, value)
+            if split is None:
+                return False
+            step, rest = split
+            if step.literal not in (-1, 0, 1) or not self._is_steady(rest):
+                return False
+        self.conditions.ask(exact_factors(place))
+        return True
+
+    def _is_steady(self, value: IntegerPolynomial) -> bool:
+        properties = self.atoms.of(value)
+        return not (properties.raw or properties.ids or properties.loops)
+
+    def _have_steps(self, step: IntegerPolynomial, first: AccessPlace, second: AccessPlace) -> bool:
+        """Places `step * J + offset`, with one offset but for constants within a step."""
+        constant = (second.offset - first.offset).literal
+        if constant is None or not self._is_steady(first.offset):
+            return False
+        span = max(first.access.bytes, constant + second.access.bytes) - min(0, constant)
+        if step.literal is not None:
+            return span <= abs(step.literal)
+        self.conditions.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
+        return True
+
+
+def _are_columns(
+    step: IntegerPolynomial, limit: IntegerPolynomial, first: AccessPlace, second: AccessPlace
+) -> bool:
+    """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
+    if step.literal is None or len(limit.terms) != 1:
+        return False
+    width = limit * step
+    begins = [constant_term(place.offset) for place in (first, second)]
+    ends = [begins[0] + first.access.bytes, begins[1] + second.access.bytes]
+    rows = (
+        place.offset - IntegerPolynomial.constant(begin)
+        for place, begin in zip((first, second), begins, strict=True)
+    )
+    if not all(is_multiple(width, row) for row in rows):
+        return False
+    return max(ends) - min(begins) <= abs(step.literal)
+
+
+def _may_wrap(first: AccessPlace, second: AccessPlace) -> bool:
+    """May offsets wrap around onto others? Not where 2^32 is a multiple of their steps."""
+    step = common_step(first, second)
+    return step & (step - 1) != 0
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cutune.proof.blocks.row_places import Position, meet
-from cutune.proof.blocks.shared_rows import RowJudge
+from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
 from cutune.proof.flow.graph import Phases
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess

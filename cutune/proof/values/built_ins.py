@@ -37,7 +37,6 @@ class BuiltIns:
     of_warps: bool = False
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in."""
         if dimension in self.single_thread:
             if kind in (THREAD, BLOCK_SIZE):
                 return ZERO if kind == THREAD else ONE
@@ -96,7 +95,6 @@ class KeptGrid:
         return self._known > before
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in of any dimension."""
         if kind in _RANGES:
             return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:

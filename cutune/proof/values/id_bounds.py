@@ -53,9 +53,7 @@ def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Lim
         for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
-                other = shortest.get(key)
-                if other is None or _order(bound) < _order(other):
-                    shortest[key] = bound
+                shortest[key] = min(shortest.get(key, bound), bound, key=_order)
     return shortest
 
 

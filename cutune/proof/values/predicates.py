@@ -24,7 +24,6 @@ class Relation:
     right: IntegerPolynomial
 
     def negated(self) -> Relation:
-        """Return the comparison that holds where this one does not."""
         return Relation(_NEGATED[self.relation], self.bits, self.signed, self.left, self.right)
 
 

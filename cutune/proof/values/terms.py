@@ -58,7 +58,7 @@ ANYTHING = Interval(None, None)
 
 @dataclass(frozen=True)
 class AtomProperties:
-    """What is known of the value of an atom.
+    """Properties of the value of an atom.
 
     `raw`: dimensions in which it changes with the size of blocks. `threadIdx.x` is raw in x; the id
     `blockIdx.x * blockDim.x + threadIdx.x` is not, since other blocks have the same ids.
@@ -163,7 +163,6 @@ class Atoms:
         return self._operations.get(atom) if atom is not None else None
 
     def operation(self, atom: Atom) -> AtomOperation | None:
-        """Return the operation that an atom is the result of, if it is one."""
         return self._operations.get(atom)
 
     def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:

@@ -97,10 +97,7 @@ def _parsed(texts: Sequence[str]) -> list[Module] | None:
 def _against(
     kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
 ) -> str | None:
-    """Why a variant may compute something else; None where all its instances do not.
-
-    With bounds it is the same code as without; any other one may round as the kernel does.
-    """
+    """Why a variant may round otherwise or, with bounds, be other code; None where it does not."""
     if modules is None:
         return _NOT_READ
     base, has_bounds = kernel.name, variant.transform == bounds.NAME

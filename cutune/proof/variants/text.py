@@ -44,7 +44,6 @@ class Illegal(Exception):
         self.code, self.what = code, what
 
     def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
-        """Return it as the reason about a variant of this name."""
         message = self.code.template.format(variant=variant, what=self.what)
         return Impurity(self.code, message, kernel.span)
 
@@ -69,7 +68,6 @@ class Changes:
     head: str = ""
 
     def around(self, inner: Changes) -> Changes:
-        """Return these changes around others."""
         return Changes(
             (*self.parameters, *inner.parameters),
             self.opening + inner.opening,
