@@ -48,8 +48,6 @@ _FIXING = {
     "reqnctapercluster": "a cluster",
     "maxclusterrank": "a cluster",
 }
-
-
 _UNKNOWN = EntryDimension(False)
 _ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
 _MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'")
@@ -102,10 +100,8 @@ def _either(module: Module, function: Function) -> EntryProof:
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
-    """Let warps change where blocks have one thread in dimensions that stay, blockIdx being ids."""
-    kept = frozenset(
-        d for d, known in zip(DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
-    )
+    """Let warps change where blocks have one thread in the dimensions that stay."""
+    kept = frozenset(d for d, one in zip(DIMENSIONS, proof.dimensions, strict=True) if one.raw)
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
     alone = judge(module, function, built_ins=BuiltIns(single_thread=kept))
@@ -121,10 +117,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
 
 
 def _is_tunable(proof: EntryProof) -> bool:
-    return any(
-        dimension_proof.indexed and dimension_proof.raw is None
-        for dimension_proof in proof.dimensions
-    )
+    return any(one.indexed and one.raw is None for one in proof.dimensions)
 
 
 def judge(

@@ -124,13 +124,15 @@ def analyze(
 def _on_compiled_code(
     structures: Structures, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
 ) -> ByName:
-    return {
-        name: [
-            replace(kernel, entries=compiled.entries(name), layouts=_layouts(structures, kernel))
-            for kernel in (_as_compiled(structures, k, compiled, copies.get(name)) for k in found)
-        ]
-        for name, found in by_name.items()
-    }
+
+    def known(kernel: Kernel) -> Kernel:
+        places = member_places(kernel, _known_layouts(structures, kernel))
+        found = as_compiled(kernel, compiled, places)
+        found = with_copy(found, kernel, copies.get(kernel.name), places)
+        entries = compiled.entries(kernel.name)
+        return replace(found, entries=entries, layouts=_layouts(structures, found))
+
+    return {name: list(map(known, found)) for name, found in by_name.items()}
 
 
 def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
@@ -194,13 +196,6 @@ def _known_layouts(structures: Structures, kernel: Kernel) -> Iterator[Layout]:
         if (known := layout_at(structures, structure)) is not None:
             places = ((path, *place) for path, place in known.members.items())
             yield structure, known.bytes, tuple(places)
-
-
-def _as_compiled(
-    structures: Structures, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
-) -> Kernel:
-    places = member_places(kernel, _known_layouts(structures, kernel))
-    return with_copy(as_compiled(kernel, compiled, places), kernel, copy, places)
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:

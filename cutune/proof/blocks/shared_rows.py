@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import NoReturn
 
 from cutune.core.codes import Code
@@ -143,12 +144,12 @@ class _ElementMeetings:
 
     def _are_apart(self, one: Placed, other: Placed) -> bool:
         (where, first), (other_where, second) = one, other
-        if first.base is None or second.base is None:
-            return False
-        if not self._are_exact(one, other):
+        if first.base is None or second.base is None or not self._are_exact(one, other):
             return False
         is_shared = first.access.space == _SHARED
-        if never_overlap(first, second) and not (is_shared and _may_wrap(first, second)):
+        # Offsets wrap around onto others unless 2^32 is a multiple of their steps.
+        may_wrap = is_shared and common_step(first, second).bit_count() > 1
+        if never_overlap(first, second) and not may_wrap:
             return True
         if where.is_alone and other_where.is_alone:
             return True
@@ -214,20 +215,10 @@ def _are_columns(
         return False
     width = limit * step
     begins = [constant_term(place.offset) for place in (first, second)]
-    ends = [begins[0] + first.access.bytes, begins[1] + second.access.bytes]
-    rows = (
-        place.offset - IntegerPolynomial.constant(begin)
-        for place, begin in zip((first, second), begins, strict=True)
-    )
-    if not all(is_multiple(width, row) for row in rows):
-        return False
-    return max(ends) - min(begins) <= abs(step.literal)
-
-
-def _may_wrap(first: AccessPlace, second: AccessPlace) -> bool:
-    """May offsets wrap around onto others? Not where 2^32 is a multiple of their steps."""
-    step = common_step(first, second)
-    return step & (step - 1) != 0
+    both = zip((first, second), begins, strict=True)
+    rows = (place.offset - IntegerPolynomial.constant(begin) for place, begin in both)
+    end = max(begins[0] + first.access.bytes, begins[1] + second.access.bytes)
+    return all(is_multiple(width, r) for r in rows) and end - min(begins) <= abs(step.literal)
 
 
 @dataclass(frozen=True)
@@ -297,11 +288,10 @@ class RowJudge:
                 self._refuse(block, "a barrier that some threads may not reach")
 
     def _check_pointers(self) -> None:
-        for block in self.graph.flow.blocks:
-            for instruction in block.instructions:
-                spaces = {word.split("::")[0] for word in instruction.modifiers}
-                if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
-                    self._stop(instruction, "a pointer to shared memory")
+        for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
+            spaces = {word.split("::")[0] for word in instruction.modifiers}
+            if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
+                self._stop(instruction, "a pointer to shared memory")
 
     def _refuse(self, block: int, what: str) -> NoReturn:
         blocks = self.graph.flow.blocks
@@ -309,10 +299,6 @@ class RowJudge:
 
     def _is_raw(self, predicate: Predicate) -> bool:
         return bool(properties_of(predicate, self.atoms).raw)
-
-    def _is_uniform(self, value: IntegerPolynomial, header: int) -> bool:
-        properties = self.atoms.of(value)
-        return not properties.raw and not properties.ids and header not in properties.loops
 
     @cached_property
     def loops(self) -> dict[int, _Loop]:
@@ -387,7 +373,9 @@ class RowJudge:
         tested = element if is_tested_first else element + self.kept_grid.step
         stride = IntegerPolynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
         shift = (test.small - stride * tested).literal
-        if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
+        of_end = self.atoms.of(test.large)
+        is_uniform = not (of_end.raw or of_end.ids or header in of_end.loops)
+        if shift is None or not 0 <= shift <= _SMALL or not is_uniform:
             self._refuse(header, "a row whose end differs between threads")
         shifted = IntegerPolynomial.constant(shift)
         end = test.large - shifted

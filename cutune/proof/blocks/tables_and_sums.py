@@ -17,7 +17,7 @@ from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
 from cutune.proof.flow.graph import Phases
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
+from cutune.proof.memory.block_sums import NEUTRAL
 from cutune.proof.values.launch_conditions import Meetings
 from cutune.proof.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
@@ -52,14 +52,6 @@ class _Placed:
 class EachBlockJudge(RowJudge):
     """Judges entries in which ids count, in one dimension."""
 
-    @property
-    def dimension(self) -> str:
-        return self.kept_grid.dimension
-
-    @property
-    def sums(self) -> BlockSums:
-        return self.recorder.sums
-
     def each_block(self) -> EachBlock:
         """Return the accesses by ids, and conditions for all others; raises NotUnderstood."""
         self.check_branches()
@@ -76,7 +68,7 @@ class EachBlockJudge(RowJudge):
 
     def _is_raw(self, predicate: Predicate) -> bool:
         properties = properties_of(predicate, self.atoms)
-        return bool(properties.raw) or self.dimension in properties.ids
+        return bool(properties.raw) or self.kept_grid.dimension in properties.ids
 
     def _check_branch(self, block: int) -> None:
         is_by_block = properties_of(self.walk.branches[block], self.atoms).raw
@@ -114,7 +106,7 @@ class EachBlockJudge(RowJudge):
         if access.instruction.guard:
             self._stop(access.instruction, "an instruction under a condition")
         properties = self.atoms.joined(access.values).joined(access.properties)
-        if self.dimension in properties.ids:
+        if self.kept_grid.dimension in properties.ids:
             self._stop(access.instruction, "what a block does by an id")
         return where
 
@@ -124,9 +116,9 @@ class EachBlockJudge(RowJudge):
         for one in placed:
             if one.place.base not in filled:
                 self._stop(one.access.instruction, "shared memory that nothing is stored in")
-            if one.place.base is None or self.sums.variable_of(_address(one)) is None:
+            if one.place.base is None or self.recorder.sums.variable_of(_address(one)) is None:
                 self._stop(one.access.instruction, "a place in shared memory that is not known")
-            if self.sums.is_sum(_address(one)):
+            if self.recorder.sums.is_sum(_address(one)):
                 self._check_sum(one, [o for o in placed if o.place.base == one.place.base])
             elif one.where is None and one.access.is_effect:
                 self._stop(one.access.instruction, "shared memory that threads write by their ids")
@@ -166,7 +158,7 @@ class EachBlockJudge(RowJudge):
         for one in placed:
             if one.access.kind == "end":
                 continue
-            if one.access.instruction.line in self.sums.adding:
+            if one.access.instruction.line in self.recorder.sums.adding:
                 if one.where is None:
                     self._stop(one.access.instruction, "a part of a sum that several threads add")
                 others = [other for other in placed if not self._add_alike(one, other)]

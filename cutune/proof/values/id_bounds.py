@@ -53,12 +53,9 @@ def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Lim
         for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
-                shortest[key] = min(shortest.get(key, bound), bound, key=_order)
+                both = shortest.get(key, bound), bound
+                shortest[key] = min(both, key=lambda one: (len(one.conditions), not one.is_firm))
     return shortest
-
-
-def _order(bound: IdBound) -> tuple[int, bool]:
-    return len(bound.conditions), not bound.is_firm
 
 
 def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms) -> list[IdBound]:

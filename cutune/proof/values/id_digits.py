@@ -122,9 +122,8 @@ class DigitReader:
             digits += parts
         # For all divisors: some may have vanished only because these conditions hold.
         values = {end for one in self._divisors for end in (one - ONE, _MOST - one)}
-        return InDigits(
-            tuple(digits), IntegerPolynomial.of(rest), SizeConditions(frozenset(values))
-        )
+        conditions = SizeConditions(frozenset(values))
+        return InDigits(tuple(digits), IntegerPolynomial.of(rest), conditions)
 
     def _quotient(self, atom: Atom) -> Quotient | None:
         if atom.kind == IDENTITY and atom.name not in self.elements:

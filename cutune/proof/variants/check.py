@@ -163,9 +163,7 @@ class _Themselves:
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         # Variants with conditions on pointers make the same assertion.
-        return tuple(
-            one for one in kernel.variants if one.transform == restrict.NAME or one.pointers
-        )
+        return tuple(v for v in kernel.variants if v.transform == restrict.NAME or v.pointers)
 
     def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
@@ -226,14 +224,11 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     if any(site.deduced for site in program.launches):
         unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
-        behind = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
+        # Not behind another kernel of its name.
+        places = {(id(one.source), one.edit.span) for one in kernel.variants}
+        behind = [one for one in of(kernel.name) if (id(one.source), one.edit.span) in places]
         unit = with_variant_copies(unit, _OWNER, kernel, behind)
     return unit
-
-
-def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
-    places = [one.edit.span for one in kernel.variants if one.source is variant.source]
-    return variant.edit.span in places
 
 
 def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:

@@ -39,7 +39,7 @@ from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
-from cutune.source.program import Impurity, Kernel, KernelParameter, KernelVariant
+from cutune.source.program import Impurity, Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas
@@ -111,7 +111,8 @@ class _Restricted:
         written = used.written | {i for i in self._named - used.pointers if self._is_open(i)}
         if not written and len(pointers) < 2:
             raise Illegal(Code.VARIANT_USELESS, "it reads through one pointer")
-        unrestricted = {i for i in pointers if not _is_restricted(self.kernel.parameters[i])}
+        behind_stars = {i: self.kernel.parameters[i].type.rpartition("*")[2] for i in pointers}
+        unrestricted = {i for i, text in behind_stars.items() if not _RESTRICT.search(text)}
         if not unrestricted:
             raise Illegal(Code.VARIANT_USELESS, "its pointers are __restrict__")
         entries = {proof.name for proof in self.proofs}
@@ -181,10 +182,6 @@ class _Restricted:
                 raise not_repeated(f"its parameter '{parameter.name}' is not written as a pointer")
             text = self.text.syntax.source[Span(declared[position][0].start, token.end)]
             yield token, one_line(text)
-
-
-def _is_restricted(parameter: KernelParameter) -> bool:
-    return _RESTRICT.search(parameter.type.rpartition("*")[2]) is not None
 
 
 def _declared_pointer(tokens: Sequence[Token], name: str) -> Token | None:

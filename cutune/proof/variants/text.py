@@ -93,9 +93,7 @@ class KernelText:
         if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
         if self.namesakes > 1:
-            definitions = [
-                (syntax, one) for syntax, one in definitions if self._is_defined_by(syntax, one)
-            ]
+            definitions = [one for one in definitions if self._is_defined_by(*one)]
         if len(definitions) != 1:
             raise not_repeated("it has several definitions")
         syntax, function = definitions[0]
@@ -106,10 +104,8 @@ class KernelText:
     def _is_defined_by(self, syntax: Syntax, function: SourceFunction) -> bool:
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = (syntax.tokens[i].start for i in (function.first, function.body[1]))
-        is_in_file = os.path.realpath(syntax.source.path) == os.path.realpath(
-            self.kernel.source.path
-        )
-        return is_in_file and first <= self.kernel.span.start < last
+        here, there = map(os.path.realpath, (syntax.source.path, self.kernel.source.path))
+        return here == there and first <= self.kernel.span.start < last
 
     @property
     def syntax(self) -> Syntax:
