@@ -204,12 +204,8 @@ class _Instance:
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:
     first, *others = uses
-    limits = [dict(use.limits) for use in uses]
-    found = {
-        d: min(one[d] for one in limits if d in one)
-        for d in DIMENSIONS
-        if any(d in one for one in limits)
-    }
+    wide = [limit for use in uses for limit in use.limits]
+    limits = {d: min(n for of, n in wide if of == d) for d in DIMENSIONS if d in dict(wide)}
     each = [(d, most) for use in uses for d, most in use.least]
     least = {d: max(most for other, most in each if other == d) for d, _ in each}
     shortest = min(uses, key=lambda use: min((most for _, most in use.limits), default=LARGEST))
@@ -218,7 +214,7 @@ def _joined(uses: Sequence[BlockUse]) -> BlockUse:
         widths=first.widths.intersection(*(use.widths for use in others)),
         kept_grids=first.kept_grids.union(*(use.kept_grids for use in others)),
         halved=first.halved.union(*(use.halved for use in others)),
-        limits=tuple(found.items()),
+        limits=tuple(limits.items()),
         shortest=shortest.shortest,
         follows_block=any(use.follows_block for use in uses),
         least=tuple(least.items()),

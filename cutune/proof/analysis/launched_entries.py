@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 
 from cutune.core.codes import Code
@@ -37,11 +37,10 @@ def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> P
     sites: dict[int, LaunchSite] = {}
     diagnostics = list(program.diagnostics)
     for place, written in sites_by_place(program.launches).items():
-        line = _Line(
-            written, [] if written[0].source.path in renumbered else told[place], elsewhere
-        )
+        here = [] if written[0].source.path in renumbered else told[place]
         for site in written:
-            sites[site.id], remark = line.judged(site)
+            known = elsewhere.get(site.kernel)
+            sites[site.id], remark = _judged(site, written, here, known)
             diagnostics += [remark] if remark is not None else []
     judged = tuple(sites[site.id] for site in program.launches)
     return replace(program, launches=judged, diagnostics=tuple(diagnostics))
@@ -75,51 +74,37 @@ def without_unproven(program: Program) -> Program:
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
 
 
-@dataclass(frozen=True)
-class _Line:
-    """The launches of a line. `elsewhere`: entries of kernels that other sources define."""
-
-    written: Sequence[LaunchSite]
-    told: Sequence[HostLaunch]
-    elsewhere: Mapping[str, tuple[str, ...]]
-
-    def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
-        if len(self.told) < len(self.written):
-            return _refused(
-                site, Code.UNRESOLVED_LAUNCH, reason="the compiler finds no launch on that line"
-            )
-        if any(launch.indirect for launch in self.told):
-            return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
-        # Where the numbers differ, any of them may belong together.
-        in_order = len(self.told) == len(self.written)
-        pairs = (
-            zip(self.written, self.told, strict=True)
-            if in_order
-            else product(self.written, self.told)
-        )
-        entries_of = ((one.kernel, entry) for one, launch in pairs for entry in launch.entries)
-        others = sorted({entry for kernel, entry in entries_of if base_name(entry) != kernel})
-        if others:
-            found = f"'{demangled(others[:1])[0]}'"
-            return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
-        entries = {entry for launch in self.told for entry in launch.entries}
-        own = tuple(sorted(entry for entry in entries if base_name(entry) == site.kernel))
-        if not own:
-            return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
-        site = replace(site, entries=own)
-        if not self._is_defined(site):
-            return _refused(site, Code.MISSING_KERNEL, name=site.kernel)
-        return site, None
-
-    def _is_defined(self, site: LaunchSite) -> bool:
-        """Do the entries of the site belong to the analysed definition?"""
-        own = {*site.entries}
-        declared = [(own & launch.entries, own & launch.declared) for launch in self.told]
-        if site.kernel in self.elsewhere:
-            # A static kernel of this source may have the same entry.
-            is_declared = all(entries == here for entries, here in declared)
-            return is_declared and site.entries == self.elsewhere[site.kernel]
-        return not any(here for _, here in declared)
+def _judged(
+    site: LaunchSite,
+    written: Sequence[LaunchSite],
+    told: Sequence[HostLaunch],
+    elsewhere: tuple[str, ...] | None,
+) -> tuple[LaunchSite, Diagnostic | None]:
+    """Judge one of the launches of a line. `elsewhere`: entries, if another source defines them."""
+    if len(told) < len(written):
+        what = "the compiler finds no launch on that line"
+        return _refused(site, Code.UNRESOLVED_LAUNCH, reason=what)
+    if any(launch.indirect for launch in told):
+        return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
+    # Where the numbers differ, any of them may belong together.
+    is_in_order = len(told) == len(written)
+    pairs = zip(written, told, strict=True) if is_in_order else product(written, told)
+    called = ((one.kernel, entry) for one, launch in pairs for entry in launch.entries)
+    others = sorted({entry for kernel, entry in called if base_name(entry) != kernel})
+    if others:
+        found = f"'{demangled(others[:1])[0]}'"
+        return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
+    own = {e for launch in told for e in launch.entries if base_name(e) == site.kernel}
+    if not own:
+        return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
+    site = replace(site, entries=tuple(sorted(own)))
+    declared = [(own & launch.entries, own & launch.declared) for launch in told]
+    is_defined = not any(here for _, here in declared)
+    if elsewhere is not None:
+        # A static kernel of this source may have the same entry.
+        is_declared = all(entries == here for entries, here in declared)
+        is_defined = is_declared and site.entries == elsewhere
+    return (site, None) if is_defined else _refused(site, Code.MISSING_KERNEL, name=site.kernel)
 
 
 def _refused(

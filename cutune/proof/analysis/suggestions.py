@@ -103,6 +103,8 @@ def _limit(kernel: Kernel, d: str) -> int:
 #: Other values are so many times the program's own, or that part of it.
 FACTORS = (4, 2, 1)
 _OPENERS = ("(", "{")
+#: A statement begins behind one of these.
+_ENDS = (";", "{", "}")
 
 
 @dataclass(frozen=True)
@@ -199,15 +201,9 @@ def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
     texts = [token.text for token in syntax.tokens]
     for index, text in enumerate(texts[:-3]):
         if text == name and texts[index + 1] == "=" and texts[index + 3] == ";":
-            declared = declared_constant(syntax, _statement(texts, index))
-            if declared == (name, index + 2):
+            ends = (place for place in range(index, 0, -1) if texts[place - 1] in _ENDS)
+            if declared_constant(syntax, next(ends, 0)) == (name, index + 2):
                 yield syntax.tokens[index].start, _number(texts[index + 2])
-
-
-def _statement(texts: list[str], index: int) -> int:
-    while index and texts[index - 1] not in (";", "{", "}"):
-        index -= 1
-    return index
 
 
 def _number(text: str) -> int:

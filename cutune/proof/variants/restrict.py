@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,7 +40,7 @@ from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
-from cutune.source.program import Impurity, Kernel, KernelVariant
+from cutune.source.program import Impurity, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas
@@ -76,15 +77,14 @@ class Restriction:
 
 def restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction:
     """Return the assertion; raises Illegal where it may be wrong, or says nothing new."""
-    return _Restricted(text.kernel, proofs, text).found()
+    return _Restricted(text, proofs).found()
 
 
 def restriction_if_legal(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
     """Return the assertion about a kernel; None where there is none."""
-    try:
+    with suppress(Illegal):
         return restriction(text, proofs)
-    except Illegal:
-        return None
+    return None
 
 
 def with_restriction(
@@ -101,9 +101,8 @@ def with_restriction(
 
 @dataclass(frozen=True)
 class _Restricted:
-    kernel: Kernel
-    proofs: Sequence[EntryProof]
     text: KernelText
+    proofs: Sequence[EntryProof]
 
     def found(self) -> Restriction:
         used = self._reached()
@@ -111,7 +110,7 @@ class _Restricted:
         written = used.written | {i for i in self._named - used.pointers if self._is_open(i)}
         if not written and len(pointers) < 2:
             raise Illegal(Code.VARIANT_USELESS, "it reads through one pointer")
-        behind_stars = {i: self.kernel.parameters[i].type.rpartition("*")[2] for i in pointers}
+        behind_stars = {i: self.text.kernel.parameters[i].type.rpartition("*")[2] for i in pointers}
         unrestricted = {i for i, text in behind_stars.items() if not _RESTRICT.search(text)}
         if not unrestricted:
             raise Illegal(Code.VARIANT_USELESS, "its pointers are __restrict__")
@@ -129,7 +128,7 @@ class _Restricted:
             raise Illegal(Code.VARIANT_MEMORY, "was not looked at")
         joined = Reached(frozenset(), frozenset())
         for proof in self.proofs:
-            if len(proof.parameters) != len(self.kernel.parameters):
+            if len(proof.parameters) != len(self.text.kernel.parameters):
                 raise Illegal(Code.VARIANT_MEMORY, "has other parameters than its text")
             pointers = reached(proof.uses, self._pointers)
             if isinstance(pointers, NotReached):
@@ -137,7 +136,7 @@ class _Restricted:
                     raise Illegal(Code.VARIANT_ORDER, f"its compiled code {pointers.what}")
                 raise Illegal(Code.VARIANT_MEMORY, pointers.what)
             joined = joined.joined(pointers)
-        if self.kernel.needs_warps and joined.changed:
+        if self.text.kernel.needs_warps and joined.changed:
             name = self._pointers[min(joined.changed)]
             what = f"threads of a warp may exchange values through '{name}'"
             raise Illegal(Code.VARIANT_ORDER, what)
@@ -145,7 +144,7 @@ class _Restricted:
 
     @cached_property
     def _pointers(self) -> Mapping[int, str]:
-        parameters = enumerate(self.kernel.parameters)
+        parameters = enumerate(self.text.kernel.parameters)
         return {index: one.name for index, one in parameters if one.is_pointer}
 
     @cached_property
@@ -157,7 +156,7 @@ class _Restricted:
         return frozenset(i for i, name in self._pointers.items() if name in words)
 
     def _is_open(self, position: int) -> bool:
-        pointee = self.kernel.parameters[position].type.rpartition("*")[0]
+        pointee = self.text.kernel.parameters[position].type.rpartition("*")[0]
         return "const" not in pointee.split() or "*" in pointee
 
     def _changes(self, pointers: Collection[int]) -> Changes:
@@ -172,10 +171,10 @@ class _Restricted:
         """Names and declarations of pointers; raises Illegal where one is not plainly declared."""
         opener, closer = self.text.function.parameters
         declared = list(split_commas(self.text.syntax.tokens[opener + 1 : closer]))
-        if len(declared) != len(self.kernel.parameters):
+        if len(declared) != len(self.text.kernel.parameters):
             raise not_repeated("its parameters are made by a macro")
         for position in sorted(pointers):
-            parameter = self.kernel.parameters[position]
+            parameter = self.text.kernel.parameters[position]
             token = _declared_pointer(declared[position], parameter.name)
             is_volatile = "volatile" in parameter.type
             if token is None or is_volatile or parameter.type.count("(") > 0:
