@@ -14,7 +14,7 @@ from cutune.cli.common import Options, show, show_compile_line
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, write_text
-from cutune.proof.unit_compiler import UnitCompiler
+from cutune.proof.compiled import UnitCompiler
 from cutune.search.tunables.choices import (
     HostChoices,
     choices_of,

@@ -43,7 +43,7 @@ def inspect_verb(options: Options) -> int:
     for program in programs:
         try:
             if program.tunables or program.constants or parameters.parameters:
-                from cutune.proof.unit_compiler import UnitCompiler
+                from cutune.proof.compiled import UnitCompiler
                 from cutune.search.clones.prove_copies import by_size_verdicts
                 from cutune.search.program_space import device_values, program_space
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.proof.analysis.host_calls import HostLaunch
 from cutune.source.launches.verdicts import because
-from cutune.source.program import Impurity, Kernel, LaunchSite, Program, Verdict
+from cutune.source.program import LaunchSite, Program, Verdict
 from cutune.source.syntax.directives import renumbers
 from cutune.toolchain.kernel_names import base_name, demangled, may_call
 
 _Place = tuple[str, int]
 
 
-def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
+def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> Program:
     """The program with the entries that the compiler names at each site.
 
     Tunable sites are refused where it names none, goes through a pointer, or names another kernel
@@ -36,17 +37,16 @@ def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
     sites: dict[int, LaunchSite] = {}
     diagnostics = list(program.diagnostics)
     for place, written in sites_by_place(program.launches).items():
-        line = _Line(
-            written, [] if written[0].source.path in renumbered else told[place], elsewhere
-        )
+        here = [] if written[0].source.path in renumbered else told[place]
         for site in written:
-            sites[site.id], remark = line.judged(site)
+            known = elsewhere.get(site.kernel)
+            sites[site.id], remark = _judged(site, written, here, known)
             diagnostics += [remark] if remark is not None else []
     judged = tuple(sites[site.id] for site in program.launches)
     return replace(program, launches=judged, diagnostics=tuple(diagnostics))
 
 
-def unconfirmed(program: Program, reason: str) -> Program:
+def without_launched_entries(program: Program, reason: str) -> Program:
     """The program without tunable launches: the compiler could not be asked, for this reason."""
     judged = [_refused(site, Code.UNRESOLVED_LAUNCH, reason=reason) for site in program.launches]
     remarks = [remark for _, remark in judged if remark is not None]
@@ -59,8 +59,10 @@ def without_unproven(program: Program) -> Program:
     sites, diagnostics = [], list(program.diagnostics)
     for site in program.launches:
         kernel = program.kernel(site.kernel)
-        is_tunable = site.verdict is Verdict.TUNABLE
-        reason = _unproven(site, kernel) if is_tunable and kernel is not None else None
+        reason = None
+        if kernel is not None and site.verdict is Verdict.TUNABLE:
+            called = site.entries, kernel.entries
+            reason = next((why for name, why in kernel.unproven if may_call(name, *called)), None)
         if kernel is None or reason is None:
             sites.append(site)
             continue
@@ -72,71 +74,37 @@ def without_unproven(program: Program) -> Program:
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
 
 
-def _unproven(site: LaunchSite, kernel: Kernel) -> Impurity | None:
-    """Why an instance that the launch may call is not proven, if one is not."""
-    reasons = (
-        reason for name, reason in kernel.unproven if may_call(name, site.entries, kernel.entries)
-    )
-    return next(reasons, None)
-
-
-def entries_of(site: LaunchSite, launches: Iterable[HostLaunch]) -> tuple[str, ...]:
-    """The entries among launches of the site's line that bear the name of its kernel."""
-    entries = {entry for launch in launches for entry in launch.entries}
-    return tuple(sorted(entry for entry in entries if base_name(entry) == site.kernel))
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The launches of a line: as they are written, and as they are compiled.
-
-    `elsewhere`: the entries of kernels that other translation units define.
-    """
-
-    written: Sequence[LaunchSite]
-    told: Sequence[HostLaunch]
-    elsewhere: Mapping[str, tuple[str, ...]]
-
-    def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
-        """The site with its entries, or refused."""
-        if len(self.told) < len(self.written):
-            return _refused(
-                site, Code.UNRESOLVED_LAUNCH, reason="the compiler finds no launch on that line"
-            )
-        if any(launch.indirect for launch in self.told):
-            return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
-        others = sorted({entry for pair in self._pairs() for entry in _others(*pair)})
-        if others:
-            found = f"'{demangled(others[:1])[0]}'"
-            return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
-        entries = entries_of(site, self.told)
-        if not entries:
-            return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
-        site = replace(site, entries=entries)
-        if not self._is_defined(site):
-            return _refused(site, Code.MISSING_KERNEL, name=site.kernel)
-        return site, None
-
-    def _is_defined(self, site: LaunchSite) -> bool:
-        """Do the entries of the site belong to the analysed definition?"""
-        own = {*site.entries}
-        declared = [(own & launch.entries, own & launch.declared) for launch in self.told]
-        if site.kernel in self.elsewhere:
-            # A static kernel of this source may have the same entry.
-            is_declared = all(entries == here for entries, here in declared)
-            return is_declared and site.entries == self.elsewhere[site.kernel]
-        return not any(here for _, here in declared)
-
-    def _pairs(self) -> Iterator[tuple[LaunchSite, HostLaunch]]:
-        """Pairs that may belong together: by order, or all where the numbers differ."""
-        if len(self.told) == len(self.written):
-            yield from zip(self.written, self.told, strict=True)
-        else:
-            yield from ((site, launch) for site in self.written for launch in self.told)
-
-
-def _others(site: LaunchSite, launch: HostLaunch) -> Iterator[str]:
-    return (entry for entry in launch.entries if base_name(entry) != site.kernel)
+def _judged(
+    site: LaunchSite,
+    written: Sequence[LaunchSite],
+    told: Sequence[HostLaunch],
+    elsewhere: tuple[str, ...] | None,
+) -> tuple[LaunchSite, Diagnostic | None]:
+    """Judge one of the launches of a line. `elsewhere`: entries, if another source defines them."""
+    if len(told) < len(written):
+        what = "the compiler finds no launch on that line"
+        return _refused(site, Code.UNRESOLVED_LAUNCH, reason=what)
+    if any(launch.indirect for launch in told):
+        return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
+    # Where the numbers differ, any of them may belong together.
+    is_in_order = len(told) == len(written)
+    pairs = zip(written, told, strict=True) if is_in_order else product(written, told)
+    called = ((one.kernel, entry) for one, launch in pairs for entry in launch.entries)
+    others = sorted({entry for kernel, entry in called if base_name(entry) != kernel})
+    if others:
+        found = f"'{demangled(others[:1])[0]}'"
+        return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
+    own = {e for launch in told for e in launch.entries if base_name(e) == site.kernel}
+    if not own:
+        return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
+    site = replace(site, entries=tuple(sorted(own)))
+    declared = [(own & launch.entries, own & launch.declared) for launch in told]
+    is_defined = not any(here for _, here in declared)
+    if elsewhere is not None:
+        # A static kernel of this source may have the same entry.
+        is_declared = all(entries == here for entries, here in declared)
+        is_defined = is_declared and site.entries == elsewhere
+    return (site, None) if is_defined else _refused(site, Code.MISSING_KERNEL, name=site.kernel)
 
 
 def _refused(

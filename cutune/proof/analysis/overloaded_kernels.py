@@ -13,10 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit
 from cutune.proof.analysis.host_calls import HostLaunch
 from cutune.proof.analysis.launched_entries import launches_by_place, sites_by_place
+from cutune.proof.compiled import in_halves
 from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.rewrite.c_text import one_line, prelude_edit
@@ -31,23 +32,15 @@ _OWNER = "by-arguments"
 
 def with_kernels_by_arguments(program: Program, ask: Ask) -> Program:
     """The program in which launches name the kernel that their arguments choose, where known."""
-    wanted = sorted(_open(program), key=lambda site: site.kernel)
-    return named_by_arguments(program, _right(program, wanted, ask)) if wanted else program
 
-
-def _right(program: Program, sites: Sequence[LaunchSite], ask: Ask) -> set[int]:
-    """Ids of those launches of which the compiler says that they name what they launch.
-
-    Where they do not compile together, each half by itself is tried.
-    """
-    wanted = {site.id for site in sites}
-    changed = named_by_arguments(program, wanted)
-    try:
+    def right(sites: Sequence[LaunchSite]) -> set[int]:
+        wanted = {site.id for site in sites}
+        changed = named_by_arguments(program, wanted)
         return {site.id for site in _confirmed(changed, wanted, ask(_launching(changed, wanted)))}
-    except CutuneError:
-        middle = len(sites) // 2
-        halves = (sites[:middle], sites[middle:]) if middle else ()
-        return {right for half in halves for right in _right(program, half, ask)}
+
+    wanted = sorted(_open(program), key=lambda site: site.kernel)
+    named = set[int]().union(*in_halves(wanted, right))
+    return named_by_arguments(program, named) if wanted else program
 
 
 def named_by_arguments(program: Program, sites: Collection[int]) -> Program:
@@ -109,7 +102,6 @@ def _launch(site: LaunchSite, callee: str) -> str:
 
 
 def _callees(program: Program, site: LaunchSite) -> list[str]:
-    """The kernel as a launch names it, then its variants."""
     kernel = program.kernel(site.kernel)
     variants = kernel.variants if kernel is not None else ()
     found = (callee_named(site.callee, site.kernel, one.kernel) for one in variants)
@@ -134,7 +126,6 @@ def _confirmed(
 
 
 def _are_of(site: LaunchSite, kernel: Kernel, told: Sequence[HostLaunch]) -> bool:
-    """Are these launches of the site's kernel, then of its variants?"""
     names = [site.kernel, *(one.kernel for one in kernel.variants)]
     entries = set(map(canonical, site.entries))
     return len(told) == len(names) and all(

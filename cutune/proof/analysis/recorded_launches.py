@@ -28,7 +28,6 @@ class SeenLaunch:
     code: str = ""
 
     def to_json(self) -> Json:
-        """As it is written."""
         return asdict(self)
 
 

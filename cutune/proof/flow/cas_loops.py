@@ -38,23 +38,15 @@ _EXTREMUM |= {"hs": "max", "hi": "max"}
 #: Of numbers with a point: also where one of both is none, and nothing is stored.
 _REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
 _NUMBER = re.compile(r"[suf](?:32|64)")
-_SWAPPED = {"min": "max", "max": "min"}
+_MIRRORED = {"min": "max", "max": "min"}
 
 
-@dataclass(frozen=True)
-class _Old:
-    """The value of memory when the loop read it last."""
-
-
-@dataclass(frozen=True)
-class _Swapped:
-    """The result of the swap."""
+#: The value of memory when the loop read it last, and the result of the swap.
+_OLD, _SWAPPED = object(), object()
 
 
 @dataclass(frozen=True)
 class _Steady:
-    """An operand that the loop does not change, as it is written."""
-
     text: str
 
 
@@ -107,7 +99,6 @@ class _CasLoop:
 
 
 def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
-    """The loop that begins at a label, if it is one around a swap."""
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
@@ -154,7 +145,6 @@ def _copies_before(
 
 
 def _definitions(items: Sequence[Item]) -> dict[str, Instruction]:
-    """Registers that one instruction alone writes."""
     writers: defaultdict[str, list[Instruction]] = defaultdict(list)
     for instruction in _instructions(items):
         for name in results(instruction):
@@ -181,7 +171,6 @@ class _Reading:
     _changed: frozenset[str] = frozenset()
 
     def operation(self) -> Instruction | None:
-        """Return the one commutative operation that the loop is on memory, if it is one."""
         swaps = [one for one in self.body if one.opcode == "atom"]
         if len(swaps) != 1 or not {*swaps[0].modifiers} <= _PLAIN:
             return None
@@ -190,7 +179,7 @@ class _Reading:
             return None
         self._changed = frozenset(name for one in self.body for name in results(one))
         self.guess = swap.operands[2]
-        self._values = {self.guess: _Old()}
+        self._values = {self.guess: _OLD}
         exit_test: _Applied | None = None
         new: object = None
         for one in self.body[:-1]:
@@ -222,7 +211,6 @@ class _Reading:
         return is_whole and self._place(load.operands[1]) == self._place(swap.operands[1])
 
     def _place(self, address: str) -> str | None:
-        """An address as it was before it was made one of global memory; None: it may change."""
         found = _ADDRESS.fullmatch(address)
         one = self.definitions.get(found[1]) if found is not None else None
         if found is None or one is None:
@@ -247,7 +235,6 @@ class _Reading:
         return new
 
     def _definition(self, value: object) -> Instruction | None:
-        """The instruction that computes a steady value from fixed operands."""
         one = self.definitions.get(value.text) if isinstance(value, _Steady) else None
         return one if one is not None and self._is_fixed(one) else None
 
@@ -259,7 +246,6 @@ class _Reading:
         return _Steady(one.operands[1]) if one is not None and one.opcode == "mov" else new
 
     def _leaves(self, branch: Instruction, new: object) -> bool:
-        """Is the loop left before the swap, to where it ends otherwise, too?"""
         is_test = isinstance(self._value(branch.guard), _Applied) and not branch.negated
         return new is None and is_test and bool(self.end) and branch.operands[0] == self.end
 
@@ -269,7 +255,6 @@ class _Reading:
         return None if text in self._changed else _Steady(text)
 
     def _compute(self, one: Instruction) -> bool:
-        """Keep the value of an instruction; False where it is not understood."""
         if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp"):
             return False
         if len(one.operands) != (2 if one.opcode == "mov" else 3):
@@ -285,24 +270,23 @@ class _Reading:
         return True
 
     def _swap(self, swap: Instruction) -> object:
-        """The new value, where the swap compares memory with the guess."""
         address = _ADDRESS.fullmatch(swap.operands[1])
         is_steady = address is not None and address[1] not in self._changed
         new = self._value(swap.operands[3])
-        if not is_steady or self._value(swap.operands[2]) != _Old():
+        if not is_steady or self._value(swap.operands[2]) != _OLD:
             return None
-        self._values[swap.operands[0]] = _Swapped()
+        self._values[swap.operands[0]] = _SWAPPED
         return new
 
     def _is_repeated(self, branch: Instruction) -> bool:
         """Does the loop go on where memory held another value, which is the guess then?"""
         test = self._value(branch.guard)
-        if not isinstance(test, _Applied) or self._values.get(self.guess) != _Swapped():
+        if not isinstance(test, _Applied) or self._values.get(self.guess) != _SWAPPED:
             return False
         opcode, relation, *modifiers = test.name
         wanted = "eq" if branch.negated else "ne"
         is_exact = len(modifiers) == 1 and _INTEGER.fullmatch(modifiers[0]) is not None
-        is_both = {*test.operands} == {_Old(), _Swapped()}
+        is_both = {*test.operands} == {_OLD, _SWAPPED}
         return opcode == "setp" and relation == wanted and is_exact and is_both
 
 
@@ -313,7 +297,7 @@ def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> In
         if not isinstance(new, _Applied) or len(new.name) < 2 or len(new.operands) != 2:
             return None
         opcode, kind = new.name[0], new.name[-1]
-        values = [value for value in new.operands if value != _Old()]
+        values = [value for value in new.operands if value != _OLD]
         rounding = {*new.name[1:-1]} - {"rn"}
         if opcode not in _COMMUTATIVE or rounding or len(values) != 1:
             return None
@@ -344,6 +328,6 @@ def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
         return None
     if relation in ("lo", "ls", "hi", "hs"):
         kind = f"u{kind[1:]}"
-    if test.operands == (_Old(), new):
+    if test.operands == (_OLD, new):
         return known[relation], kind
-    return (_SWAPPED[known[relation]], kind) if test.operands == (new, _Old()) else None
+    return (_MIRRORED[known[relation]], kind) if test.operands == (new, _OLD) else None

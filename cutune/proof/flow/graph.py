@@ -27,12 +27,10 @@ class Graph:
 
     @property
     def count(self) -> int:
-        """The number of blocks."""
         return len(self.flow.blocks)
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:
-        """Per block those from which it may be reached."""
         sources_of: list[list[int]] = [[] for _ in self.flow.blocks]
         for index, block in enumerate(self.flow.blocks):
             for target in dict.fromkeys(block.terminator.targets):
@@ -49,21 +47,15 @@ class Graph:
 
     @cached_property
     def loop_of_header(self) -> dict[int, frozenset[int]]:
-        """The blocks of each loop, by its header."""
         return {loop.header: loop.blocks for loop in self.flow.loops}
 
     def entries(self, block: int) -> tuple[int, ...]:
-        """Return the predecessors that come before a block: all but those that close a loop.
-
-        Raises:
-            Irreducible: one comes later and closes none.
-        """
+        """Return a block's predecessors but those that close a loop; raises Irreducible."""
         if any(p not in self.loop_of_header.get(block, ()) for p in self.latches(block)):
             raise Irreducible
         return tuple(p for p in self.predecessors[block] if p < block)
 
     def latches(self, header: int) -> tuple[int, ...]:
-        """Return the blocks from which a loop goes back to its header."""
         return tuple(p for p in self.predecessors[header] if p >= header)
 
     @cached_property
@@ -79,12 +71,11 @@ class Graph:
 
     @cached_property
     def _branching(self) -> dict[int, frozenset[int]]:
-        """The ways on of those blocks that have several."""
         ways = [frozenset(block.terminator.targets) for block in self.flow.blocks]
         return {index: targets for index, targets in enumerate(ways) if len(targets) > 1}
 
     def deciders(self, block: int) -> list[int]:
-        """Return the blocks whose branches may decide from where a block is reached."""
+        """Return the blocks whose branches may decide from which predecessor a block is reached."""
         here = self.dominators[block] & ~(1 << block)
         nearest = here.bit_length() - 1
         loop = self.loop_of_header.get(block, frozenset())
@@ -259,9 +250,7 @@ def is_straight(function: Function, assembly: Container[int]) -> bool:
 
     `assembly`: lines of PTX that the program has written itself.
     """
-    for item in function.body or ():
-        if not isinstance(item, Instruction):
-            continue
+    for item in function.instructions:
         if item.opcode == "exit" or (item.opcode == "ret" and item.line in assembly):
             return False
     try:

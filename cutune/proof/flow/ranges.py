@@ -16,6 +16,7 @@ from functools import partial
 from math import gcd
 
 from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.polynomial import (
     IDENTITY,
@@ -149,25 +150,12 @@ class Ranges:
         conditions = self._fit((left, right), whole, facts)
         if conditions is None:
             return ()
-        match comparison.relation:
-            case "lt":
-                not_negative = [difference - ONE]
-            case "le":
-                not_negative = [difference]
-            case "gt":
-                not_negative = [-difference - ONE]
-            case "ge":
-                not_negative = [-difference]
-            case "eq":
-                not_negative = [difference, -difference]
-            case _:
-                return ()
+        not_negative = (large - small - ONE for small, large in ordered(comparison))
         return tuple(Inequality(_reduced(value), conditions.fitting) for value in not_negative)
 
     def _fit(
         self, values: Iterable[IntegerPolynomial], whole: tuple[int, int], facts: Facts
     ) -> SizeConditions | None:
-        """Do values lie in an interval? Without asking more than that parameters fit."""
         least, most = map(IntegerPolynomial.constant, whole)
         goals = (goal for value in values for goal in (value - least, most - value))
         return all_of(self._proven(goal, facts, False, 4) for goal in goals)
@@ -303,7 +291,6 @@ class Ranges:
     # Bounds of single atoms.
 
     def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
-        """Yield bounds that an atom is at least, or at most."""
         for fact in facts:
             split = fact.value.split(atom)
             factor = split[0].literal if split is not None else None

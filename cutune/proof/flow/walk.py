@@ -37,6 +37,7 @@ from cutune.proof.values.predicates import (
     follows,
     negation,
     properties_of,
+    properties_of_all,
 )
 from cutune.proof.values.terms import (
     NOTHING,
@@ -246,7 +247,6 @@ class Walk:
         return self._new(f"behind{block}.{register}", register, properties)
 
     def _new(self, name: str, register: str, properties: AtomProperties) -> Value:
-        """A value of a register of which only properties are known."""
         if self.registers.get(register) == "pred":
             return Unknown(name, properties)
         return self.atoms.named(name, properties)
@@ -287,7 +287,8 @@ class Walk:
             step = self._steps.known.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
-                    value = self._stepped(header, first, step, self._bits(register))
+                    value = modulo(first + step * self._rounds(header), self._bits(register))
+                    value = self._with_rows(header, value)
                     state[register] = self._steps.at_header[header, register] = value
                     continue
                 except TooLarge:
@@ -295,13 +296,6 @@ class Walk:
             self._steps.at_header.pop((header, register), None)
             state[register] = self._phi(header, register, [first])
         return state
-
-    def _stepped(
-        self, header: int, first: IntegerPolynomial, step: IntegerPolynomial, bits: int
-    ) -> IntegerPolynomial:
-        rounds = self._rounds(header)
-        value = modulo(first + step * rounds, bits)
-        return self._with_rows(header, value)
 
     def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
         if self.kept_grid is None:
@@ -336,10 +330,9 @@ class Walk:
                 state[register] = value
 
     def _changed_in(self, header: int) -> frozenset[str]:
-        blocks = self.graph.loop_of_header[header]
         return frozenset(
             name
-            for block in blocks
+            for block in self.graph.loop_of_header[header]
             for instruction in self.graph.flow.blocks[block].instructions
             for name in results(instruction)
         )
@@ -356,8 +349,7 @@ class Walk:
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
         properties = self._phis.get((block, register), NOTHING)
-        for value in values:
-            properties = properties.joined(properties_of(value, self.atoms))
+        properties = properties.joined(properties_of_all(values, self.atoms))
         properties = properties.joined(self._decided(block))
         properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
         if self.kept_grid is not None and block in self.kept_grid.loops:
@@ -367,12 +359,8 @@ class Walk:
         return self._new(f"phi{block}.{register}", register, properties)
 
     def _decided(self, block: int) -> AtomProperties:
-        """Properties of the conditions that decide from where a block is reached."""
-        properties = NOTHING
-        for other in self.graph.deciders(block):
-            if (predicate := self.branches.get(other)) is not None:
-                properties = properties.joined(properties_of(predicate, self.atoms))
-        return properties
+        deciders = (other for other in self.graph.deciders(block) if other in self.branches)
+        return properties_of_all(map(self.branches.__getitem__, deciders), self.atoms)
 
     def _learn(self) -> bool:
         """Learn from the values that loops bring back to their headers; was anything new?"""
@@ -413,7 +401,6 @@ class Walk:
         return is_new
 
     def _known_at(self, block: int) -> Known:
-        """Comparisons that hold whenever the block is reached."""
         common: Known | None = None
         for other in self.graph.predecessors[block]:
             before = self._known[other]
@@ -421,7 +408,9 @@ class Walk:
                 continue
             passed = self.known_on_way(other, block)
             if other >= block:
-                passed = frozenset(c for c in passed if not self._varies(c, block))
+                passed = frozenset(
+                    c for c in passed if block not in properties_of(c, self.atoms).loops
+                )
             common = passed if common is None else common & passed
         return common or _NONE
 
@@ -448,7 +437,6 @@ class Walk:
         return self._read({}, text)
 
     def known_at_beginning(self, block: int) -> Known:
-        """Return the comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
 
     def known_on_way(self, block: int, target: int) -> Known:
@@ -459,9 +447,6 @@ class Walk:
         if terminator.kind != "branch" or predicate is None or len(set(terminator.targets)) < 2:
             return known
         return known | frozenset(follows(predicate, terminator.targets[0] == target))
-
-    def _varies(self, comparison: Relation, header: int) -> bool:
-        return header in properties_of(comparison, self.atoms).loops
 
     def _condition(self, guard: str, is_negated: bool, state: dict[str, Value]) -> Predicate:
         value = self._read(state, guard)
@@ -502,13 +487,9 @@ class Walk:
         """With a guard the register holds the new value or the one that it had."""
         if guard is None:
             return value
-        properties = properties_of(self._read(state, register), self.atoms)
-        for other in (value, guard):
-            properties = properties.joined(properties_of(other, self.atoms))
-        name = f"guarded{instruction.line}.{register}"
-        if isinstance(value, IntegerPolynomial):
-            return self.atoms.named(name, properties)
-        return Unknown(name, properties)
+        before = self._read(state, register)
+        properties = properties_of_all((before, value, guard), self.atoms)
+        return self._new(f"guarded{instruction.line}.{register}", register, properties)
 
     # Operands.
 

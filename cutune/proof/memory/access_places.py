@@ -134,7 +134,6 @@ def wrap_together(
 
 
 def _steady(value: IntegerPolynomial, moving: Collection[Atom] | None) -> IntegerPolynomial:
-    """The terms without an id, or without any of the moving atoms."""
 
     def moves(atom: Atom) -> bool:
         return atom.kind == IDENTITY if moving is None else atom in moving

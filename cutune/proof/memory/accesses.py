@@ -27,7 +27,7 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.values.predicates import Both, Not, Relation, Unknown, Value, properties_of
+from cutune.proof.values.predicates import Relation, Unknown, Value, operands_of, properties_of
 from cutune.proof.values.terms import (
     ANYTHING,
     NOTHING,
@@ -60,9 +60,7 @@ def uncallable(
     if function is None or function.body is None:
         return Code.UNKNOWN_FUNCTION, f"'{name}'"
     seen.add(name)
-    for item in function.body:
-        if not isinstance(item, Instruction):
-            continue
+    for item in function.instructions:
         if (problem := _strange(item, function, variables)) is not None:
             return Code.NOT_PROVEN, f"{problem} in '{name}'"
         if item.opcode == "call":
@@ -180,7 +178,6 @@ class Recorder:
         self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
 
     def begin(self) -> None:
-        """Begin a walk."""
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
@@ -248,7 +245,6 @@ class Recorder:
                 self.raw[dimension] = f"{self._built_ins(value, dimension)} {how}", instruction
 
     def _built_ins(self, value: Value, dimension: str) -> str:
-        """The built-ins that a raw value is computed from, in words."""
         kinds, is_all = raw_kinds(value, dimension, self.atoms)
         if not is_all:
             read = self.function.operands
@@ -326,7 +322,6 @@ class Recorder:
             moment.write(register, value)
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
-        """A loaded value of any size, at an address with these properties."""
         raw, loops = self._raw_in_reduction(moment, properties), properties.loops | moment.loops
         loaded = AtomProperties(raw, properties.ids, True, loops)
         return self.atoms.named(f"load{moment.instruction.line}.{index}", loaded)
@@ -345,21 +340,16 @@ class Recorder:
     def _store(self, moment: Moment) -> None:
         instruction = moment.instruction
         space = self._space(instruction)
-        how = "in a stored value" if space != "param" else ""
+        how = "in a stored value" if space != "param" else "in an argument of a function"
         values = self._values(moment, *parts(instruction.operands[1]), how=how)
         if space == "param":
-            self._store_argument(moment, values)
+            if ADDRESS.match(instruction.operands[0]) is None:
+                raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", instruction)
             return
         address, place = self._address(moment, instruction.operands[0], space)
         self._used(moment, address, _IN_ADDRESS)
         size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
         self._add(moment, "store", address, size, values, space=place)
-
-    def _store_argument(self, moment: Moment, values: tuple[IntegerPolynomial, ...]) -> None:
-        if ADDRESS.match(moment.instruction.operands[0]) is None:
-            raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
-        for value in values:
-            self.use(value, moment.instruction, "in an argument of a function")
 
     def _atomic(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -542,7 +532,6 @@ class Recorder:
 
 
 def _slot(name: str) -> str:
-    """The name under which the walk keeps what a call has returned."""
     return f"{name} returned"
 
 
@@ -552,7 +541,6 @@ def _plain(kind: str) -> str:
 
 
 def _interval_of(kind: str) -> Interval:
-    """The range of a number in memory; long ones are read as signed."""
     bits = bits_of(kind)
     if kind[0] not in "usb" or bits > 64:
         return ANYTHING
@@ -576,10 +564,8 @@ def raw_kinds(value: Value, dimension: str, atoms: Atoms) -> tuple[set[str], boo
                 left += operation.operands
             case Atom():
                 is_all = is_all and dimension not in atoms.properties(part).raw
-            case Relation(left=first, right=second) | Both(first, second):
-                left += [first, second]
-            case Not(inner):
-                left.append(inner)
             case Unknown(properties=properties):
                 is_all = is_all and dimension not in properties.raw
+            case _:
+                left += operands_of(part)
     return kinds, is_all and bool(kinds)

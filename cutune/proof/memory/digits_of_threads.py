@@ -125,7 +125,6 @@ class _Ends:
     conditions: SizeConditions = NO_CONDITIONS
 
     def of(self, dimension: str) -> Sequence[IntegerPolynomial]:
-        """Limits known by parameters."""
         return self.limits.get(dimension, ())
 
 
@@ -184,7 +183,6 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
 
 
 def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
-    """The terms that loops move; None where threads, or memory, move any."""
     known = [
         (monomial, c, atoms.of(IntegerPolynomial.of({monomial: 1}))) for monomial, c in rest.terms
     ]
@@ -237,7 +235,6 @@ def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
 def _conditions(
     order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
-    """Conditions under which digits tell threads apart in this order."""
     spreads = []
     first = order[0].step
     if first.literal is None:

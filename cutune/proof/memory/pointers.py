@@ -107,7 +107,6 @@ class Reached:
     changed: frozenset[int] = frozenset()
 
     def joined(self, other: Reached) -> Reached:
-        """Return the pointers of two entries."""
         return Reached(
             self.pointers | other.pointers,
             self.written | other.written,
@@ -155,7 +154,6 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReac
 
 
 def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
-    """Is it one of local memory, or does it read memory that nobody writes?"""
     if len(variables) != 1 or access.address.whole != frozenset(variables):
         return False
     (name,) = variables
@@ -218,11 +216,7 @@ class _Following:
     # Where values come from.
 
     def follow(self) -> None:
-        """Find the origin of each register.
-
-        Raises:
-            _Unknown: an instruction that is not known to be harmless.
-        """
+        """Find the origin of each register; raises _Unknown where an instruction may do harm."""
         for instruction in self.function.instructions:
             self._check(instruction)
             self._waiting_for.update(results(instruction))
@@ -230,7 +224,6 @@ class _Following:
             pass
 
     def _pass(self, instruction: Instruction) -> bool:
-        """Take the results of an instruction into account; has that changed anything?"""
         changed = False
         if any(name in self._waiting_for for name in sources(instruction)):
             return False
@@ -275,7 +268,6 @@ class _Following:
         return PointerOrigin(frozenset(), frozenset({position})) if has_size else _NUMBER
 
     def _origin(self, operand: str) -> PointerOrigin:
-        """The origin of an operand: registers, variables, numbers."""
         if operand[:1] not in ("{", "[", "!"):
             return self._origin_of_name(operand)
         values = [self._origin_of_name(name) for name in names(operand)]
@@ -334,11 +326,7 @@ class _Following:
     # Where they lead.
 
     def uses(self) -> PointerUses:
-        """Return the accesses, and the parameters that reach anything else.
-
-        Raises:
-            _Unknown: it may wait for another thread.
-        """
+        """Return accesses, and what else parameters reach; raises _Unknown where it may wait."""
         accesses: set[PointerAccess] = set()
         for instruction in self.function.instructions:
             match instruction.opcode:

@@ -24,7 +24,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     Monomial,
 )
-from cutune.proof.values.predicates import Both, Not, Predicate, Relation
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation, operands_of
 from cutune.proof.values.terms import Atoms
 from cutune.source.program import Role
 
@@ -90,7 +90,6 @@ def _in_steps(accesses: Iterable[MemoryAccess]) -> Iterator[tuple[str, Role]]:
 
 
 def _distance(address: IntegerPolynomial | None) -> IntegerPolynomial:
-    """An address without the pointers that it is counted from."""
     terms = address.terms if address is not None else ()
     return IntegerPolynomial(tuple((m, c) for m, c in terms if not _is_pointer(m)))
 
@@ -144,7 +143,6 @@ class _Readings:
         self._working = sum(1 << block for block in set(working))
 
     def of(self, block: int) -> tuple[bool, ...]:
-        """Both, where both ways on do work, or neither does."""
         targets = self.graph.flow.blocks[block].terminator.targets
         if self.leaves_loop(block):
             inside = self._inside(block)
@@ -155,7 +153,6 @@ class _Readings:
         return (bool(taken & ~other),)
 
     def leaves_loop(self, block: int) -> bool:
-        """Does one way on leave a loop?"""
         return not self._inside(block) >= {*self.graph.flow.blocks[block].terminator.targets}
 
     def _inside(self, block: int) -> frozenset[int]:
@@ -175,8 +172,6 @@ class _Readings:
 
 
 class _Terms:
-    """Values as sums of signed products."""
-
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
         self._inside: dict[Atom, frozenset[str]] = {}
@@ -206,7 +201,6 @@ class _Terms:
         return atom.kind == IDENTITY or is_kept_block or bool(known.ids or known.loops)
 
     def _places(self, atom: Atom) -> frozenset[str]:
-        """The parameters that an atom is, or is computed from."""
         if atom.kind == PARAMETER:
             return frozenset({atom.name})
         if atom not in self._inside:
@@ -219,15 +213,7 @@ class _Terms:
         return self._inside[atom]
 
     def _in_operand(self, operand: object) -> Iterator[str]:
-        match operand:
-            case IntegerPolynomial():
-                for atom in operand.atoms:
-                    yield from self._places(atom)
-            case Relation(left=left, right=right):
-                yield from self._in_operand(left)
-                yield from self._in_operand(right)
-            case Both(first, second):
-                yield from self._in_operand(first)
-                yield from self._in_operand(second)
-            case Not(inner):
-                yield from self._in_operand(inner)
+        for atom in operand.atoms if isinstance(operand, IntegerPolynomial) else ():
+            yield from self._places(atom)
+        for part in operands_of(operand):
+            yield from self._in_operand(part)

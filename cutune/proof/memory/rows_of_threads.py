@@ -102,7 +102,6 @@ def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPoly
 def _below(
     places: Sequence[AccessPlace], dimension: str, limit: IntegerPolynomial, ranges: Ranges
 ) -> SizeConditions | None:
-    """Conditions under which the id is below a limit in all of these places."""
     room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - ONE
     return all_of([ranges.not_negative(room, place.access.known) for place in places])
 

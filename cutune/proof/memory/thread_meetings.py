@@ -123,7 +123,6 @@ class _ThreadMeetings:
         return operation not in _ANY_ORDER and self._share_own_row(write)
 
     def _shared(self, write: AccessPlace) -> None:
-        """Note that several threads may write one place."""
         access = write.access
         operation = access.operation.split(".")[0]
         if access.kind != "atomic":
@@ -158,7 +157,6 @@ class _ThreadMeetings:
             self.conditions.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
-        """Does each thread meet no other one in the two places?"""
         if not self._are_exact(write, other):
             return False
         return (
@@ -186,7 +184,6 @@ class _ThreadMeetings:
         return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
 
     def _column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
-        """Its bytes and step, and the widths of which the rest is a multiple."""
         if id(place) not in self._columns:
             self._columns[id(place)] = self._new_column(place)
         return self._columns[id(place)]
@@ -335,7 +332,6 @@ class _ThreadMeetings:
         return self._are_spread(steps, moving, bytes, both or (place,))
 
     def _has_own_digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
-        """Do threads use different places by quotients and remainders of ids?"""
         if self.conditions.keep_warps:
             return False  # nothing is gained by it
         key = id(place), bytes, needed

@@ -49,7 +49,6 @@ class _Loops:
 
     @property
     def load_decides_branch(self) -> bool:
-        """Does any loaded value decide about a branch?"""
         leaving = ("bra", "ret", "exit")
         guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
         return any(item.opcode == "ld" for item in self._made_of(guards, None))
@@ -92,7 +91,6 @@ class _Loops:
         return has_loads and all(self._is_steady(item, lines) for item in made_of)
 
     def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
-        """Does it do the same in each round, as long as memory is the same?"""
         if instruction.opcode != "ld":
             return not self._goes_on(instruction, lines)
         address = self._made_of({*sources(instruction)}, lines, through_loads=True)

@@ -149,7 +149,6 @@ class Products:
         )
 
     def _as_product(self, operand: str) -> Product | None:
-        """The product that an operand is; None for anything else."""
         one = self.operations.definition(operand)
         if one is None:
             return None
@@ -169,7 +168,6 @@ def _kinds(one: FloatOperation) -> list[str]:
 
 
 def _are_alike(of_copy: Collection[Sum], of_kernel: Collection[Sum]) -> bool:
-    """Is there one of the kernel for each of the copy, and the other way round?"""
     return all(any(_may_be(one, other) for other in of_kernel) for one in of_copy) and all(
         any(_may_be(one, other) for one in of_copy) for other in of_kernel
     )

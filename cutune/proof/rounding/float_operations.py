@@ -34,17 +34,14 @@ class FloatOperation:
 
     @property
     def opcode(self) -> str:
-        """Its opcode."""
         return self.instruction.opcode
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The operands that it reads."""
         return self.instruction.operands[1:]
 
     @property
     def is_load(self) -> bool:
-        """Does it read memory?"""
         return self.opcode in _LOADS
 
     @property
@@ -160,7 +157,6 @@ class FloatOperations:
         return set() if is_condition else self._local.get(name, self._made[name])
 
     def _add(self, number: int, one: Instruction) -> None:
-        """Add the names that an instruction tells."""
         self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
         place = self._places.get(number, "")
         if place and one.opcode in _STORES:
@@ -194,7 +190,6 @@ def _is_arithmetic(one: Instruction) -> bool:
 
 
 def _address(one: Instruction) -> str | None:
-    """The operand that says where memory is accessed; None where it is not."""
     if "param" in one.modifiers or one.opcode not in _LOADS | _STORES:
         return None
     return one.operands[0 if one.opcode in ("st", "red") else 1]
@@ -208,7 +203,6 @@ def _parameter(one: Instruction, part: int) -> str:
 
 
 def _bytes(one: Instruction) -> int:
-    """The size of each value that it loads."""
     return next((TYPE_BYTES[word] for word in one.modifiers if word in TYPE_BYTES), 0)
 
 

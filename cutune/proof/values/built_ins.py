@@ -22,7 +22,7 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
-    Monomial,
+    without,
 )
 from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
@@ -31,17 +31,12 @@ _WARP = IntegerPolynomial.constant(WARP)
 
 @dataclass(frozen=True)
 class BuiltIns:
-    """A reading of built-ins.
-
-    `single_thread`: dimensions in which blocks are taken to have one thread. `of_warps`: are ids in
-    x those of warps?
-    """
+    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?"""
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in."""
         if dimension in self.single_thread:
             if kind in (THREAD, BLOCK_SIZE):
                 return ZERO if kind == THREAD else ONE
@@ -100,7 +95,6 @@ class KeptGrid:
         return self._known > before
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in of any dimension."""
         if kind in _RANGES:
             return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:
@@ -120,7 +114,7 @@ class KeptGrid:
         thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
         terms = dict(value.terms)
         for monomial, coefficient in value.terms:
-            rest = _without(monomial, thread)
+            rest = without(monomial, thread)
             stepping = tuple(sorted((*(rest or ()), size, *step_of_round)))
             if rest is None or terms.get(stepping) != coefficient:
                 continue
@@ -168,11 +162,3 @@ class RowsOfEachBlock(KeptGrid):
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
-
-
-def _without(monomial: Monomial, atom: Atom) -> Monomial | None:
-    if atom not in monomial:
-        return None
-    rest = list(monomial)
-    rest.remove(atom)
-    return tuple(rest)

@@ -53,14 +53,9 @@ def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Lim
         for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
-                other = shortest.get(key)
-                if other is None or _order(bound) < _order(other):
-                    shortest[key] = bound
+                both = shortest.get(key, bound), bound
+                shortest[key] = min(both, key=lambda one: (len(one.conditions), not one.is_firm))
     return shortest
-
-
-def _order(bound: IdBound) -> tuple[int, bool]:
-    return len(bound.conditions), not bound.is_firm
 
 
 def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms) -> list[IdBound]:
@@ -155,7 +150,7 @@ def _of_part(
 ) -> Iterator[IdBound]:
     """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
     constant = constant_term(large)
-    operation = _operation_of(large - IntegerPolynomial.constant(constant), atoms)
+    operation = atoms.operation_of(large - IntegerPolynomial.constant(constant))
     offset = (IntegerPolynomial.constant(constant) - shift).literal
     if operation is None or offset is None or abs(offset) > _SMALL:
         return
@@ -174,7 +169,6 @@ def _of_part(
 
 
 def _quotient(operation: AtomOperation, atoms: Atoms) -> tuple[IntegerPolynomial, int] | None:
-    """The dividend, and a constant that divides it."""
     operands = operation.numbers
     by = operands[1].literal if len(operands) == 2 else None
     if by is None or by < 1:
@@ -195,7 +189,7 @@ def _without_rounding(
         if outer is None or outer.name != f"shr.u{bits}" or is_of_parameters(value):
             continue
         sign, distance = outer.numbers
-        inner = _operation_of(sign, atoms)
+        inner = atoms.operation_of(sign)
         if inner is None or inner.name != f"shr.s{bits}" or distance.literal != int(bits) - by:
             continue
         rest = value - IntegerPolynomial.of({(atom,): 1})
@@ -204,14 +198,7 @@ def _without_rounding(
     return value
 
 
-def _operation_of(value: IntegerPolynomial, atoms: Atoms) -> AtomOperation | None:
-    """The operation whose result a value is; None for any other value."""
-    atom = only_atom(value)
-    return atoms.operation(atom) if atom is not None else None
-
-
 def _without_constant(value: IntegerPolynomial) -> Atom | None:
-    """The atom that a value is but for a constant; None for any other value."""
     return only_atom(IntegerPolynomial(tuple((m, c) for m, c in value.terms if m)))
 
 
@@ -226,10 +213,9 @@ def _is_shift(shift: IntegerPolynomial) -> bool:
 def _rights(
     large: IntegerPolynomial, comparison: Relation, atoms: Atoms
 ) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
-    """Values that the larger side does not exceed, with conditions, and the bits of a register that
-    holds them; of a minimum, both operands."""
+    """Upper limits of the larger side, their conditions, and the bits that hold them."""
     offset = IntegerPolynomial.constant(constant_term(large))
-    operation = _operation_of(large - offset, atoms)
+    operation = atoms.operation_of(large - offset)
     if operation is None:
         yield large, (), comparison.bits
         return

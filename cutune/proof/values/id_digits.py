@@ -95,18 +95,8 @@ class DigitReader:
     _depth: int = 0
 
     def read(self, value: IntegerPolynomial) -> IntegerPolynomial:
-        """Return a value as a polynomial in quotients of ids.
-
-        Raises:
-            TooLarge: it has too many terms.
-        """
-        result = ZERO
-        for monomial, coefficient in value.terms:
-            product = IntegerPolynomial.constant(coefficient)
-            for atom in monomial:
-                product = product * self._atom(atom)
-            result = result + product
-        return result
+        """Return a value as a polynomial in quotients of ids; raises TooLarge."""
+        return value.substituted(self._atom)
 
     def in_digits(self, value: IntegerPolynomial) -> InDigits | None:
         """Return the digits of a value that was read; None where it is not a sum of them."""
@@ -132,11 +122,8 @@ class DigitReader:
             digits += parts
         # For all divisors: some may have vanished only because these conditions hold.
         values = {end for one in self._divisors for end in (one - ONE, _MOST - one)}
-        return InDigits(
-            tuple(digits), IntegerPolynomial.of(rest), SizeConditions(frozenset(values))
-        )
-
-    # Quotients as atoms.
+        conditions = SizeConditions(frozenset(values))
+        return InDigits(tuple(digits), IntegerPolynomial.of(rest), conditions)
 
     def _quotient(self, atom: Atom) -> Quotient | None:
         if atom.kind == IDENTITY and atom.name not in self.elements:
@@ -168,8 +155,6 @@ class DigitReader:
                 if rest == -radix * IntegerPolynomial.of({(other,): 1}):
                     return quotient, radix
         return None
-
-    # Operations.
 
     def _atom(self, atom: Atom) -> IntegerPolynomial:
         value = self._read.get(atom)
@@ -231,7 +216,6 @@ class DigitReader:
         return value
 
     def _divided(self, value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
-        """`value / by`, where the value is a quotient or a remainder."""
         if value == ZERO or by == ONE:
             return value
         is_size = by.literal is None and is_of_parameters(by)
@@ -383,7 +367,6 @@ class DigitReader:
     def _field_at(
         self, value: IntegerPolynomial, first: int, length: int | None
     ) -> IntegerPolynomial | None:
-        """The bits from one on, where they are in the number."""
         above = self._times_bits(value, first)
         if above is None or length is None:
             return above
@@ -391,7 +374,6 @@ class DigitReader:
         return None if beyond is None else above - beyond
 
     def _times_bits(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial | None:
-        """The value without its lowest bits."""
         step = IntegerPolynomial.constant(1 << bits)
         whole = self._divided(value, step)
         return None if whole is None else whole * step
@@ -400,8 +382,7 @@ class DigitReader:
 def _digits_of(
     dimension: str, factors: Mapping[IntegerPolynomial, IntegerPolynomial]
 ) -> list[Digit] | None:
-    """The digits of one id, from the factors of its quotients; None where divisors do not divide
-    each other."""
+    """The digits of one id, by factors of its quotients; None where divisors form no chain."""
     chain = [ONE]
     waiting = [divisor for divisor in factors if divisor != ONE]
     while waiting:
@@ -425,7 +406,6 @@ def _digits_of(
 
 
 def _is_bit(value: int) -> bool:
-    """Is it a power of two, or 0?"""
     return value & (value - 1) == 0
 
 
@@ -435,5 +415,4 @@ def _is_at_least(first: IntegerPolynomial, second: IntegerPolynomial) -> bool:
 
 
 def _over(value: IntegerPolynomial, step: int) -> IntegerPolynomial:
-    """The value divided by a number that divides each term."""
     return IntegerPolynomial.of({m: c // step for m, c in value.terms})

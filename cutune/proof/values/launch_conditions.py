@@ -12,16 +12,12 @@ from cutune.proof.values.terms import MOST_THREADS
 
 @dataclass(frozen=True)
 class SizeConditions:
-    """Conditions on a launch: expressions of parameters that must not be negative.
-
-    `fitting`: parameters that must fit into 31 bits.
-    """
+    """Conditions on a launch: values are not negative, parameters fit into 31 bits."""
 
     not_negative: frozenset[IntegerPolynomial] = frozenset()
     fitting: frozenset[Atom] = frozenset()
 
     def joined(self, other: SizeConditions) -> SizeConditions:
-        """Return the conditions of both."""
         return SizeConditions(self.not_negative | other.not_negative, self.fitting | other.fitting)
 
 
@@ -67,7 +63,7 @@ def can_hold(spread: Spread) -> bool:
     near = _with_sizes(spread.smaller, least) * extent
     far = _with_sizes(spread.larger, least)
     return not any(
-        all(_is_never_negative(sign * near - one - ONE) for one in (far, -far))
+        all(c >= 0 for one in (far, -far) for _, c in (sign * near - one - ONE).terms)
         for sign in (ONE, -ONE)
     )
 
@@ -80,10 +76,6 @@ def _with_sizes(value: IntegerPolynomial, least: int) -> IntegerPolynomial:
     for atom in set(value.atoms):
         value = value.replaced(atom, _from(least, f"{atom.kind} {atom.name}"))
     return value
-
-
-def _is_never_negative(value: IntegerPolynomial) -> bool:
-    return all(coefficient >= 0 for _, coefficient in value.terms)
 
 
 @dataclass

@@ -74,10 +74,7 @@ def hull(opcode: str, first: Interval, second: Interval) -> Interval:
 def divided(
     opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
 ) -> IntegerPolynomial | None:
-    """Return quotient or remainder of `step * quotient + rest`, with a rest from 0 up to the step.
-
-    By `shr`, `div`, `rem` or `and` with a constant.
-    """
+    """Return quotient or remainder by a constant of `step * quotient + rest`, 0 <= rest < step."""
     bits, by = bits_of(kind), values[1].literal
     if by is None:
         return None
@@ -126,7 +123,6 @@ def _step(opcode: str, number: int, bits: int) -> int | None:
 
 
 def _lowest(mask: int) -> int:
-    """The lowest bit of a mask."""
     return mask & -mask
 
 

@@ -5,7 +5,7 @@ Any instruction that is not named here raises `NotUnderstood`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -42,17 +42,16 @@ from cutune.proof.values.predicates import (
     either,
     negation,
     properties_of,
+    properties_of_all,
 )
 from cutune.proof.values.terms import (
     ANYTHING,
-    NOTHING,
     AtomOperation,
     AtomProperties,
     Atoms,
     Interval,
     modulo,
     number_range,
-    only_atom,
     wrapped,
 )
 from cutune.ptx.types import TYPE_BYTES, Instruction
@@ -93,8 +92,8 @@ class NotUnderstood(Exception):
 class Operations:
     """Computes the values of instructions.
 
-    `uses_lanes`: did one of them ask for the place of its thread in the warp? `have_lanes`: does a
-    thread keep its place in the warp with any block?
+    `uses_lanes`: did one ask for the lane of its thread? `have_lanes`: does a thread keep its lane
+    with any block?
     """
 
     atoms: Atoms
@@ -123,11 +122,9 @@ class Operations:
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
             carry = AtomOperation("carry", (opcode, *instruction.modifiers, value))
-            properties = self._joined(self._read_all(instruction, read))
+            properties = properties_of_all(self._read_all(instruction, read), self.atoms)
             written.append((_CARRY, self.atoms.computed(carry, properties)))
         return written
-
-    # Integers.
 
     def _integer(self, instruction: Instruction, read: Read) -> IntegerPolynomial | None:
         """The polynomial, where the operation is one of the ring, or keeps the value."""
@@ -234,11 +231,9 @@ class Operations:
                 return high + low
         return None
 
-    # Any function of its operands.
-
     def _function(self, instruction: Instruction, read: Read) -> IntegerPolynomial:
         operands = tuple(self._read_all(instruction, read))
-        properties = self._joined(operands)
+        properties = properties_of_all(operands, self.atoms)
         if _is_integer(instruction):
             operands = tuple(_as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
@@ -253,12 +248,6 @@ class Operations:
         if instruction.opcode in ("addc", "subc", "madc"):
             texts.append(_CARRY)
         return [read(text) for text in texts]
-
-    def _joined(self, values: Iterable[Value]) -> AtomProperties:
-        properties = NOTHING
-        for value in values:
-            properties = properties.joined(properties_of(value, self.atoms))
-        return properties
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
@@ -281,7 +270,6 @@ class Operations:
         return reduced(opcode, ranges[0], last)
 
     def _unpacked(self, instruction: Instruction, read: Read) -> list[tuple[str, Value]]:
-        """`mov.b64 {%r1, %r2}, %rd3`."""
         names = parts(instruction.operands[0])
         value = read(instruction.operands[1])
         if instruction.opcode != "mov" or not isinstance(value, IntegerPolynomial):
@@ -293,8 +281,6 @@ class Operations:
             operation = AtomOperation(f"piece{index}.{bits}", (value,))
             pieces.append((name, self.atoms.computed(operation, properties)))
         return [(name, value) for name, value in pieces if name != "_"]
-
-    # Conditions.
 
     def _setp(
         self, instruction: Instruction, read: Read, loops: frozenset[int]
@@ -339,8 +325,7 @@ class Operations:
 
     def _choice(self, value: IntegerPolynomial) -> Predicate | None:
         """Return p for `selp 1, 0, p`."""
-        atom = only_atom(value)
-        operation = self.atoms.operation(atom) if atom is not None else None
+        operation = self.atoms.operation_of(value)
         if operation is None or not operation.name.startswith("selp."):
             return None
         first, second, *others = operation.numbers
@@ -350,8 +335,7 @@ class Operations:
 
     def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
         """Yield the operands of `a | b | c`, which is 0 where all of them are."""
-        atom = only_atom(value)
-        operation = self.atoms.operation(atom) if atom is not None else None
+        operation = self.atoms.operation_of(value)
         if operation is None or operation.name not in ("or.b32", "or.b64"):
             yield value
             return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms
@@ -23,7 +24,6 @@ class Relation:
     right: IntegerPolynomial
 
     def negated(self) -> Relation:
-        """Return the comparison that holds where this one does not."""
         return Relation(_NEGATED[self.relation], self.bits, self.signed, self.left, self.right)
 
 
@@ -79,20 +79,29 @@ def either(first: Predicate, second: Predicate) -> Predicate:
     return Not(Both(negation(first), negation(second)))
 
 
+def operands_of(value: object) -> tuple[Value, ...]:
+    """Return the numbers or conditions that a condition is made of."""
+    match value:
+        case Relation(left=first, right=second) | Both(first, second):
+            return first, second
+        case Not(inner):
+            return (inner,)
+    return ()
+
+
 def properties_of(value: Value, atoms: Atoms) -> AtomProperties:
     """Return the properties of a number, or of a predicate's truth value."""
     match value:
         case IntegerPolynomial():
             return atoms.of(value)
-        case Relation(left=left, right=right):
-            return atoms.of(left).joined(atoms.of(right))
-        case Both(first, second):
-            return properties_of(first, atoms).joined(properties_of(second, atoms))
-        case Not(inner):
-            return properties_of(inner, atoms)
         case Unknown(properties=properties):
             return properties
-    return NOTHING
+    return properties_of_all(operands_of(value), atoms)
+
+
+def properties_of_all(values: Iterable[Value], atoms: Atoms) -> AtomProperties:
+    """Return the properties of a value that depends on all of these."""
+    return reduce(AtomProperties.joined, (properties_of(value, atoms) for value in values), NOTHING)
 
 
 def follows(predicate: Predicate, holds: bool) -> Iterator[Relation]:

@@ -57,25 +57,16 @@ def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVarian
     if max((proof.pressure for proof in proofs), default=0) < _FEW_REGISTERS:
         return ()
     try:
-        _check(text, proofs)
+        if text.kernel.max_threads < 1024 or any(proof.is_bounded for proof in proofs):
+            raise Illegal(Code.VARIANT_USELESS, "it has launch bounds")
+        if text.kernel.asserted or text.kernel.shared is not None:
+            raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
         plain = [_variant(text, limit, None) for limit in LIMITS]
         base = restriction_if_legal(text, proofs)
         restricted = [_variant(text, limit, base) for limit in LIMITS] if base is not None else []
         return (*plain, *restricted)
     except Illegal as illegal:
         return illegal.as_impurity(NAME, text.kernel)
-
-
-def _check(text: KernelText, proofs: Sequence[EntryProof]) -> None:
-    """Check that bounds may be given.
-
-    Raises:
-        Illegal: it has bounds, or is launched in other ways than they allow.
-    """
-    if text.kernel.max_threads < 1024 or any(proof.is_bounded for proof in proofs):
-        raise Illegal(Code.VARIANT_USELESS, "it has launch bounds")
-    if text.kernel.asserted or text.kernel.shared is not None:
-        raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
 
 
 def _variant(text: KernelText, limit: tuple[int, int], base: Restriction | None) -> KernelVariant:

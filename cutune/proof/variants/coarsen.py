@@ -84,11 +84,7 @@ def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVaria
 
 
 def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
-    """The dimensions in which a thread may do several ids.
-
-    Raises:
-        Illegal: there is none, or that is of no use.
-    """
+    """Dimensions in which a thread may do several ids; raises Illegal where that is of no use."""
     if kernel.asserted or kernel.needs_warps:
         raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
     if kernel.shared is not None or any(proof.uses_shared for proof in proofs):
@@ -111,14 +107,12 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
-    """May it read and write through one pointer?"""
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
     used = reached(proof.uses, pointers)
     return isinstance(used, NotReached) or bool(used.changed)
 
 
 def _is_line(kernel: Kernel) -> bool:
-    """Does it have one dimension only?"""
     return sum(one.indexed for one in kernel.dimensions) == 1
 
 
@@ -164,13 +158,11 @@ class _Body:
     values: str
 
     def several(self, axis: int, factor: int) -> Changes:
-        """The body for several ids."""
         places = [f"blockIdx.{d}" for d in DIMENSIONS]
         places[axis] += f" * {factor}u + {_EACH}"
         return self._called(factor, places)
 
     def moved(self, axes: Sequence[int]) -> Changes:
-        """The body for one id of a block somewhere."""
         registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
         for axis in axes:
             place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
@@ -189,11 +181,7 @@ class _Body:
 
 
 def _body(text: KernelText) -> _Body:
-    """The body of a kernel.
-
-    Raises:
-        Illegal: its parameters are not written so that they can be passed on.
-    """
+    """The body of a kernel; raises Illegal where its parameters cannot be passed on."""
     names = [parameter.name for parameter in text.kernel.parameters]
     opener, closer = text.function.parameters
     tokens = text.syntax.tokens[opener + 1 : closer]
@@ -222,10 +210,7 @@ def with_places(ptx: str) -> str:
 
 
 def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
-    """Return a register by which code reads its block's place, besides the one given; or None.
-
-    `module`: before `with_places`.
-    """
+    """Return a register by which code, before `with_places`, reads its block's place; or None."""
     names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
     own = module.functions[entry]
     calls = any(item.opcode == "call" for item in own.instructions)

@@ -105,7 +105,7 @@ def with_written_variants(program: Program) -> Program:
 
 
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
-    """Return the kernel without its variants, with the reason, which is its file."""
+    """Return the kernel without its variants, for a reason whose message names its file."""
     names = dict.fromkeys(variant.transform for variant in kernel.variants)
     path = kernel.source.path
     reasons = ((name, code.template.format(variant=name, path=path)) for name in names)

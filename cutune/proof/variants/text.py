@@ -44,13 +44,12 @@ class Illegal(Exception):
         self.code, self.what = code, what
 
     def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
-        """Return it as the reason about a variant of this name."""
         message = self.code.template.format(variant=variant, what=self.what)
         return Impurity(self.code, message, kernel.span)
 
 
 def not_repeated(what: str) -> Illegal:
-    """Return that the text, under another name, may mean something else."""
+    """Return the error that a copy of the text may mean something else."""
     return Illegal(Code.VARIANT_TEXT, what)
 
 
@@ -69,7 +68,6 @@ class Changes:
     head: str = ""
 
     def around(self, inner: Changes) -> Changes:
-        """Return these changes around others."""
         return Changes(
             (*self.parameters, *inner.parameters),
             self.opening + inner.opening,
@@ -90,18 +88,12 @@ class KernelText:
 
     @cached_property
     def _definition(self) -> tuple[Syntax, SourceFunction]:
-        """The only definition in the user's files.
-
-        Raises:
-            Illegal: there is none, there are several, or its text means something else elsewhere.
-        """
+        """The definition; raises Illegal where it is not the only one, or may not be repeated."""
         definitions = list(self.texts.definitions(self.kernel.name))
         if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
         if self.namesakes > 1:
-            definitions = [
-                (syntax, one) for syntax, one in definitions if self._is_defined_by(syntax, one)
-            ]
+            definitions = [one for one in definitions if self._is_defined_by(*one)]
         if len(definitions) != 1:
             raise not_repeated("it has several definitions")
         syntax, function = definitions[0]
@@ -112,19 +104,15 @@ class KernelText:
     def _is_defined_by(self, syntax: Syntax, function: SourceFunction) -> bool:
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = (syntax.tokens[i].start for i in (function.first, function.body[1]))
-        is_in_file = os.path.realpath(syntax.source.path) == os.path.realpath(
-            self.kernel.source.path
-        )
-        return is_in_file and first <= self.kernel.span.start < last
+        here, there = map(os.path.realpath, (syntax.source.path, self.kernel.source.path))
+        return here == there and first <= self.kernel.span.start < last
 
     @property
     def syntax(self) -> Syntax:
-        """The file of the definition."""
         return self._definition[0]
 
     @property
     def function(self) -> SourceFunction:
-        """The definition."""
         return self._definition[1]
 
     @property
@@ -135,11 +123,7 @@ class KernelText:
         return self.syntax.tokens[first : last + 1]
 
     def copy(self, name: str, changes: Changes) -> Edit:
-        """Return the edit that inserts a copy of this name.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
-        """
+        """Return the edit that inserts a copy; raises Illegal where it may mean something else."""
         self._check([name, *changes.taken])
         function, tokens = self.function, self.syntax.tokens
         opener, closer = self.body[0], self.body[-1]
@@ -184,11 +168,7 @@ class KernelText:
         return source, Edit.insert(self.body[-1].end, text)
 
     def _check(self, names: Collection[str]) -> None:
-        """Check that the text may be repeated with these names.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
-        """
+        """Raise Illegal where the text may mean something else if repeated with these names."""
         function, tokens = self.function, self.syntax.tokens
         opener, closer = function.parameters
         for name in names:
@@ -224,7 +204,6 @@ class KernelText:
 
 
 def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
-    """A parameter without its default argument."""
     texts = [token.text for token in parameter]
     return parameter[: texts.index("=")] if "=" in texts else parameter
 
@@ -244,7 +223,6 @@ def _end_of_templates(head: Sequence[Token]) -> int:
 
 
 def span_of(token: Token) -> Span:
-    """Return the span of a token."""
     return Span(token.start, token.end)
 
 
