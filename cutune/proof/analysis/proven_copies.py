@@ -13,7 +13,7 @@ from functools import partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.rounding.alike import rounds_alike
+from cutune.proof.rounding import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module

@@ -114,21 +114,21 @@ class Reached:
         )
 
 
-@dataclass(frozen=True)
-class NotReached:
+class NotReached(Exception):
     """Why the pointers are not known: words. `is_order`: because other threads may matter."""
 
-    what: str
-    is_order: bool = False
+    def __init__(self, what: str, is_order: bool = False) -> None:
+        super().__init__(what)
+        self.what, self.is_order = what, is_order
 
 
-def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReached:
-    """Return the pointers that an entry uses, of those with these names; or why that is open."""
+def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached:
+    """Return the pointers that an entry uses, of those with these names; raises NotReached."""
     if uses.problem is not None:
-        return NotReached(uses.problem, uses.is_order)
+        raise NotReached(uses.problem, uses.is_order)
     leaking = sorted(uses.leaks & pointers.keys(), key=str)
     if leaking:
-        return NotReached(f"compares or stores the pointer '{pointers[int(leaking[0])]}'")
+        raise NotReached(f"compares or stores the pointer '{pointers[int(leaking[0])]}'")
     spaces = dict(uses.spaces)
     kinds: defaultdict[int, set[str]] = defaultdict(set)
     for access in uses.accesses:
@@ -138,16 +138,16 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReac
         if not bases and not others and _is_harmless(access, variables, spaces):
             continue
         if variables:
-            return NotReached(f"accesses the variable '{min(variables)}'")
+            raise NotReached(f"accesses the variable '{min(variables)}'")
         if len(bases) != 1 or others:
             shown = ", ".join(f"'{pointers[int(i)]}'" for i in sorted(bases | others, key=str))
             what = f"made of {shown}" if shown else "that is no pointer parameter"
-            return NotReached(f"accesses memory at an address {what}")
+            raise NotReached(f"accesses memory at an address {what}")
         kinds[int(min(bases, key=str))].add(access.kind)
     for position, of_pointer in sorted(kinds.items()):
         if {"load", "atomic"} <= of_pointer:
             what = f"reads '{pointers[position]}' and changes it by atomic operations"
-            return NotReached(what, is_order=True)
+            raise NotReached(what, is_order=True)
     written = frozenset(i for i, of_pointer in kinds.items() if of_pointer & {"store", "atomic"})
     changed = frozenset(i for i in written if "load" in kinds[i])
     return Reached(frozenset(kinds), written, changed)
@@ -185,18 +185,10 @@ def pointer_uses(
     try:
         job.follow()
         return job.uses()
-    except _Unknown as error:
+    except NotReached as error:
         return PointerUses(error.what, is_order=error.is_order)
     except UNREADABLE as error:
         return PointerUses(f"is not read ({error})")
-
-
-class _Unknown(Exception):
-    """Nothing can be said; the words why. `is_order`: because other threads may matter."""
-
-    def __init__(self, what: str, is_order: bool = False) -> None:
-        super().__init__(what)
-        self.what, self.is_order = what, is_order
 
 
 @dataclass
@@ -216,7 +208,7 @@ class _Following:
     # Where values come from.
 
     def follow(self) -> None:
-        """Find the origin of each register; raises _Unknown where an instruction may do harm."""
+        """Find the origin of each register; raises NotReached where an instruction may do harm."""
         for instruction in self.function.instructions:
             self._check(instruction)
             self._waiting_for.update(results(instruction))
@@ -255,7 +247,7 @@ class _Following:
         """A whole parameter as long as a pointer; any other may be a part of one."""
         address = ADDRESS.match(instruction.operands[1])
         if address is None:
-            raise _Unknown("reads a parameter at an address that is not known")
+            raise NotReached("reads a parameter at an address that is not known")
         position = self.positions.get(address[1])
         if position is None:
             # At an address that was computed: any part of the parameter there.
@@ -294,30 +286,30 @@ class _Following:
         words = f"'{'.'.join((opcode, *modifiers))}'"
         is_memory = opcode in ("ld", "st", "atom", "red")
         if opcode == "call":
-            raise _Unknown("calls a function that is not inlined")
+            raise NotReached("calls a function that is not inlined")
         if not is_memory and opcode not in FUNCTIONS | _FLOW | PREFETCHES:
-            raise _Unknown(f"uses {words}", is_order=True)
+            raise NotReached(f"uses {words}", is_order=True)
         # `__ldg` is assembly in CUDA's own headers: it reads memory that nobody writes meanwhile.
         is_read_only = opcode == "ld" and "nc" in modifiers
         if is_memory and instruction.line in self.assembly and not is_read_only:
-            raise _Unknown(f"accesses memory by inline assembly: {words}")
+            raise NotReached(f"accesses memory by inline assembly: {words}")
         if opcode in ("ld", "st") and not all(map(is_plain, modifiers)):
-            raise _Unknown(f"uses {words}", is_order=True)
+            raise NotReached(f"uses {words}", is_order=True)
         if any(modifier.split("::")[0] == _SHARED for modifier in modifiers):
-            raise _Unknown("uses shared memory", is_order=True)
+            raise NotReached("uses shared memory", is_order=True)
         if opcode in ("atom", "red"):
             self._check_atomic(instruction, words)
         for operand in instruction.operands:
             for name in _REGISTER.findall(operand):
                 if name not in self.function.registers and not _BUILTIN.fullmatch(name):
-                    raise _Unknown(f"reads '{name}'")
+                    raise NotReached(f"reads '{name}'")
 
     def _check_atomic(self, instruction: Instruction, words: str) -> None:
         known = (ATOMIC_WORDS | COMMUTATIVE | TYPE_BYTES.keys()) - {"cas", "exch"}
         if not set(instruction.modifiers) <= known:
-            raise _Unknown(f"uses {words}", is_order=True)
+            raise NotReached(f"uses {words}", is_order=True)
         if instruction.opcode == "atom" and self._read & {*parts(instruction.operands[0])} - {"_"}:
-            raise _Unknown(f"uses the result of {words}", is_order=True)
+            raise NotReached(f"uses the result of {words}", is_order=True)
 
     @cached_property
     def _read(self) -> frozenset[str]:
@@ -326,7 +318,7 @@ class _Following:
     # Where they lead.
 
     def uses(self) -> PointerUses:
-        """Return accesses, and what else parameters reach; raises _Unknown where it may wait."""
+        """Return accesses, and what else parameters reach; raises NotReached where it may wait."""
         accesses: set[PointerAccess] = set()
         for instruction in self.function.instructions:
             match instruction.opcode:
@@ -344,7 +336,7 @@ class _Following:
                 case _:
                     self._leaks |= self._revealed(instruction)
         if may_wait(self.function, self.function.instructions):
-            raise _Unknown("has a loop that may wait for another thread", is_order=True)
+            raise NotReached("has a loop that may wait for another thread", is_order=True)
         spaces = tuple(sorted((v.name, v.space) for v in self.variables.values()))
         return PointerUses(None, frozenset(accesses), frozenset(self._leaks), spaces)
 
@@ -354,7 +346,7 @@ class _Following:
             return
         address = ADDRESS.match(text)
         if address is None:
-            raise _Unknown(f"accesses memory at '{text}'")
+            raise NotReached(f"accesses memory at '{text}'")
         if not spaces & {"local", "const"}:
             yield PointerAccess(kind, self._origin_of_name(address[1]))
 

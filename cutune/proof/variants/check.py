@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.memory.pointers import NotReached, reached
-from cutune.proof.rounding.alike import rounds_alike
+from cutune.proof.rounding import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
@@ -261,9 +261,10 @@ def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> s
     """Does its code access memory through other pointers than the variant says?"""
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
     for proof in compiled.proofs.get(shown.kernel, ()):
-        used = reached(proof.uses, pointers)
-        if isinstance(used, NotReached):
-            return used.what
+        try:
+            used = reached(proof.uses, pointers)
+        except NotReached as error:
+            return error.what
         if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):
             return "accesses memory through other pointers than the kernel"
     return None

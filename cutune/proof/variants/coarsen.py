@@ -51,10 +51,9 @@ from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.variants.restrict import restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
 from cutune.ptx.types import Module
-from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant
+from cutune.source.program import DIMENSIONS, Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.unit.unit import split_commas
-from cutune.toolchain.device.thread_block import Block
 
 NAME = "coarsen"
 #: Ids of a thread. With 8 no kernel that was swept on an H200 was faster than with 4 by more than
@@ -72,15 +71,20 @@ _READ_PLACE = re.compile(
 )
 
 
-def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
-    """Return the variants of a kernel, or why it has none. `proofs`: of all its instances."""
-    try:
-        axes = _axes(text.kernel, proofs)
-        if any("envreg" in file.text for file in text.texts.files):
-            raise not_repeated("the program reads environment registers")
-        return tuple(_variants(text, axes, proofs))
-    except Illegal as illegal:
-        return illegal.as_impurity(NAME, text.kernel)
+def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVariant]:
+    """Yield the variants of a kernel; raises Illegal where it has none."""
+    axes = _axes(text.kernel, proofs)
+    if any("envreg" in file.text for file in text.texts.files):
+        raise not_repeated("the program reads environment registers")
+    body = _body(text)
+    moved = text.copy(moved_name(text.kernel), body.moved(axes))
+    base = restriction_if_legal(text, proofs)
+    for axis in axes:
+        for factor in FACTORS:
+            name, changes = f"{DIMENSIONS[axis]}{factor}", body.several(axis, factor)
+            x, y, z = (factor if other == axis else 1 for other in range(3))
+            variant = with_restriction(text, NAME, name, changes, base)
+            yield replace(variant, coarsen=(x, y, z), moved=moved)
 
 
 def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
@@ -92,24 +96,22 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
     axes = _guarded(kernel)
     if not axes:
-        raise Illegal(
-            Code.VARIANT_USELESS,
-            "no guard bounds a dimension in which a thread could do several ids",
-        )
+        what = "no guard bounds a dimension in which a thread could do several ids"
+        raise Illegal(Code.VARIANT_USELESS, what)
     if not _is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
         raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
     if not proofs or not all(proof.is_straight for proof in proofs):
-        raise Illegal(
-            Code.VARIANT_USELESS,
-            "its code loops or ends early, so that a thread does several ids one after the other",
-        )
+        what = "its code loops or ends early, so that a thread does several ids one after the other"
+        raise Illegal(Code.VARIANT_USELESS, what)
     return axes
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
-    used = reached(proof.uses, pointers)
-    return isinstance(used, NotReached) or bool(used.changed)
+    try:
+        return bool(reached(proof.uses, pointers).changed)
+    except NotReached:
+        return True
 
 
 def _is_line(kernel: Kernel) -> bool:
@@ -130,24 +132,6 @@ def _guarded(kernel: Kernel) -> list[int]:
         and proof.guard
         and not (proof.grid_stride or proof.grid_kept)
     ]
-
-
-def _variants(
-    text: KernelText, axes: Sequence[int], proofs: Sequence[EntryProof]
-) -> Iterator[KernelVariant]:
-    body = _body(text)
-    moved = text.copy(moved_name(text.kernel), body.moved(axes))
-    base = restriction_if_legal(text, proofs)
-    for axis in axes:
-        for factor in FACTORS:
-            name, changes = f"{DIMENSIONS[axis]}{factor}", body.several(axis, factor)
-            variant = with_restriction(text, NAME, name, changes, base)
-            yield replace(variant, coarsen=_ids(axis, factor), moved=moved)
-
-
-def _ids(axis: int, factor: int) -> Block:
-    x, y, z = (factor if other == axis else 1 for other in range(3))
-    return (x, y, z)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The transforms that there are. Takes a `Kernel` and its proofs, gives it with its variants.
 
 A new one is a module beside `restrict`, with a row here: a function that gives the variants of a
-kernel, or the reason why it may have none.
+kernel by the proofs of all its instances, or raises `Illegal` where it may have none.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from dataclasses import replace
 from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants import bounds, coarsen, restrict
-from cutune.proof.variants.text import KernelText
+from cutune.proof.variants.text import Illegal, KernelText
 from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import Impurity, Kernel, KernelVariant, Program
 
-Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
-
+Make = Callable[[KernelText, Sequence[EntryProof]], Iterable[KernelVariant]]
 
 #: The functions that make variants of a kernel, by the names of transforms.
 TRANSFORMS: Mapping[str, Make] = {
@@ -51,14 +50,15 @@ def _with_variants(
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
     text = KernelText(kernel, texts, namesakes)
-    made = {name: make(text, proofs) for name, make in TRANSFORMS.items()}
-    variants = tuple(v for one in made.values() if isinstance(one, tuple) for v in one)
-    reasons = tuple((name, one) for name, one in made.items() if isinstance(one, Impurity))
+    variants, reasons = list[KernelVariant](), list[tuple[str, Impurity]]()
+    for name, make in TRANSFORMS.items():
+        try:
+            variants += list(make(text, proofs))
+        except Illegal as illegal:
+            reasons.append((name, illegal.as_impurity(name, kernel)))
+    selector = text.selector() if variants else None
     return replace(
-        kernel,
-        variants=variants,
-        variant_reasons=reasons,
-        selector=text.selector() if variants else None,
+        kernel, variants=tuple(variants), variant_reasons=tuple(reasons), selector=selector
     )
 
 

@@ -40,7 +40,7 @@ from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
-from cutune.source.program import Impurity, KernelVariant
+from cutune.source.program import KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas
@@ -52,17 +52,10 @@ _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "const"})
 
 
-def restrict(
-    text: KernelText, proofs: Sequence[EntryProof]
-) -> tuple[KernelVariant, ...] | Impurity:
-    """Return the variant of a kernel, or why it has none. `proofs`: of all its instances."""
-    name = f"{text.kernel.name}__{NAME}"
-    try:
-        base = restriction(text, proofs)
-        edit = text.copy(name, base.changes)
-    except Illegal as illegal:
-        return illegal.as_impurity(NAME, text.kernel)
-    source = text.syntax.source
+def restrict(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...]:
+    """Return the variant of a kernel; raises Illegal where it has none."""
+    base, name = _Restricted(text, proofs).restriction(), f"{text.kernel.name}__{NAME}"
+    edit, source = text.copy(name, base.changes), text.syntax.source
     return (KernelVariant(NAME, name, source, edit, NAME, base.pointers, base.written),)
 
 
@@ -75,15 +68,10 @@ class Restriction:
     written: tuple[int, ...]
 
 
-def restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction:
-    """Return the assertion; raises Illegal where it may be wrong, or says nothing new."""
-    return _Restricted(text, proofs).found()
-
-
 def restriction_if_legal(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
-    """Return the assertion about a kernel; None where there is none."""
+    """Return the assertion about a kernel; None where it may be wrong, or says nothing new."""
     with suppress(Illegal):
-        return restriction(text, proofs)
+        return _Restricted(text, proofs).restriction()
     return None
 
 
@@ -104,7 +92,7 @@ class _Restricted:
     text: KernelText
     proofs: Sequence[EntryProof]
 
-    def found(self) -> Restriction:
+    def restriction(self) -> Restriction:
         used = self._reached()
         pointers = used.pointers | self._named
         written = used.written | {i for i in self._named - used.pointers if self._is_open(i)}
@@ -130,12 +118,12 @@ class _Restricted:
         for proof in self.proofs:
             if len(proof.parameters) != len(self.text.kernel.parameters):
                 raise Illegal(Code.VARIANT_MEMORY, "has other parameters than its text")
-            pointers = reached(proof.uses, self._pointers)
-            if isinstance(pointers, NotReached):
-                if pointers.is_order:
-                    raise Illegal(Code.VARIANT_ORDER, f"its compiled code {pointers.what}")
-                raise Illegal(Code.VARIANT_MEMORY, pointers.what)
-            joined = joined.joined(pointers)
+            try:
+                joined = joined.joined(reached(proof.uses, self._pointers))
+            except NotReached as error:
+                if error.is_order:
+                    raise Illegal(Code.VARIANT_ORDER, f"its compiled code {error.what}") from error
+                raise Illegal(Code.VARIANT_MEMORY, error.what) from error
         if self.text.kernel.needs_warps and joined.changed:
             name = self._pointers[min(joined.changed)]
             what = f"threads of a warp may exchange values through '{name}'"
