@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cutune.proof.flow.graph import Graph, Irreducible
-from cutune.proof.flow.walk import Moment, Walk
+from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder, raw_kinds
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations, parts
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -23,8 +23,8 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.values.predicates import Relation, Unknown, operands_of
-from cutune.proof.values.terms import AtomProperties, Atoms
+from cutune.proof.values.predicates import Relation, operands_of
+from cutune.proof.values.terms import Atoms
 from cutune.ptx.control_flow import call_target, control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
@@ -131,7 +131,7 @@ class _Observer(Recorder):
             if moment.instruction.opcode in FUNCTIONS:
                 return False
         for register in results(moment.instruction):
-            moment.write(register, self._unknown(register, moment))
+            self._write_unknown(moment, "unseen", register)
         return True
 
     def _place(self, moment: Moment) -> None:
@@ -139,13 +139,6 @@ class _Observer(Recorder):
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
         self._add(moment, moment.instruction.opcode, address, space=space)
-
-    def _unknown(self, register: str, moment: Moment) -> Unknown | IntegerPolynomial:
-        known = AtomProperties(ids=frozenset(DIMENSIONS), is_loaded=True, loops=moment.loops)
-        name = f"unseen{moment.instruction.line}.{register}"
-        if self.function.registers.get(register) == "pred":
-            return Unknown(name, known)
-        return self.atoms.named(name, known)
 
 
 class _Seen:
@@ -187,8 +180,7 @@ class _Seen:
         )
 
     def _is_width(self, atom: Atom, d: str) -> bool:
-        operation = self.atoms.operation(atom)
-        if operation is None:
+        if (operation := self.atoms.operation(atom)) is None:
             return atom == Atom(BLOCK_SIZE, d)
         return any(self._is_width(one, d) for value in operation.numbers[:1] for one in value.atoms)
 
@@ -198,14 +190,10 @@ class _Seen:
 
     def limit(self, d: str) -> tuple[int, str] | None:
         """The widest block for which each shared array has a place for each thread, and which."""
-        found = [
-            (least, _name(place.variable))
-            for place in self.places
-            if (least := place.limit(d, self.atoms)) is not None
-        ]
+        limits = [(place.limit(d, self.atoms), _name(place.variable)) for place in self.places]
         # Threads may be numbered by a constant: `threadIdx.y * 16 + threadIdx.x`.
-        found += [(least, "") for value in self._values if (least := _numbered(value, d))]
-        return min(found, default=None)
+        limits += [(_numbered(value, d) or None, "") for value in self._values]
+        return min(((most, name) for most, name in limits if most is not None), default=None)
 
     def sharing(self) -> tuple[str, int]:
         """How threads use shared memory, in words, and the line of the PTX where they do."""
@@ -213,15 +201,13 @@ class _Seen:
         for place in self.places:
             name, line = _name(place.variable), place.access.instruction.line
             threads = " and ".join(f"threadIdx.{d}" for d in sorted(place.steps))
-            kinds = self._built_ins(place.address)
             if threads:
                 found.append((0, f"'{name}' has a place for each {threads}", line))
-            elif kinds:
+            elif kinds := self._built_ins(place.address):
                 found.append((1, f"the place in '{name}' depends on {kinds}", line))
             else:
                 found.append((2, f"threads of a block share '{name}'", line))
-        _, words, line = min(found, default=(0, "", 0), key=lambda one: one[0])
-        return words, line
+        return min(found, default=(0, "", 0), key=lambda one: one[0])[1:]
 
     def follows_block(self) -> bool:
         dynamic = [place for place in self.places if place.variable.size == 0]
@@ -258,11 +244,10 @@ class _Place:
         self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
     ) -> None:
         self.address, self.variable, self.access = address, variable, access
-        coefficients = dict(address.terms)
+        coefficients, rest = dict(address.terms), dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
         self.spans: dict[str, int] = {}
-        rest = dict(coefficients)
         for d in DIMENSIONS:
             step = coefficients.get((Atom(THREAD, d),), 0)
             width = Atom(BLOCK_SIZE, d)

@@ -139,9 +139,8 @@ def proven(
         for name, function in module.functions.items():
             if function.is_kernel and function.body and is_wanted(name):
                 proof = prove(module, name, assembly)
-                found[base_name(name)].append(
-                    replace(proof, locate=places[index]) if places else proof
-                )
+                proof = replace(proof, locate=places[index]) if places else proof
+                found[base_name(name)].append(proof)
     content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
     return Compiled(proofs, tuple(sorted(versions)), content)
@@ -209,9 +208,8 @@ Names = frozenset[tuple[str, str]]
 class KnownCode:
     """The newest compilations of sources, by their paths and flags.
 
-    A program with hooks need not be compiled for the device again: hooks are host code, so its
-    kernels are those of the source that was analyzed, or of the program in which variants were
-    checked.
+    A program with hooks, which are host code, need not be compiled for the device again: its kernels
+    are those of the source that was analyzed, or of the program in which variants were checked.
     """
 
     _originals: dict[tuple[str, ...], Compilation] = field(default_factory=dict)
@@ -259,7 +257,6 @@ class KnownCode:
         kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
         if compiled is None or not kernels:
             return program
-
         entries = {entry for kernel in kernels for entry in kernel.entries}
         reasons = uncountable(compiled.results()[0], entries)
         found = tuple(

@@ -167,7 +167,7 @@ class _Instance:
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
             more = (looser + 1) * bound.step - 1
-            text = self.text(bound.limit + IntegerPolynomial.constant(more))
+            text = self.text(bound.limit + more)
             if text is not None and bound.step > 1:
                 text = f"({text}) / {bound.step}" if " " in text else f"{text} / {bound.step}"
             if text is not None and None not in conditions:
@@ -239,18 +239,17 @@ class _Joined:
             warp_level=any(proof.warp_level for proof in self.proofs),
             block_use=_joined([proof.block_use for proof in self.proofs]),
         )
-        refused = next((p.refused for p in self.proofs if p.refused is not None), None)
-        if refused is not None:
-            code, message = refused.code, refused.message
-            shared: list[tuple[EntryProof, int]] = []
+        refused = [(p, p.refused) for p in self.proofs if p.refused is not None]
+        if refused:
+            code, message = refused[0][1].code, refused[0][1].message
+            lines = [(p, one.line) for p, one in refused]
             if code is Code.NOT_PROVEN:
                 code = Code.UNPROVEN_CODE
                 message = code.template.format(what=message)
             if code is Code.SHARED_MEMORY:
                 message += f": {own.block_use.sharing}" if own.block_use.sharing else ""
-                shared = [(p, p.block_use.sharing_line) for p in self.proofs]
-            lines = [(p, p.refused.line) for p in self.proofs if p.refused is not None]
-            return _refused(own, code, message, self._span([*shared, *lines]))
+                lines = [*((p, p.block_use.sharing_line) for p in self.proofs), *lines]
+            return _refused(own, code, message, self._span(lines))
         x, y, z = map(self._dimension, range(3))
         kernel = replace(own, dimensions=(x, y, z), data_parameters=self._data_parameters())
         return self._with_meetings(self._with_used_members(kernel))
@@ -266,10 +265,8 @@ class _Joined:
         found: dict[str, Role] = {}
         for instance in self.instances:
             for place, role in instance.proof.roles:
-                name = instance.names.get(place)
-                if name:
-                    used = found.get(name, role)
-                    found[name] = min(used, role, key=tuple(Role).index)
+                if name := instance.names.get(place):
+                    found[name] = min(found.get(name, role), role, key=tuple(Role).index)
         arguments = (*self.kernel.parameters, *self.kernel.members)
         scalars = (one for one in arguments if one.name in found and not one.is_pointer)
         integers = (one.name for one in scalars if _REALS.isdisjoint(one.type.split()))
@@ -301,13 +298,13 @@ class _Joined:
 
     def _without_rows(self, kernel: Kernel) -> Kernel:
         """Refuse dimensions whose grid is kept: a launch cannot ask what rows need."""
-        dimensions = [
+        x, y, z = (
             DimensionProof(True, self._block_dependent(axis, f"blockDim.{DIMENSIONS[axis]}"))
             if one.grid_kept
             else one
             for axis, one in enumerate(kernel.dimensions)
-        ]
-        return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
+        )
+        return replace(kernel, dimensions=(x, y, z))
 
     def _guard(self, axis: int) -> str | None:
         """The guard that the kernel has already, where it holds; else the first bound."""
@@ -328,9 +325,8 @@ class _Joined:
     def _proven_widths(self) -> BlockRange | None:
         """The sizes of blocks for which all instances are proven; None: any."""
         widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
-        if not widths:
-            return None
-        return BlockRange(proven=tuple(sorted(frozenset.intersection(*widths))))
+        common = frozenset.intersection(*widths) if widths else ()
+        return BlockRange(proven=tuple(sorted(common))) if widths else None
 
     def _needed_shared(self) -> tuple[tuple[int, int], ...]:
         """The most that an instance needs of dynamic shared memory, by the threads of a block."""
@@ -344,22 +340,18 @@ class _Joined:
         return {one for instance in self.instances for one in instance.distinct_places()}
 
     def _with_meetings(self, kernel: Kernel) -> Kernel:
-        needs_warps = any(proof.needs_warps for proof in self.proofs)
         meeting, places = _meeting(kernel, self.proofs), self._distinct_places()
-        needs_warps = needs_warps or meeting is None or None in places
+        needs_warps = meeting is None or None in places or any(p.needs_warps for p in self.proofs)
         conditions = {one for one in places if one is not None}
         asking = [proof for proof in self.proofs if proof.needs_warps or not needs_warps]
         single = {d for proof in asking for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         must_hold = any(proof.must_hold for proof in self.proofs)
-        if needs_warps and must_hold:
-            # What it needs cannot be asked at a launch.
-            return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         may_meet, inner = ((), ()) if needs_warps or meeting is None else meeting
         allowed = self._proven_widths()
-        if allowed is not None and not allowed.proven:
-            # Each instance is proven for other blocks.
+        # What it needs cannot be asked at a launch, or each instance is proven for other blocks.
+        if (needs_warps and must_hold) or (allowed is not None and not allowed.proven):
             return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         return replace(
             kernel,

@@ -186,9 +186,8 @@ def _in_source(what: str) -> str:
     if (access := _MARKED.fullmatch(what)) is not None:
         return f"{access[1]} memory"
     if (function := _CALLED.fullmatch(what)) is not None:
-        return (
-            "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
-        )
+        is_known = function[1][0] != "%"
+        return f"'{base_name(function[1])}'" if is_known else "a function by its address"
     return what
 
 
@@ -241,20 +240,17 @@ class _EntryProver:
     def proof_with_reductions(self) -> EntryProof:
         """Blocks share rows, and threads combine what they have summed up.
 
-        Raises:
-            NotUnderstood: they do something else together.
+        Raises NotUnderstood if they do something else together.
         """
         assert self.kept_grid is not None, "blocks that share rows keep their indices"
         self.operations.have_lanes = False
-        together: Sequence[int] = ()
         if isinstance(self.kept_grid, RowsOfEachBlock):
             self.kept_grid.has_one_dimension = True
-            together = where_threads_meet(self.graph)
-        self._find_reductions(self.kept_grid, together)
-        if isinstance(self.kept_grid, RowsOfEachBlock):
+            self._find_reductions(self.kept_grid, where_threads_meet(self.graph))
             self.recorder.sums.adding |= {line for one in self.reductions for line in one.effects}
             proof = self._verdict_beside_ids(self.kept_grid)
         else:
+            self._find_reductions(self.kept_grid, ())
             proof = self._verdict_by_rows(self.kept_grid)
         widths = sorted(frozenset.intersection(*(one.widths for one in self.reductions)))
         needed = tuple(max(one.endings[w].bytes for one in self.reductions) for w in widths)

@@ -60,20 +60,15 @@ def analyze(
     """Judge the kernels and launches of one source and of its headers.
 
     Args:
-        syntax: the source.
         expanded: the host pass's text after preprocessing, line markers in it.
         headers: the user's headers, named as the line markers name them.
         early: paths of those that are read before the first line of the source (`-include`).
         compilation: of the source, for all architectures that will run. What its code does not
-            prove is refused; without it nothing is proven.
+            prove is refused; without it nothing is proven. Raises CT701 where it did not compile.
         copies: copies that may replace kernels, by the kernels' names.
-        elsewhere: kernels that other translation units define, for launches of those of which
-            this one has only a declaration.
+        elsewhere: kernels that other units define, of which this one has only a declaration.
         marked: see `Unsteady`.
         is_associative: may rounded numbers be added up in any order?
-
-    Raises:
-        CutuneError: CT701 where it does not compile.
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
@@ -95,7 +90,10 @@ def analyze(
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     by_name, ignored = _annotated(own, unit, _with_borrowed(structures, by_name, elsewhere))
-    by_name = _with_orders(by_name, is_associative)
+    by_name = {
+        name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
+        for name, kernels in by_name.items()
+    }
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
@@ -154,14 +152,6 @@ def _annotated(
         by_name, ignored = annotated(file, by_name, unit.typedefs)
         diagnostics += ignored
     return by_name, diagnostics
-
-
-def _with_orders(by_name: ByName, is_associative: bool) -> ByName:
-    """Without the kernels whose sums may not be made in another order."""
-    return {
-        name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
-        for name, kernels in by_name.items()
-    }
 
 
 def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:

@@ -188,13 +188,9 @@ def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
 
 def _call(text: str, start: int) -> tuple[int, int]:
     """The first byte of `k(a)`, and that behind it: it ends before ";", ":" or a bracket's end."""
-    condition_end = _end(text, start + 1)
-    no_launch = _NO_LAUNCH.match(text, condition_end)
-    if no_launch is None:
-        raise front_end_failed("cudafe++ writes launches in another way")
-    end = _end(text, no_launch.end())
-    end = len(text[:end].rstrip())
-    if text[end - 1] != ")":
+    no_launch = _NO_LAUNCH.match(text, _end(text, start + 1))
+    end = len(text[: _end(text, no_launch.end())].rstrip()) if no_launch is not None else 0
+    if no_launch is None or text[end - 1] != ")":
         raise front_end_failed("cudafe++ writes launches in another way")
     return no_launch.end(), end
 

@@ -17,7 +17,7 @@ number.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -271,17 +271,16 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
     done: set[str] = set()
     for site in refused:
         kernel = program.kernel(site.kernel)
-        if kernel is not None and site.code is Code.ROUNDED_SUM:
-            if kernel.name not in done:
-                done.add(kernel.name)
-                yield _permission(kernel, [s for s in refused if s.kernel == kernel.name])
-            continue
-        proposed = _proposal(site, kernel)
-        if kernel is None or proposed is None:
+        is_rounded = site.code is Code.ROUNDED_SUM
+        proposed = None if is_rounded else _proposal(site, kernel)
+        if kernel is None or not (is_rounded or proposed):
             yield _advice(program, site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
             sites = [s for s in refused if s.kernel == kernel.name]
+            if proposed is None:
+                yield _pragma(kernel, sites, "associative", PERMISSION.format(name=kernel.name))
+                continue
             helped = [s for s in sites if _proposal(s, kernel)]
             formulas = {s.shared for s in sites if _asks_for_memory(s)}
             yield _annotation(kernel, proposed, helped, formulas)
@@ -304,9 +303,28 @@ def _asks_for_memory(site: LaunchSite) -> bool:
     return memory is not None and constant(memory) != 0
 
 
-def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
-    """The annotation of a kernel that is proven but for the order in which it adds up."""
-    source = sites[0].source
+def _annotation(
+    kernel: Kernel,
+    proposed: Proposal,
+    helped: Sequence[LaunchSite],
+    formulas: Collection[str | None],
+) -> Suggestion:
+    types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
+    sizes = kernel.sizes or tuple(name for name, type_ in types if integer_type(type_) is not None)
+    data = f"data({', '.join(sizes)}) " if sizes else ""
+    # What was inferred is used without being said, too: where it differs from launch to launch, or
+    # is a choice, for which the annotation language has no form.
+    formula = next(iter(formulas)) if len(formulas) == 1 else None
+    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
+    if any(map(_has_unknown_memory, helped)):
+        shared = " shared(keep)"
+    clauses = f"{data}{proposed.clauses}{shared}"
+    return _pragma(kernel, helped, clauses, _assertion(kernel, proposed))
+
+
+def _pragma(kernel: Kernel, sites: Sequence[LaunchSite], clauses: str, text: str) -> Suggestion:
+    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
+    source, code = sites[0].source, sites[0].code
     here = kernel.source.path == source.path
     start = kernel.span.start if here else sites[0].span.start
     return Suggestion(
@@ -314,40 +332,9 @@ def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
         source.location(start).line,
         kernel.name,
         tuple(site.source.location(site.span.start).line for site in sites),
-        Code.ROUNDED_SUM.number,
-        f"#pragma cutune kernel {kernel.name} associative",
-        PERMISSION.format(name=kernel.name),
-    )
-
-
-def _annotation(
-    kernel: Kernel,
-    proposed: Proposal,
-    sites: Iterable[LaunchSite],
-    formulas: Collection[str | None],
-) -> Suggestion:
-    helped = tuple(sites)
-    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
-    source = helped[0].source
-    here = kernel.source.path == source.path
-    start = kernel.span.start if here else helped[0].span.start
-    types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
-    sizes = kernel.sizes or tuple(name for name, type_ in types if integer_type(type_) is not None)
-    data = f" data({', '.join(sizes)})" if sizes else ""
-    # What was inferred is used without being said, too: where it differs from launch to launch, or
-    # is a choice, for which the annotation language has no form.
-    formula = next(iter(formulas)) if len(formulas) == 1 else None
-    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
-    if any(map(_has_unknown_memory, helped)):
-        shared = " shared(keep)"
-    return Suggestion(
-        source.path,
-        source.location(start).line,
-        kernel.name,
-        tuple(site.source.location(site.span.start).line for site in helped),
-        helped[0].code.number if helped[0].code is not None else "",
-        f"#pragma cutune kernel {kernel.name}{data} {proposed.clauses}{shared}",
-        _assertion(kernel, proposed),
+        code.number if code is not None else "",
+        f"#pragma cutune kernel {kernel.name} {clauses}",
+        text,
     )
 
 

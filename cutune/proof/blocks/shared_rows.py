@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, product
 from typing import NoReturn
 
 from cutune.core.codes import Code
@@ -217,7 +217,7 @@ def _are_columns(
     width = limit * step
     begins = [constant_term(place.offset) for place in (first, second)]
     both = zip((first, second), begins, strict=True)
-    rows = (place.offset - IntegerPolynomial.constant(begin) for place, begin in both)
+    rows = (place.offset - begin for place, begin in both)
     end = max(begins[0] + first.access.bytes, begins[1] + second.access.bytes)
     return all(is_multiple(width, r) for r in rows) and end - min(begins) <= abs(step.literal)
 
@@ -314,9 +314,8 @@ class RowJudge:
         """Blocks behind which threads may go different ways, other than by J."""
         stays = {loop.stay for loop in self.loops.values()}
         raw = {block for block, predicate in self.walk.branches.items() if self._is_raw(predicate)}
-        decided = {
-            one.stop.block for one in self.reductions if one.stop and not one.stop.is_in_front
-        }
+        stops = (one.stop for one in self.reductions if one.stop is not None)
+        decided = {stop.block for stop in stops if not stop.is_in_front}
         return frozenset(stays | raw) - (self._reduced - decided)
 
     def dividing(self, block: int) -> frozenset[int]:
@@ -325,7 +324,6 @@ class RowJudge:
 
     @cached_property
     def _reduced(self) -> frozenset[int]:
-        """Basic blocks of reductions."""
         return frozenset[int]().union(*(one.blocks for one in self.reductions))
 
     def _is_of_reduction(self, access: MemoryAccess) -> bool:
@@ -368,13 +366,11 @@ class RowJudge:
         for one in self.reductions:
             if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
                 self._refuse(one.begin, "shared memory that holds several types")
-        for one in self.reductions:
-            for other in self.reductions:
-                if self._follows_at_once(one, other) and one.may_race_with(other):
-                    raise NotUnderstood(Code.RACE, "", self._first_use(other))
+        for one, other in product(self.reductions, repeat=2):
+            if self._follows_at_once(one, other) and one.may_race_with(other):
+                raise NotUnderstood(Code.RACE, "", self._first_shared(other))
 
-    def _first_use(self, reduction: Reduction) -> Instruction:
-        """The first instruction of a reduction that uses shared memory."""
+    def _first_shared(self, reduction: Reduction) -> Instruction:
         accesses = (a for a in self.recorder.accesses if a.block in reduction.blocks)
         used = [a.instruction for a in accesses if a.space == "shared"]
         return min(used, key=lambda item: item.line)

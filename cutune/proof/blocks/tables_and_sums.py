@@ -18,7 +18,7 @@ from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL
 from cutune.proof.values.launch_conditions import Meetings
-from cutune.proof.values.polynomial import ONE, IntegerPolynomial
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
 
 _SHARED = "shared"
@@ -80,7 +80,7 @@ class EachBlockJudge(RowJudge):
         return super()._singles_out(predicate) or self._is_decided_by(predicate, self._is_last)
 
     def _is_last(self, comparison: Relation) -> bool:
-        last = self.kept_grid.thread - self.kept_grid.step + ONE
+        last = self.kept_grid.thread - self.kept_grid.step + 1
         is_last = comparison.left - comparison.right in (last, -last)
         return is_last and comparison.relation in ("eq", "ne")
 

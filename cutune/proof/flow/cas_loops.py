@@ -67,10 +67,10 @@ def without_cas_loops(function: Function) -> Function:
         return function  # a table may lead to any label
     for label in reversed([item for item in items if isinstance(item, Label)]):
         first = items.index(label)
-        loop = _loop_at(items, first)
-        if loop is not None:
-            items[first + 1 : loop.last + 1] = [loop.operation]
-            items = [item for item in items if not _guesses(item, loop.guess, items)]
+        if (loop := _loop_at(items, first)) is not None:
+            last, guess, operation = loop
+            items[first + 1 : last + 1] = [operation]
+            items = [item for item in items if not _guesses(item, guess, items)]
     return replace(function, body=tuple(items))
 
 
@@ -89,16 +89,8 @@ def _instructions(items: Sequence[Item]) -> Iterator[Instruction]:
     return (item for item in items if isinstance(item, Instruction))
 
 
-@dataclass(frozen=True)
-class _CasLoop:
-    """A loop: its last item, the register of the guess, and the operation that it is."""
-
-    last: int
-    guess: str
-    operation: Instruction
-
-
-def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
+def _loop_at(items: Sequence[Item], first: int) -> tuple[int, str, Instruction] | None:
+    """The last item of a loop, the register of the guess, and the operation that it is."""
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
@@ -121,7 +113,7 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
         return None
     if reading.may_be_left_early and not reading.begins_with_memory(outside):
         return None
-    return _CasLoop(last, reading.guess, operation)
+    return last, reading.guess, operation
 
 
 def _copies_before(
@@ -136,10 +128,9 @@ def _copies_before(
     for one in reversed(items[:first]):
         if isinstance(one, Label):
             break
-        if one.opcode == "mov" and not one.guard and not changed & {*one.operands}:
-            match one.operands:
-                case (copy, original):
-                    copies[copy] = original
+        is_copy = one.opcode == "mov" and len(one.operands) == 2 and not one.guard
+        if is_copy and not changed & {*one.operands}:
+            copies[one.operands[0]] = one.operands[1]
         changed |= {*results(one)}
     return copies
 
@@ -188,7 +179,7 @@ class _Reading:
                 if new is None:
                     return None
             elif one.opcode == "bra":
-                exit_test = self._value(one.guard) if self._leaves(one, new) else None  # type: ignore[assignment]
+                exit_test = self._exit_test(one) if new is None else None
                 if exit_test is None:
                     return None
             elif not self._compute(one):
@@ -204,11 +195,10 @@ class _Reading:
         first = [one for one in _instructions(outside) if self.guess in results(one)]
         if len(first) != 1 or first[0].opcode != "ld" or first[0].guard:
             return False
-        load = first[0]
-        is_whole = (
-            load.operands[0] == self.guess and load.modifiers[-1][1:] == swap.modifiers[-1][1:]
-        )
-        return is_whole and self._place(load.operands[1]) == self._place(swap.operands[1])
+        (load,) = first
+        is_whole = load.modifiers[-1][1:] == swap.modifiers[-1][1:]
+        is_here = self._place(load.operands[1]) == self._place(swap.operands[1])
+        return load.operands[0] == self.guess and is_whole and is_here
 
     def _place(self, address: str) -> str | None:
         found = _ADDRESS.fullmatch(address)
@@ -245,9 +235,10 @@ class _Reading:
         one = self._definition(new)
         return _Steady(one.operands[1]) if one is not None and one.opcode == "mov" else new
 
-    def _leaves(self, branch: Instruction, new: object) -> bool:
-        is_test = isinstance(self._value(branch.guard), _Applied) and not branch.negated
-        return new is None and is_test and bool(self.end) and branch.operands[0] == self.end
+    def _exit_test(self, branch: Instruction) -> _Applied | None:
+        test = self._value(branch.guard)
+        is_exit = bool(self.end) and branch.operands[0] == self.end and not branch.negated
+        return test if is_exit and isinstance(test, _Applied) else None
 
     def _value(self, text: str) -> object:
         if text in self._values:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, control_flow, on_all_ways
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction
+
+T = TypeVar("T")
 
 
 class Irreducible(Exception):
@@ -95,7 +98,7 @@ class Graph:
         return [
             other
             for other in self._branching
-            if not self.postdominators[other] >> block & 1 and self._reaches[other] >> block & 1
+            if not self.postdominators[other] >> block & 1 and block in self._reaches[other]
         ]
 
     @cached_property
@@ -110,37 +113,19 @@ class Graph:
             }
             for block in range(self.count)
         ]
-        changed = True
-        while changed:
-            changed = False
-            for blocks in deciding:
-                before = len(blocks)
-                blocks.update(*[deciding[other] for other in blocks])
-                changed |= len(blocks) > before
-        return tuple(map(frozenset, deciding))
+        return _closed(deciding, deciding)
 
     @property
     def ends_everywhere(self) -> bool:
         """Tell whether there is a way to an end from every block."""
-        ends = sum(
-            1 << i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets
-        )
+        ends = {i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets}
         return all(reached & ends for reached in self._reaches)
 
     @cached_property
-    def _reaches(self) -> tuple[int, ...]:
+    def _reaches(self) -> tuple[frozenset[int], ...]:
         """Per block those that may follow it, itself included."""
-        following = [1 << index for index in range(self.count)]
-        changed = True
-        while changed:
-            changed = False
-            for index in reversed(range(self.count)):
-                reached = following[index]
-                for target in self.flow.blocks[index].terminator.targets:
-                    reached |= following[target]
-                changed |= reached != following[index]
-                following[index] = reached
-        return tuple(following)
+        targets = [block.terminator.targets for block in self.flow.blocks]
+        return _closed([{index} for index in range(self.count)], targets)
 
     @cached_property
     def live(self) -> tuple[frozenset[str], ...]:
@@ -152,15 +137,27 @@ class Graph:
         for index, block in enumerate(self.flow.blocks):
             if block.terminator.guard:
                 found[index] |= {block.terminator.guard} - defined[index]
-        changed = True
-        while changed:
-            changed = False
-            for index in reversed(range(self.count)):
-                for target in self.flow.blocks[index].terminator.targets:
-                    passing = found[target] - defined[index] - found[index]
-                    found[index] |= passing
-                    changed |= bool(passing)
-        return tuple(frozenset(names) for names in found)
+        return _closed(found, [block.terminator.targets for block in self.flow.blocks], defined)
+
+
+def _closed(
+    found: Sequence[set[T]],
+    others: Sequence[Iterable[int]],
+    without: Sequence[set[T]] | None = None,
+) -> tuple[frozenset[T], ...]:
+    """Add to what is found at each block what is found at others, until nothing is added.
+
+    `without`: what is not handed on to each block.
+    """
+    changed = True
+    while changed:
+        changed = False
+        for index in reversed(range(len(found))):
+            before = len(found[index])
+            for other in tuple(others[index]):
+                found[index] |= found[other] - (without[index] if without else set())
+            changed |= len(found[index]) > before
+    return tuple(map(frozenset, found))
 
 
 def _used_and_defined(instructions: Sequence[Instruction]) -> tuple[set[str], set[str]]:

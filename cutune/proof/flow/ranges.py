@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from math import gcd
 
 from cutune.proof.flow.walk import Known, Walk
@@ -20,7 +20,6 @@ from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.polynomial import (
     IDENTITY,
-    ONE,
     OPAQUE,
     PARAMETER,
     Atom,
@@ -74,7 +73,6 @@ class Bound:
 
 
 Facts = tuple[Inequality, ...]
-_Question = tuple[IntegerPolynomial, Known]
 
 
 @dataclass
@@ -82,21 +80,16 @@ class Ranges:
     """Proves that expressions are not negative at places of a walk."""
 
     walk: Walk
-    _facts: dict[Known, Facts] = field(default_factory=dict)
     _rounds: dict[int, list[Bound]] = field(default_factory=dict)
-    _answers: dict[_Question, SizeConditions | None] = field(default_factory=dict)
-    _ranks: dict[tuple[Atom, int], tuple[int, int, int, str]] = field(default_factory=dict)
     _steps: int = 0
     _steps_in_all: int = 0
 
-    def not_negative(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
-        """Return when a value is not negative where comparisons hold; None: not proven."""
-        question = value, known
-        if question not in self._answers:
-            self._answers[question] = self._answer(value, known)
-        return self._answers[question]
+    def __post_init__(self) -> None:
+        self.not_negative, self._rank = cache(self._not_negative), cache(self._rank_of)
+        self._facts_where = cache(self._learnt)
 
-    def _answer(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
+    def _not_negative(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
+        """Return when a value is not negative where comparisons hold; None: not proven."""
         for may_ask in (False, True):
             self._steps_in_all += self._steps
             self._steps = 0
@@ -112,26 +105,16 @@ class Ranges:
 
     # Inequalities of exact integers, from comparisons.
 
-    def _facts_where(self, known: Known) -> Facts:
-        if known not in self._facts:
-            self._facts[known] = self._learnt(sorted(known, key=str))
-        return self._facts[known]
-
-    def _learnt(self, comparisons: list[Relation]) -> Facts:
+    def _learnt(self, known: Known) -> Facts:
         """Each stratum rests on those before it, so that no comparison vouches for itself."""
         found: Facts = ()
-        waiting = comparisons
+        waiting = sorted(known, key=str)
         for _ in range(_STRATA):
-            learnt: Facts = ()
-            left = []
-            for comparison in waiting:
-                facts = self._exact(comparison, found)
-                learnt += facts
-                if not facts:
-                    left.append(comparison)
-            if not learnt:
+            learnt = {comparison: self._exact(comparison, found) for comparison in waiting}
+            if not any(learnt.values()):
                 break
-            found, waiting = found + learnt, left
+            found += tuple(fact for facts in learnt.values() for fact in facts)
+            waiting = [comparison for comparison, facts in learnt.items() if not facts]
         return found
 
     def _exact(self, comparison: Relation, facts: Facts) -> Facts:
@@ -144,13 +127,13 @@ class Ranges:
             for value in (difference, -difference):
                 conditions = self._proven(value, facts, False, 4)
                 if conditions is not None:
-                    return (Inequality(value - ONE, conditions.fitting),)
+                    return (Inequality(value - 1, conditions.fitting),)
             return ()
         whole = number_range(comparison.bits, comparison.signed)
         conditions = self._fit((left, right), whole, facts)
         if conditions is None:
             return ()
-        not_negative = (large - small - ONE for small, large in ordered(comparison))
+        not_negative = (large - small - 1 for small, large in ordered(comparison))
         return tuple(Inequality(_reduced(value), conditions.fitting) for value in not_negative)
 
     def _fit(
@@ -180,14 +163,8 @@ class Ranges:
                 return conditions
         return _as_condition(value) if may_ask else None
 
-    def _rank(self, atom: Atom, depth: int = 6) -> tuple[int, int, int, str]:
+    def _rank_of(self, atom: Atom, depth: int = 6) -> tuple[int, int, int, str]:
         """The order of atoms: the last one is replaced first, by those computed before it."""
-        rank = self._ranks.get((atom, depth))
-        if rank is None:
-            rank = self._ranks[atom, depth] = self._new_rank(atom, depth)
-        return rank
-
-    def _new_rank(self, atom: Atom, depth: int) -> tuple[int, int, int, str]:
         if atom.kind == PARAMETER:
             return 0, 0, 0, atom.name
         if atom.kind == IDENTITY:
@@ -228,7 +205,7 @@ class Ranges:
         for bound in self._bounds(atom, is_rising, facts):
             if bound.conditions.not_negative and not may_ask:
                 continue
-            scaled = rest * IntegerPolynomial.constant(bound.factor) + factor * bound.value
+            scaled = rest * bound.factor + factor * bound.value
             conditions = self._proven(scaled, facts, may_ask, depth - 1)
             if conditions is not None:
                 return conditions.joined(bound.conditions).joined(sign)
@@ -373,9 +350,9 @@ class Ranges:
         step = abs(factor)
         if not self._is_multiple(distance, step):
             return None
-        most = IntegerPolynomial.constant((1 << bits) - 1) - distance
+        most = -distance + ((1 << bits) - 1)
         # A multiple of the step that is more than -step is not negative.
-        least = distance + IntegerPolynomial.constant(step - 1)
+        least = distance + (step - 1)
         conditions = all_of([self._proven(value, before, False, 6) for value in (least, most)])
         return None if conditions is None else Bound(step, distance, conditions)
 
@@ -402,10 +379,10 @@ class Ranges:
             return None
         if relation not in (("lt", "le") if step > 0 else ("gt", "ge")):
             return None
-        first, direction = split[1], ONE if step > 0 else -ONE
+        first, direction = split[1], 1 if step > 0 else -1
         last = end if relation in ("le", "ge") else end - direction
         # The register holds the value behind the last one, too.
-        beyond = last + IntegerPolynomial.constant(step)
+        beyond = last + step
         whole = number_range(comparison.bits, comparison.signed)
         fits = self._fit((first, end, last, beyond), whole, before)
         if fits is None:

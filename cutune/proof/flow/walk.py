@@ -18,7 +18,7 @@ from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
 from cutune.proof.values.built_ins import BuiltIns, KeptGrid
 from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -38,6 +38,7 @@ from cutune.proof.values.predicates import (
     negation,
     properties_of,
     properties_of_all,
+    unknown,
 )
 from cutune.proof.values.terms import (
     NOTHING,
@@ -112,19 +113,6 @@ Known = frozenset[Relation]
 _NONE: Known = frozenset()
 
 
-@dataclass(frozen=True)
-class Moment:
-    """One instruction as it is executed, and the comparisons that hold there."""
-
-    instruction: Instruction
-    block: int
-    known: Known
-    loops: frozenset[int]
-    read: Callable[[str], Value]
-    write: Callable[[str, Value], None]
-    guard: Predicate | None
-
-
 @dataclass
 class Settled:
     """Values of registers that are known by other means, after a block and in front of a loop."""
@@ -171,9 +159,7 @@ class Walk:
     def run(self, begin: Callable[[], None]) -> None:
         """Walk until nothing changes; `begin` is called before each walk.
 
-        Raises:
-            NotUnderstood: an instruction that is not known, or too many walks.
-            Irreducible: a cycle that is no loop.
+        Raises NotUnderstood for instructions that are not known, and Irreducible for cycles.
         """
         self._settle(begin)
         if self.kept_grid is not None:
@@ -206,15 +192,13 @@ class Walk:
                 self._step(instruction, index, state)
             self._settle_values(state, self.settled.at_end.get(index, {}))
             self._ends[index] = state
-            if block.terminator.kind == "branch":
-                terminator = block.terminator
+            terminator = block.terminator
+            if terminator.kind == "branch":
                 self.branches[index] = self._condition(terminator.guard, terminator.negated, state)
-            elif block.terminator.kind == "table":
-                table = block.terminator.instruction
-                assert table is not None, "a table has an index"
-                value = self._read(state, table.operands[0])
-                properties = properties_of(value, self.atoms)
-                self.branches[index] = Unknown(f"table {index}", properties)
+            elif terminator.kind == "table":
+                assert terminator.instruction is not None, "a table has an index"
+                value = self._read(state, terminator.instruction.operands[0])
+                self.branches[index] = Unknown(f"table {index}", properties_of(value, self.atoms))
 
     # Values at the beginning of a block.
 
@@ -247,20 +231,15 @@ class Walk:
         return self._new(f"behind{block}.{register}", register, properties)
 
     def _new(self, name: str, register: str, properties: AtomProperties) -> Value:
-        if self.registers.get(register) == "pred":
-            return Unknown(name, properties)
-        return self.atoms.named(name, properties)
+        return unknown(name, self.registers.get(register), properties, self.atoms)
 
     def _merged(self, block: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state: dict[str, Value] = {}
         for register in sorted(self.graph.live[block] & self.registers.keys()):
             values = [self._read(one, register) for one in states]
-            if not values:
-                continue
-            if all(value == values[0] for value in values[1:]):
-                state[register] = values[0]
-            else:
-                state[register] = self._one_of(block, register, values)
+            if values:
+                is_one = all(value == values[0] for value in values[1:])
+                state[register] = values[0] if is_one else self._one_of(block, register, values)
         return state
 
     def _one_of(self, block: int, register: str, values: list[Value]) -> Value:
@@ -340,27 +319,21 @@ class Walk:
     def _rounds(self, header: int) -> IntegerPolynomial:
         loops = self.graph.loops_around[header]
         properties = AtomProperties(loops=loops, interval=Interval(0, None))
-        is_row = self.kept_grid is not None and header in self.kept_grid.loops
-        if self.kept_grid is not None and (is_row or header in self._raw_loops):
-            properties = replace(
-                properties.joined(self.kept_grid.of_block), interval=properties.interval
-            )
+        if self.kept_grid is not None and header in self.kept_grid.loops | self._raw_loops:
+            of_block = self.kept_grid.of_block
+            properties = replace(properties, raw=of_block.raw, ids=of_block.ids)
         return self.atoms.named(f"rounds{header}", properties)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
+        deciders = [self.branches[b] for b in self.graph.deciders(block) if b in self.branches]
         properties = self._phis.get((block, register), NOTHING)
-        properties = properties.joined(properties_of_all(values, self.atoms))
-        properties = properties.joined(self._decided(block))
+        properties = properties.joined(properties_of_all([*values, *deciders], self.atoms))
         properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
         if self.kept_grid is not None and block in self.kept_grid.loops:
             # One round over a row hands it to the next.
             properties = properties.joined(self.kept_grid.of_block)
         self._phis[block, register] = properties
         return self._new(f"phi{block}.{register}", register, properties)
-
-    def _decided(self, block: int) -> AtomProperties:
-        deciders = (other for other in self.graph.deciders(block) if other in self.branches)
-        return properties_of_all(map(self.branches.__getitem__, deciders), self.atoms)
 
     def _learn(self) -> bool:
         """Learn from the values that loops bring back to their headers; was anything new?"""
@@ -378,7 +351,6 @@ class Walk:
         return learnt
 
     def _is_left_by_block(self, blocks: frozenset[int]) -> bool:
-        """Does the number of rounds of a loop depend on the block?"""
         return any(
             properties_of(self.branches[block], self.atoms).raw
             for block in blocks
@@ -395,10 +367,9 @@ class Walk:
             phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
             if self._steps.learn(key, value, phi, bits, self.atoms):
                 return True
-        properties = self._phis[key].joined(properties_of(value, self.atoms))
-        is_new = properties != self._phis[key]
-        self._phis[key] = properties
-        return is_new
+        before = self._phis[key]
+        self._phis[key] = before.joined(properties_of(value, self.atoms))
+        return self._phis[key] != before
 
     def _known_at(self, block: int) -> Known:
         common: Known | None = None
@@ -441,7 +412,7 @@ class Walk:
 
     def known_on_way(self, block: int, target: int) -> Known:
         """Return the comparisons that hold where a block is left for another one."""
-        known = self._known[block] or _NONE
+        known = self.known_at_beginning(block)
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.branches.get(block)
         if terminator.kind != "branch" or predicate is None or len(set(terminator.targets)) < 2:
@@ -458,8 +429,7 @@ class Walk:
     def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
         if instruction.opcode in ("bra", "brx", "ret", "exit"):
             return
-        guard = None
-        known = self._known[block] or _NONE
+        guard, known = None, self.known_at_beginning(block)
         if instruction.guard:
             guard = self._condition(instruction.guard, instruction.negated, state)
             known |= frozenset(follows(guard, True))
@@ -469,11 +439,12 @@ class Walk:
             state[register] = self._guarded(instruction, guard, state, register, value)
 
         loops, read = self.graph.loops_around[block], partial(self._read, state)
-        if self.effects(Moment(instruction, block, known, loops, read, write, guard)):
+        moment = Moment(instruction, block, known, loops, read, write, guard)
+        if self.effects(moment):
             return
         if instruction.opcode not in FUNCTIONS:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
-        for register, value in self.operations.compute(instruction, read, loops):
+        for register, value in self.operations.compute(moment):
             write(register, value)
 
     def _guarded(
@@ -516,11 +487,9 @@ class Walk:
                 return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
             return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
-            if not self.operations.have_lanes:
-                raw = AtomProperties(_EVERY, _EVERY, interval=Interval(0, None))
-                return self.atoms.named(text, raw)
-            self.operations.uses_lanes = True
-            return self.atoms.named(text, AtomProperties(ids=_EVERY, interval=Interval(0, None)))
+            raw = frozenset[str]() if self.operations.have_lanes else _EVERY
+            self.operations.uses_lanes |= self.operations.have_lanes
+            return self.atoms.named(text, AtomProperties(raw, _EVERY, interval=Interval(0, None)))
         code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN
         raise NotUnderstood(code, f"'{text}'", self.graph.flow.blocks[0].instructions[0])
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
-from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, parts
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, parts
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -27,7 +26,14 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.values.predicates import Relation, Unknown, Value, operands_of, properties_of
+from cutune.proof.values.predicates import (
+    Relation,
+    Unknown,
+    Value,
+    operands_of,
+    properties_of,
+    unknown,
+)
 from cutune.proof.values.terms import (
     ANYTHING,
     NOTHING,
@@ -196,16 +202,16 @@ class Recorder:
                 raise
             self.postponed.append((moment.block, error))
         for register in results(moment.instruction):
-            moment.write(register, self._of_block(moment, register))
+            self._write_unknown(moment, "together", register, raw=_EVERY)
         return True
 
-    def _of_block(self, moment: Moment, register: str) -> Value:
-        """A value that depends on the block, of which no more is known."""
-        name = f"together{moment.instruction.line}.{register}"
-        properties = AtomProperties(_EVERY, _EVERY, True, moment.loops)
-        if self.function.registers.get(register) == "pred":
-            return Unknown(name, properties)
-        return self.atoms.named(name, properties)
+    def _write_unknown(
+        self, moment: Moment, what: str, register: str, raw: frozenset[str] = frozenset()
+    ) -> None:
+        name = f"{what}{moment.instruction.line}.{register}"
+        kind = self.function.registers.get(register)
+        properties = AtomProperties(raw, _EVERY, True, moment.loops)
+        moment.write(register, unknown(name, kind, properties, self.atoms))
 
     def _see(self, moment: Moment) -> bool:
         opcode = moment.instruction.opcode
@@ -238,7 +244,7 @@ class Recorder:
 
     def use(self, value: Value, instruction: Instruction, how: str) -> None:
         """Note the use of a value on which effects depend: it must not be raw."""
-        if self.reduced is not None and self._block in self.reduced.blocks:
+        if self._is_in_reduction:
             return
         for dimension in sorted(properties_of(value, self.atoms).raw):
             if dimension not in self.raw:
@@ -269,8 +275,8 @@ class Recorder:
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
         self._add(moment, "load", address, size, space=place, read_only=read_only)
         ids = _EVERY if place == "local" else properties.ids
-        is_of_block = self.sums.is_sum(address) or self._is_unsettled(moment, address, place, size)
-        raw = _EVERY if is_of_block else self._raw_in_reduction(moment, properties)
+        is_of_block = self.sums.is_sum(address) or self._is_unsettled(address, place, size)
+        raw = _EVERY if is_of_block else self._raw_in_reduction(properties)
         loops = properties.loops | moment.loops
         loaded = AtomProperties(raw, ids, True, loops, _interval_of(kind))
         for index, register in enumerate(registers):
@@ -279,24 +285,23 @@ class Recorder:
             if register != "_":
                 moment.write(register, value)
 
-    def _is_unsettled(
-        self, moment: Moment, address: IntegerPolynomial, place: str, size: int
-    ) -> bool:
+    def _is_unsettled(self, address: IntegerPolynomial, place: str, size: int) -> bool:
         """May what a reduction leaves there depend on the block?"""
         if self.reduced is None or place != _SHARED:
             return False
-        if moment.block in self.reduced.blocks:
+        if self._is_in_reduction:
             return True
         names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
         if names and self.reduced.arrays.isdisjoint(names):
             return False
-        element = self.reduced.element(address, size)
-        return element not in self.reduced.stored
+        return self.reduced.element(address, size) not in self.reduced.stored
 
-    def _raw_in_reduction(self, moment: Moment, properties: AtomProperties) -> frozenset[str]:
-        """Return what is loaded by an address in a reduction, where that may be raw."""
-        is_reduced = self.reduced is not None and moment.block in self.reduced.blocks
-        return properties.raw if is_reduced else frozenset()
+    @property
+    def _is_in_reduction(self) -> bool:
+        return self.reduced is not None and self._block in self.reduced.blocks
+
+    def _raw_in_reduction(self, address: AtomProperties) -> frozenset[str]:
+        return address.raw if self._is_in_reduction else frozenset()
 
     def _load_parameter(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -322,7 +327,7 @@ class Recorder:
             moment.write(register, value)
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
-        raw, loops = self._raw_in_reduction(moment, properties), properties.loops | moment.loops
+        raw, loops = self._raw_in_reduction(properties), properties.loops | moment.loops
         loaded = AtomProperties(raw, properties.ids, True, loops)
         return self.atoms.named(f"load{moment.instruction.line}.{index}", loaded)
 
@@ -403,25 +408,21 @@ class Recorder:
         if problem is not None:
             raise NotUnderstood(problem[0], problem[1], instruction)
         self._add(moment, "call")
-        returned = (
-            parts(instruction.operands[0].strip("()")) if target != instruction.operands[0] else []
-        )
         properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
-        for name in returned:
-            moment.write(
-                _slot(name), self.atoms.named(f"call{instruction.line}.{name}", properties)
-            )
+        first = instruction.operands[0]
+        for name in parts(first.strip("()")) if target != first else ():
+            value = self.atoms.named(f"call{instruction.line}.{name}", properties)
+            moment.write(_slot(name), value)
 
     def _barrier(self, moment: Moment) -> None:
         instruction = moment.instruction
         if "warp" in instruction.modifiers:
             self._whole_warp(moment, instruction.operands[-1])
             return
+        self.barriers.add(moment.block)
         is_plain = set(instruction.modifiers) <= BARRIER_WORDS and len(instruction.operands) == 1
         if not self.shares_rows or not is_plain or moment.guard is not None:
-            self.barriers.add(moment.block)
             raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
-        self.barriers.add(moment.block)
 
     def _vote(self, moment: Moment) -> None:
         """Lanes of a whole warp exchange the same values where each warp keeps its threads."""
@@ -434,18 +435,12 @@ class Recorder:
         for operand in instruction.operands[1:-1]:
             value = moment.read(operand.removeprefix("!"))
             self.use(value, instruction, "in a warp-level function")
-        properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         for register in map(str.strip, instruction.operands[0].split("|")):
-            if register == "_":
-                continue
-            name = f"told{instruction.line}.{register}"
-            if self.function.registers.get(register) == "pred":
-                moment.write(register, Unknown(name, properties))
-            else:
-                moment.write(register, self.atoms.named(name, properties))
+            if register != "_":
+                self._write_unknown(moment, "told", register)
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
-        if self.reduced is not None and self._block in self.reduced.blocks:
+        if self._is_in_reduction:
             return
         if moment.read(mask) != _FULL_MASK or moment.guard is not None:
             what = "'warp-level code for a part of a warp'"
@@ -481,9 +476,7 @@ class Recorder:
         found = ADDRESS.match(text)
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, f"the address '{text}'", moment.instruction)
-        address = self._value(moment, found[1]) + IntegerPolynomial.constant(
-            integer(found[2] or "0")
-        )
+        address = self._value(moment, found[1]) + integer(found[2] or "0")
         for atom in address.atoms:
             name = atom.name.removeprefix("&")
             variable = self.variables.get(name) if atom.kind == OPAQUE else None

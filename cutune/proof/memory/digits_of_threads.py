@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import LARGEST_UNSIGNED, AccessPlace, common_width, size_of
 from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.id_digits import Digit, DigitReader, InDigits
@@ -58,24 +58,22 @@ def element_limits(walk: Walk, header: int, dimension: str) -> frozenset[Integer
     both on registers. By induction these hold the exact numbers: j < n <= 2^30, and there are at
     most 2^30 threads, so that j + threads fits, with a sign or without.
     """
-    graph = walk.graph
     identity = IntegerPolynomial.atom(IDENTITY, dimension)
-    following = identity + elements_of(header, dimension)
-    following = following + IntegerPolynomial.atom(STRIDE, dimension)
-    ways = [(walk.known_on_way(block, header), identity) for block in graph.entries(header)]
-    ways += [(walk.known_on_way(block, header), following) for block in graph.latches(header)]
-    limits = [_limits(known, value) for known, value in ways]
+    threads = IntegerPolynomial.atom(STRIDE, dimension)
+    following = identity + elements_of(header, dimension) + threads
+    ways = [(block, identity) for block in walk.graph.entries(header)]
+    ways += [(block, following) for block in walk.graph.latches(header)]
+    limits = [
+        frozenset(
+            large
+            for comparison in walk.known_on_way(block, header)
+            if comparison.bits >= ID_BITS
+            for small, large in ordered(comparison)
+            if small == value and is_of_parameters(large)
+        )
+        for block, value in ways
+    ]
     return frozenset.intersection(*limits) if limits else frozenset()
-
-
-def _limits(known: Known, value: IntegerPolynomial) -> frozenset[IntegerPolynomial]:
-    return frozenset(
-        large
-        for comparison in known
-        if comparison.bits >= ID_BITS
-        for small, large in ordered(comparison)
-        if small == value and is_of_parameters(large)
-    )
 
 
 #: Orders of more digits are not tried.
@@ -99,10 +97,8 @@ def separating_digits(
 ) -> SeparatingDigits | None:
     """Return when digits tell threads apart in a place; None: not proven.
 
-    Args:
-        bytes: how many are used there.
-        needed: dimensions in which threads differ there.
-        limits: for each, numbers that the id stays below.
+    `bytes`: how many are used there. `needed`: dimensions in which threads differ there. `limits`:
+    for each, numbers that the id stays below.
     """
     for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
         try:
@@ -144,7 +140,7 @@ def _strided(
                 ends[dimension] = sorted(found, key=size_of)
                 elements[dimension] = elements_of(header, dimension)
     every = [one for each in ends.values() for one in each]
-    within = frozenset(end for one in every for end in (one - ONE, LARGEST - one))
+    within = frozenset(end for one in every for end in (one - 1, LARGEST - one))
     return _Ends({**limits, **ends}, elements, SizeConditions(within)) if elements else None
 
 
@@ -183,12 +179,11 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
 
 
 def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
-    known = [
-        (monomial, c, atoms.of(IntegerPolynomial.of({monomial: 1}))) for monomial, c in rest.terms
-    ]
-    if any(one.ids or one.is_loaded for _, _, one in known):
+    terms = [IntegerPolynomial((term,)) for term in rest.terms]
+    known = [atoms.of(term) for term in terms]
+    if any(one.ids or one.is_loaded for one in known):
         return None
-    return [IntegerPolynomial.of({monomial: c}) for monomial, c, one in known if one.loops]
+    return [term for term, one in zip(terms, known, strict=True) if one.loops]
 
 
 # The order of digits.

@@ -57,11 +57,10 @@ class PointerOrigin:
     @property
     def scrambled(self) -> PointerOrigin:
         """The origin of any other function of it."""
-        return PointerOrigin(frozenset(), self.everything)
+        return PointerOrigin(parts=self.everything)
 
     @property
     def everything(self) -> frozenset[Name]:
-        """All names that it depends on."""
         return self.whole | self.parts
 
 
@@ -164,11 +163,8 @@ def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str
 
 def assembly_lines(text: str) -> frozenset[int]:
     """Return the lines of PTX that the program has written itself."""
-    lines: set[int] = set()
-    if "inline asm" not in text:
-        return frozenset()
-    begin = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    lines, begin = set[int](), 0
+    for number, line in enumerate(text.splitlines() if "inline asm" in text else (), 1):
         if (mark := _ASSEMBLY.search(line)) is not None:
             if "begin" in mark[0]:
                 begin = number
@@ -241,7 +237,7 @@ class _Following:
             return _NUMBER
         # The compiler does not see what assembly computes.
         sum_or_copy = None if instruction.line in self.assembly else _computed(instruction, values)
-        return sum_or_copy or PointerOrigin(frozenset(), _names_in(values))
+        return sum_or_copy or PointerOrigin(parts=_names_in(values))
 
     def _parameter(self, instruction: Instruction) -> PointerOrigin:
         """A whole parameter as long as a pointer; any other may be a part of one."""
@@ -257,13 +253,13 @@ class _Following:
         is_single = len(parts(instruction.operands[0])) == 1
         if is_whole and has_size and is_single:
             return PointerOrigin(frozenset({position}))
-        return PointerOrigin(frozenset(), frozenset({position})) if has_size else _NUMBER
+        return PointerOrigin(parts=frozenset({position})) if has_size else _NUMBER
 
     def _origin(self, operand: str) -> PointerOrigin:
         if operand[:1] not in ("{", "[", "!"):
             return self._origin_of_name(operand)
         values = [self._origin_of_name(name) for name in names(operand)]
-        return values[0] if len(values) == 1 else PointerOrigin(frozenset(), _names_in(values))
+        return values[0] if len(values) == 1 else PointerOrigin(parts=_names_in(values))
 
     def _origin_of_name(self, name: str) -> PointerOrigin:
         if name in self._origins:
@@ -272,7 +268,7 @@ class _Following:
             return PointerOrigin(frozenset({name}))
         if name in self.positions:
             # The address of a parameter: the pointer in it may be read through that.
-            return PointerOrigin(frozenset(), frozenset({self.positions[name]}))
+            return PointerOrigin(parts=frozenset({self.positions[name]}))
         return _NUMBER
 
     def _is_condition(self, instruction: Instruction) -> bool:
@@ -356,9 +352,8 @@ class _Following:
         if not is_condition or instruction.opcode in _FLOW:
             return frozenset()
         values = [self._origin(operand) for operand in instruction.operands[1:]]
-        first, *others = values
-        is_distance = instruction.opcode == "setp" and len(others) == 1
-        if is_distance and first == others[0] and len(first.whole) == 1 and not first.parts:
+        is_of_one = values[0] == values[-1] and len(values[0].whole) == 1 and not values[0].parts
+        if instruction.opcode == "setp" and len(values) == 2 and is_of_one:
             return frozenset()
         return _names_in(values)
 

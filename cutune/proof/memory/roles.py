@@ -29,7 +29,6 @@ from cutune.proof.values.terms import Atoms
 from cutune.source.program import Role
 
 _ORDER = tuple(Role)
-_EQUALITIES = ("eq", "ne")
 _LARGER = ("gt", "ge", "hi", "hs")
 #: A number that was made longer is the number.
 _EXTENSIONS = ("s8", "u8", "s16", "u16", "s32", "u32")
@@ -108,13 +107,13 @@ def _compared(comparison: Relation, plain: Role, terms: _Terms) -> Iterator[tupl
     if comparison.relation in _LARGER:
         left, right = right, left
     has_counterpart = all(any(t.varies or t.places for t in side) for side in (left, right))
-    if not has_counterpart and not any(term.varies for term in (*left, *right)):
-        for term in (*left, *right):
+    sides = [(term, -1) for term in left] + [(term, 1) for term in right]
+    if not has_counterpart and not any(term.varies for term, _ in sides):
+        for term, _ in sides:
             yield from _each(term, plain)
         return
-    is_equality = comparison.relation in _EQUALITIES
+    is_equality = comparison.relation in ("eq", "ne")
     is_loop_end = is_equality and plain is Role.BOUND
-    sides = [(term, -1) for term in left] + [(term, 1) for term in right]
     # What a loop counts up to has the other sign than what it counts from.
     counting = next((term.sign * larger for term, larger in sides if term.varies), -1)
     for term, larger in sides:
@@ -148,9 +147,8 @@ class _Readings:
             inside = self._inside(block)
             return tuple(target in inside for target in targets[:1])
         taken, other = (self._ahead[target] & self._working for target in targets[:2])
-        if bool(taken & ~other) == bool(other & ~taken):
-            return (True, False)
-        return (bool(taken & ~other),)
+        ways = bool(taken & ~other), bool(other & ~taken)
+        return (True, False) if ways[0] == ways[1] else ways[:1]
 
     def leaves_loop(self, block: int) -> bool:
         return not self._inside(block) >= {*self.graph.flow.blocks[block].terminator.targets}

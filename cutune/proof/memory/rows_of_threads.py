@@ -17,7 +17,7 @@ from math import gcd
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.access_places import AccessPlace, is_multiple, size_of, steps_of
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
-from cutune.proof.values.polynomial import IDENTITY, ONE, PARAMETER, ZERO, IntegerPolynomial
+from cutune.proof.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial
 from cutune.proof.values.terms import is_of_parameters, only_atom
 
 
@@ -42,13 +42,8 @@ def row_per_thread(
 ) -> RowPerThread | None:
     """Return when all of these places lie in one row per thread; None: not proven.
 
-    Args:
-        bytes: how many are used there, if more than in an access.
-        needed: dimensions in which threads differ there.
-        limits: for each, numbers that the id stays below.
-
-    Raises:
-        TooLarge: a polynomial has too many terms.
+    `bytes`: how many are used there, if more than in an access. `needed`: dimensions in which
+    threads differ there. `limits`: for each, numbers that the id stays below. Raises TooLarge.
     """
     steps = _common_steps(places, needed, ranges)
     if not steps or not all(map(_are_exact, places)):
@@ -76,15 +71,11 @@ def row_per_thread(
             try_rows(step * row, _below(places, dimension, row, ranges))
     if not own_rows:
         degree = max(len(monomial) for monomial, _ in step.terms)
-        for plane in _planes(rests, degree) if _move_alike(rests, ranges) else ():
+        moving = ranges.walk.atoms.joined(rests)
+        # Planes that threads choose, not loops alone, are shorter than all rows.
+        for plane in () if moving.ids or moving.is_loaded else _planes(rests, degree):
             try_rows(plane, NO_CONDITIONS, plane)
     return min(own_rows, key=lambda row: len(row.conditions.not_negative), default=None)
-
-
-def _move_alike(rests: Sequence[IntegerPolynomial], ranges: Ranges) -> bool:
-    """Do places move by loops alone? Planes that threads choose are shorter than all rows."""
-    properties = ranges.walk.atoms.joined(rests)
-    return not (properties.ids or properties.is_loaded)
 
 
 def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPolynomial]:
@@ -102,7 +93,7 @@ def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPoly
 def _below(
     places: Sequence[AccessPlace], dimension: str, limit: IntegerPolynomial, ranges: Ranges
 ) -> SizeConditions | None:
-    room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - ONE
+    room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - 1
     return all_of([ranges.not_negative(room, place.access.known) for place in places])
 
 
@@ -114,9 +105,9 @@ def _common_steps(
     if not needed or any(not needed <= one.keys() for one in of_places):
         return ()
     steps = {dimension: of_places[0][dimension] for dimension in needed}
-    if any(one[d] != steps[d] for one in of_places for d in needed):
-        return ()
-    if any(step == ZERO or not ranges.walk.atoms.of(step).is_uniform for step in steps.values()):
+    are_alike = all(one[d] == steps[d] for one in of_places for d in needed)
+    atoms = ranges.walk.atoms
+    if not are_alike or any(s == ZERO or not atoms.of(s).is_uniform for s in steps.values()):
         return ()
     return tuple(sorted(steps.items(), key=lambda item: size_of(item[1])))
 
@@ -126,16 +117,15 @@ def _rest(
 ) -> IntegerPolynomial:
     rest = place.offset
     for dimension, step in steps:
-        rest = rest - step * IntegerPolynomial.atom(IDENTITY, dimension)
+        rest -= step * IntegerPolynomial.atom(IDENTITY, dimension)
     return rest
 
 
 def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomial:
     """The part of the beginning of rows that is the same for all threads: `out + first`."""
-    of_step = {monomial for monomial, _ in step.terms}
-    terms = {m: c for m, c in rest.terms if m and m not in of_step}
+    beside = [(m, c) for m, c in rest.terms if m and m not in dict(step.terms)]
     return IntegerPolynomial.of(
-        {m: c for m, c in terms.items() if all(atom.kind == PARAMETER for atom in m)}
+        {m: c for m, c in beside if all(atom.kind == PARAMETER for atom in m)}
     )
 
 
@@ -157,7 +147,7 @@ def _stays(
 ) -> SizeConditions | None:
     """Conditions under which an offset stays within the step, besides those given."""
     length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
-    end = length - IntegerPolynomial.constant(bytes)
+    end = length - bytes
     for goal in (offset, end - offset, *place.unsigned):
         if conditions is None:
             break

@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
+from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.proof.flow.ranges import Ranges
@@ -35,6 +37,7 @@ from cutune.proof.memory.access_places import (
     single_threads,
     size_of,
     steps_of,
+    terms_by_ids,
     wrap_together,
 )
 from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
@@ -64,12 +67,8 @@ def meetings(
 ) -> Meetings:
     """Return the conditions under which threads meet as in the original.
 
-    Args:
-        indexed: the dimensions in which threads differ.
-        limits: the guard bounds by dimension.
-
-    Raises:
-        NotUnderstood: operations whose order matters even if warps keep their threads.
+    `indexed`: the dimensions in which threads differ. `limits`: the guard bounds by dimension.
+    Raises NotUnderstood for operations whose order matters even if warps keep their threads.
     """
     job = _ThreadMeetings(atoms, indexed, limits, ranges)
     seen = (a for a in accesses if a.kind != "end" and a.space not in ("const", "local"))
@@ -84,11 +83,11 @@ class _ThreadMeetings:
     limits: Mapping[str, list[IntegerPolynomial]]
     ranges: Ranges
     conditions: Meetings = field(default_factory=Meetings)
-    #: Results for single places, by the place's identity: there are many pairs.
-    _exact: dict[int, bool] = field(default_factory=dict)
-    _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
-    _digits: dict[tuple[int, int, frozenset[str]], bool] = field(default_factory=dict)
-    _columns: dict[int, tuple[int, int, _Widths]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Of single places the results are kept: there are many pairs.
+        self._is_exact, self._column = cache(self._tells_ids_apart), cache(self._column_of)
+        self._has_own_digits, self._share_row = cache(self._digits), cache(self._row)
 
     def judge(self, places: list[AccessPlace]) -> None:
         writes = [place for place in places if place.access.is_effect]
@@ -128,11 +127,12 @@ class _ThreadMeetings:
         if access.kind != "atomic":
             self.conditions.keep_warps = True
         elif operation in ("exch", "cas"):
-            what = f"atomic '{operation}' at a place that threads may share"
-            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+            self._refuse(write, f"atomic '{operation}' at a place that threads may share")
         elif operation in ("inc", "dec") and not self._are_uniform(access.values):
-            what = f"atomic '{operation}' with different bounds"
-            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+            self._refuse(write, f"atomic '{operation}' with different bounds")
+
+    def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
+        raise NotUnderstood(Code.ORDERING, what, place.access.instruction)
 
     def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
         properties = self.atoms.joined(values)
@@ -183,12 +183,7 @@ class _ThreadMeetings:
         one, other = self._column(first), self._column(second)
         return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
 
-    def _column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
-        if id(place) not in self._columns:
-            self._columns[id(place)] = self._new_column(place)
-        return self._columns[id(place)]
-
-    def _new_column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
+    def _column_of(self, place: AccessPlace) -> tuple[int, int, _Widths]:
         bytes, nowhere = place.access.bytes, _Widths()
         if len(self.indexed) != 1:
             return bytes, 0, nowhere
@@ -198,8 +193,7 @@ class _ThreadMeetings:
         if abs(step) < bytes:
             return bytes, step, nowhere
         rest = place.offset - IntegerPolynomial.of({identity: step})
-        whole = IntegerPolynomial.constant(step)
-        widths = _single_terms(limit * whole for limit in self.limits.get(dimension, ()))
+        widths = _single_terms(limit * step for limit in self.limits.get(dimension, ()))
         return bytes, step, frozenset(width for width in widths if is_multiple(width, rest))
 
     def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
@@ -252,14 +246,11 @@ class _ThreadMeetings:
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
         if self._commute(first, second):
             return
-        if first.base is not None and second.base is not None:
-            if first.base != second.base:
-                self._two_bases(first, second)
-                return
-            if self._are_exact(first, second) and never_overlap(first, second):
-                return
-        what = "different atomic operations on one array"
-        raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+        are_known = first.base is not None and second.base is not None
+        if are_known and first.base != second.base:
+            self._two_bases(first, second)
+        elif not (are_known and self._are_exact(first, second) and never_overlap(first, second)):
+            self._refuse(first, "different atomic operations on one array")
 
     def _commute(self, first: AccessPlace, second: AccessPlace) -> bool:
         """May either come first? Not where they count up to a bound, or exchange values."""
@@ -274,18 +265,11 @@ class _ThreadMeetings:
     def _are_exact(self, first: AccessPlace, second: AccessPlace) -> bool:
         return self._is_exact(first) and self._is_exact(second) and wrap_together(first, second)
 
-    def _is_exact(self, place: AccessPlace) -> bool:
+    def _tells_ids_apart(self, place: AccessPlace) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
-        if id(place) not in self._exact:
-            self._exact[id(place)] = self._may_be_exact(place)
-        return self._exact[id(place)]
-
-    def _may_be_exact(self, place: AccessPlace) -> bool:
         needed = []
         for value in place.unsigned:
-            for monomial, coefficient in value.terms:
-                ids = [atom for atom in monomial if atom.kind == IDENTITY]
-                rest = tuple(atom for atom in monomial if atom.kind != IDENTITY)
+            for ids, rest, coefficient in terms_by_ids(value):
                 properties = [self.atoms.properties(atom) for atom in rest]
                 if len(ids) > 1 or any(one.ids or one.loops for one in properties):
                     return False
@@ -315,9 +299,8 @@ class _ThreadMeetings:
     ) -> bool:
         """Do threads use different places? Perhaps on conditions, which are noted then.
 
-        `bytes`: how many are used there, if more than in this access. `both`: the accesses for
-        which it stands, if not for its own alone. `needed`: dimensions in which threads differ
-        there, besides those in which they differ in this access.
+        `bytes`, `needed`: how many are used, and dimensions in which threads differ there, besides
+        those of this access. `both`: the accesses for which it stands, if not for its own alone.
         """
         if place.base is None:
             return False
@@ -325,40 +308,34 @@ class _ThreadMeetings:
         bytes = max(bytes, place.access.bytes)
         parts = parts_of(place, self.atoms) if self._is_exact(place) else None
         if parts is None:
-            return self._has_own_digits(place, bytes, needed)
+            # Where warps are kept, nothing is gained by it.
+            return not self.conditions.keep_warps and self._has_own_digits(place, bytes, needed)
         steps, moving = parts
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
         return self._are_spread(steps, moving, bytes, both or (place,))
 
-    def _has_own_digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
-        if self.conditions.keep_warps:
-            return False  # nothing is gained by it
-        key = id(place), bytes, needed
-        if key not in self._digits:
-            own = separating_digits(place, bytes, needed, self.limits, self.ranges)
-            self._digits[key] = own is not None
-            if own is not None:
-                self.conditions.ask(own.conditions)
-                self.conditions.spreads |= own.spreads
-        return self._digits[key]
+    def _digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
+        own = separating_digits(place, bytes, needed, self.limits, self.ranges)
+        if own is not None:
+            self.conditions.ask(own.conditions)
+            self.conditions.spreads |= own.spreads
+        return own is not None
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
         """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
-        if self.conditions.keep_warps:
-            return False  # nothing is gained by it
+        # Where warps are kept, nothing is gained by it.
+        return not self.conditions.keep_warps and self._share_row(places, bytes)
+
+    def _row(self, places: tuple[AccessPlace, ...], bytes: int) -> bool:
         known = frozenset.intersection(*(place.access.known for place in places))
-        key = (bytes, *map(id, places))
-        if key not in self._rows_shared:
-            needed = self.indexed - single_threads(known, self.atoms)
-            row = None
-            with suppress(TooLarge):
-                row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
-            self._rows_shared[key] = row is not None
-            if row is not None:
-                self.conditions.ask(row.conditions)
-                self._reach_each_other(row.steps, row.plane)
-        return self._rows_shared[key]
+        needed, row = self.indexed - single_threads(known, self.atoms), None
+        with suppress(TooLarge):
+            row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
+        if row is not None:
+            self.conditions.ask(row.conditions)
+            self._reach_each_other(row.steps, row.plane)
+        return row is not None
 
     def _are_spread(
         self,
@@ -367,10 +344,7 @@ class _ThreadMeetings:
         bytes: int,
         places: Sequence[AccessPlace],
     ) -> bool:
-        """Do ids lie far enough apart, and rounds of loops farther than all ids?
-
-        `places`: the accesses, which may stay in a row of the thread.
-        """
+        """Do ids lie far enough apart, and rounds farther than all ids, or in a thread's row?"""
         order = sorted(steps.items(), key=lambda item: size_of(item[1]))
         if not order:
             return True
@@ -416,15 +390,10 @@ class _ThreadMeetings:
         self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
     ) -> bool:
         """Is the larger step that of a row as long as the extent?"""
-        for row in self._rows(dimension):
-            spare = (larger - smaller * row).literal
-            if spare is None:
-                continue
-            # Steps may be negative: their lengths count.
-            sign = smaller.literal or 0
-            if spare == 0 or spare * sign > 0:
-                return True
-        return False
+        spares = [(larger - smaller * row).literal for row in self._rows(dimension)]
+        # Steps may be negative: their lengths count.
+        sign = smaller.literal or 0
+        return any(spare is not None and (spare == 0 or spare * sign > 0) for spare in spares)
 
     def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
         self.conditions.spreads.add(Spread(larger, smaller, dimension))

@@ -26,8 +26,6 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
-_WARP = IntegerPolynomial.constant(WARP)
-
 
 @dataclass(frozen=True)
 class BuiltIns:
@@ -46,8 +44,8 @@ class BuiltIns:
             return value
         if kind == THREAD:
             lane = AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
-            return _WARP * value + atoms.named("lane", lane)
-        return _WARP * value if kind == BLOCK_SIZE else value
+            return value * WARP + atoms.named("lane", lane)
+        return value * WARP if kind == BLOCK_SIZE else value
 
 
 BUILT_INS = BuiltIns()
@@ -158,7 +156,6 @@ class RowsOfEachBlock(KeptGrid):
         return frozenset({"row"})
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in, from which ids are formed."""
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)

@@ -63,13 +63,13 @@ def can_hold(spread: Spread) -> bool:
     near = _with_sizes(spread.smaller, least) * extent
     far = _with_sizes(spread.larger, least)
     return not any(
-        all(c >= 0 for one in (far, -far) for _, c in (sign * near - one - ONE).terms)
-        for sign in (ONE, -ONE)
+        all(c >= 0 for one in (far, -far) for _, c in (near * sign - one - 1).terms)
+        for sign in (1, -1)
     )
 
 
 def _from(least: int, name: str) -> IntegerPolynomial:
-    return IntegerPolynomial.of({(Atom(OPAQUE, name),): 1}) + IntegerPolynomial.constant(least)
+    return IntegerPolynomial.atom(OPAQUE, name) + least
 
 
 def _with_sizes(value: IntegerPolynomial, least: int) -> IntegerPolynomial:

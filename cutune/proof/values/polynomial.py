@@ -86,8 +86,8 @@ class IntegerPolynomial:
         for monomial, coefficient in self.terms:
             product = IntegerPolynomial.constant(coefficient)
             for atom in monomial:
-                product = product * value_of(atom)
-            result = result + product
+                product *= value_of(atom)
+            result += product
         return result
 
     def split(self, atom: Atom) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
@@ -104,22 +104,22 @@ class IntegerPolynomial:
                 factor[others] = coefficient
         return IntegerPolynomial.of(factor), IntegerPolynomial.of(rest)
 
-    def __add__(self, other: IntegerPolynomial) -> IntegerPolynomial:
+    def __add__(self, other: IntegerPolynomial | int) -> IntegerPolynomial:
         terms = dict(self.terms)
-        for monomial, coefficient in other.terms:
+        for monomial, coefficient in _terms_of(other):
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return _with_identities(terms)
 
     def __neg__(self) -> IntegerPolynomial:
         return IntegerPolynomial(tuple((m, -c) for m, c in self.terms))
 
-    def __sub__(self, other: IntegerPolynomial) -> IntegerPolynomial:
+    def __sub__(self, other: IntegerPolynomial | int) -> IntegerPolynomial:
         return self + -other
 
-    def __mul__(self, other: IntegerPolynomial) -> IntegerPolynomial:
+    def __mul__(self, other: IntegerPolynomial | int) -> IntegerPolynomial:
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
-            for right, b in other.terms:
+            for right, b in _terms_of(other):
                 monomial = _with_stride(tuple(sorted(left + right)))
                 terms[monomial] = terms.get(monomial, 0) + a * b
                 if len(terms) > _MAXIMAL_TERMS:
@@ -129,6 +129,10 @@ class IntegerPolynomial:
 
 ZERO = IntegerPolynomial(())
 ONE = IntegerPolynomial.constant(1)
+
+
+def _terms_of(value: IntegerPolynomial | int) -> tuple[tuple[Monomial, int], ...]:
+    return (((), value),) if isinstance(value, int) else value.terms
 
 
 def _with_stride(monomial: Monomial) -> Monomial:

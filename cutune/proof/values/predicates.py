@@ -62,6 +62,11 @@ Value = IntegerPolynomial | Predicate
 """The value of a register of either kind."""
 
 
+def unknown(name: str, kind: str | None, properties: AtomProperties, atoms: Atoms) -> Value:
+    """Return a value of its own, for a register of this type, of which no more is known."""
+    return Unknown(name, properties) if kind == "pred" else atoms.named(name, properties)
+
+
 def negation(predicate: Predicate) -> Predicate:
     """Return the opposite."""
     match predicate:

@@ -29,8 +29,6 @@ from cutune.source.unit.unit import split_commas
 _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
 #: Words by which any function may tell its caller's name.
 _ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
-
-
 _CONSTANT = frozenset({"const", "constexpr"})
 #: Words among parameters of which a function type does not say all, or says something else.
 _NO_SELECTOR = frozenset({"...", "auto", "&", "&&"})
@@ -174,10 +172,9 @@ class KernelText:
         for name in names:
             if any(name in file.text for file in self.texts.files):
                 raise not_repeated(f"the name {name} is taken")
-        if tokens[opener - 1].text != self.kernel.name:
-            raise not_repeated("it is specialised for template arguments")
         head = [token.text for token in tokens[function.first : opener]]
-        if any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head))):
+        is_special = any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head)))
+        if is_special or head[-1] != self.kernel.name:
             raise not_repeated("it is specialised for template arguments")
         if not _is_in_namespaces(self.syntax, function.first):
             raise not_repeated("it is defined in a class")
@@ -186,8 +183,7 @@ class KernelText:
         if self._has_static_variable:
             raise not_repeated("it has a static variable, of which a copy would have another")
         telling = macros_of(_TELLING, self.texts.files)
-        told = sorted({token.text for token in self.body} & telling)
-        if told:
+        if told := sorted({token.text for token in self.body} & telling):
             raise not_repeated(f"its text uses {told[0]}")
         if any(_ASKING.search(file.text) for file in self.texts.files):
             raise not_repeated("a function may ask for the name of its caller")
