@@ -138,7 +138,8 @@ class _Observer(Recorder):
         place = next((o for o in moment.instruction.operands if o.startswith("[")), "")
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
-        self._add(moment, moment.instruction.opcode, address, space=space)
+        opcode = moment.instruction.opcode
+        self.accesses.append(self._access(moment, opcode, address, space=space))
 
 
 class _Seen:

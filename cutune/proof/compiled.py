@@ -208,8 +208,8 @@ Names = frozenset[tuple[str, str]]
 class KnownCode:
     """The newest compilations of sources, by their paths and flags.
 
-    A program with hooks, which are host code, need not be compiled for the device again: its kernels
-    are those of the source that was analyzed, or of the program in which variants were checked.
+    A program with hooks, which are host code, has the kernels of the source that was analyzed, or
+    of the program in which variants were checked: it need not be compiled for the device again.
     """
 
     _originals: dict[tuple[str, ...], Compilation] = field(default_factory=dict)

@@ -351,19 +351,20 @@ class _EntryProver:
         named = self._named(["ctaid"]) if self.reductions else self._named()
         if named != {dimension}:
             raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", self._first)
-        found = EachBlockJudge(
-            self.walk, self.recorder, kept_grid, reductions=self.reductions
-        ).each_block()
+        judge = EachBlockJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
+        of_ids, conditions = judge.each_block()
         # Further threads would have further values to add.
         is_stride = dimension in self._strides() or bool(self.reductions)
-        bounds = [] if is_stride else self._guards(dimension, found.of_ids)
-        meeting = self._meetings(found.met_by_ids, {dimension}, {dimension: bounds})
+        bounds = [] if is_stride else self._guards(dimension, of_ids)
+        # Threads do not meet through tables, and sums of blocks.
+        met = [access for access in of_ids if access.space != "shared"]
+        meeting = self._meetings(met, {dimension}, {dimension: bounds})
         if meeting.keep_warps:
             # What barriers keep apart in a block they do not in two.
             what = "a place that threads of blocks may share"
             raise NotUnderstood(Code.NOT_PROVEN, what, self._first)
-        meeting.pointers |= found.conditions.pointers
-        meeting.spreads |= found.conditions.spreads
+        meeting.pointers |= conditions.pointers
+        meeting.spreads |= conditions.spreads
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
         dimensions = [by_id if d == dimension else EntryDimension(False) for d in DIMENSIONS]
         proven = self._proven(dimensions, meeting, bounds)

@@ -160,8 +160,7 @@ def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
     block, found = site.configuration_spans[1], list[str]()
     left = _words(syntax, block.start, block.end)
     while left:
-        name = left.pop()
-        if name not in found:
+        if (name := left.pop()) not in found:
             found.append(name)
             left += _names_in_values_of(syntax, name, site.span.start)
     return found
@@ -289,8 +288,8 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
     if kernel is None or site.code not in ASSERTABLE:
         return None
-    follows_block = kernel.block_use.follows_block
-    return None if _has_unknown_memory(site) and follows_block else proposal(kernel)
+    is_unknown = _has_unknown_memory(site) and kernel.block_use.follows_block
+    return None if is_unknown else proposal(kernel)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -382,8 +381,7 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
         name = collective(kernel)
         remedy = _obstacle(kernel) if name is None else COLLECTIVE.format(name=name)
         if found := constant_of_block(program, site, kernel.max_threads):
-            place = {"name": found.name, "line": found.line, "path": found.path}
-            place["source"] = program.source.path
-            remedy += CONSTANT.format(pragma=found.pragma, **place)
+            known = {"pragma": found.pragma, "source": program.source.path}
+            remedy += CONSTANT.format(**known, **vars(found))
     text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

@@ -26,19 +26,6 @@ _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
 
 
 @dataclass(frozen=True)
-class EachBlock:
-    """Accesses that threads make by their ids, and conditions on a launch for the others."""
-
-    of_ids: list[MemoryAccess]
-    conditions: Meetings
-
-    @property
-    def met_by_ids(self) -> list[MemoryAccess]:
-        """The accesses through which threads may meet: not tables, and sums of blocks."""
-        return [access for access in self.of_ids if access.space != _SHARED]
-
-
-@dataclass(frozen=True)
 class _Placed:
     """An access of memory that a block does for itself, or (`where` is None) by ids."""
 
@@ -51,7 +38,7 @@ class _Placed:
 class EachBlockJudge(RowJudge):
     """Judges entries in which ids count, in one dimension."""
 
-    def each_block(self) -> EachBlock:
+    def each_block(self) -> tuple[list[MemoryAccess], Meetings]:
         """Return the accesses by ids, and conditions for all others; raises NotUnderstood."""
         self.check_branches()
         self._check_between_reductions()
@@ -65,7 +52,7 @@ class EachBlockJudge(RowJudge):
         self._check_global([one for one in placed if one.access.space == "global"], conditions)
         sharing = {one.where.row for one in placed if one.where and one.access.space == _SHARED}
         conditions.spreads.update(self.limited(sharing))
-        return EachBlock([one.access for one in placed if one.where is None], conditions)
+        return [one.access for one in placed if one.where is None], conditions
 
     def _is_raw(self, predicate: Predicate) -> bool:
         properties = properties_of(predicate, self.atoms)

@@ -31,7 +31,6 @@ from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import (
     ANYTHING,
     MOST_THREADS,
-    AtomOperation,
     Interval,
     is_of_parameters,
     number_range,
@@ -103,8 +102,6 @@ class Ranges:
                 return conditions
         return None
 
-    # Inequalities of exact integers, from comparisons.
-
     def _learnt(self, known: Known) -> Facts:
         """Each stratum rests on those before it, so that no comparison vouches for itself."""
         found: Facts = ()
@@ -142,8 +139,6 @@ class Ranges:
         least, most = map(IntegerPolynomial.constant, whole)
         goals = (goal for value in values for goal in (value - least, most - value))
         return all_of(self._proven(goal, facts, False, 4) for goal in goals)
-
-    # Elimination.
 
     def _proven(
         self, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
@@ -188,14 +183,8 @@ class Ranges:
         if split is None:
             return None
         factor, rest = split
-        if atom.name in self.walk.alternatives:
-            conditions = self._by_alternatives(atom, value, facts, may_ask, depth)
-            if conditions is not None:
-                return conditions
-        operation = self.walk.atoms.operation(atom)
-        if operation is not None and operation.name in _EXTENDED:
-            conditions = self._as_extended(atom, operation, value, facts, may_ask, depth)
-            if conditions is not None:
+        for shown in (self._by_alternatives, self._as_extended):
+            if (conditions := shown(atom, value, facts, may_ask, depth)) is not None:
                 return conditions
         is_rising, sign = True, self._proven(factor, facts, False, 3)
         if sign is None:
@@ -215,7 +204,8 @@ class Ranges:
         self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> SizeConditions | None:
         """Prove it whichever of several values it is. Each must fit into a number with a sign."""
-        alternatives = self.walk.alternatives[atom.name]
+        if (alternatives := self.walk.alternatives.get(atom.name)) is None:
+            return None
         whole = number_range(alternatives.bits, True)
         conditions = NO_CONDITIONS
         for block, one in alternatives.values:
@@ -228,23 +218,18 @@ class Ranges:
         return conditions
 
     def _as_extended(
-        self,
-        atom: Atom,
-        operation: AtomOperation,
-        value: IntegerPolynomial,
-        facts: Facts,
-        may_ask: bool,
-        depth: int,
+        self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> SizeConditions | None:
         """Prove it of a number before it was made longer, where that is the same number."""
+        operation = self.walk.atoms.operation(atom)
+        if operation is None or operation.name not in _EXTENDED:
+            return None
         (operand,) = operation.numbers
         fits = self._fit((operand,), _EXTENDED[operation.name], facts)
         if fits is None:
             return None
         conditions = self._proven(value.replaced(atom, operand), facts, may_ask, depth - 1)
         return conditions.joined(fits) if conditions is not None else None
-
-    # Intervals, and the parameters that must fit for them.
 
     def _of_monomial(self, monomial: Monomial, fitting: set[Atom]) -> Interval:
         if len(monomial) == 1:
@@ -264,8 +249,6 @@ class Ranges:
             fitting.add(atom)  # a launch is asked whether it does
             return Interval(-MOST_THREADS, MOST_THREADS)
         return interval
-
-    # Bounds of single atoms.
 
     def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
         for fact in facts:
@@ -305,8 +288,6 @@ class Ranges:
             conditions = self._fit(operands, whole, facts)
             if conditions is not None:
                 yield from (Bound(1, operand, conditions) for operand in operands)
-
-    # Rounds of loops.
 
     def _of_rounds(self, header: int) -> list[Bound]:
         """Bounds of the number of rounds so far, in each round and when the loop is left."""

@@ -16,18 +16,10 @@ from functools import partial
 
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
-from cutune.proof.values.built_ins import BuiltIns, KeptGrid
+from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations
-from cutune.proof.values.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    OPAQUE,
-    THREAD,
-    IntegerPolynomial,
-    TooLarge,
-)
+from cutune.proof.values.polynomial import OPAQUE, THREAD, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
     Fixed,
     Predicate,
@@ -57,47 +49,6 @@ from cutune.ptx.types import Instruction, integer
 Stepping = tuple[int, str]
 
 
-@dataclass
-class LoopSteps:
-    """The steps of all loops of an entry.
-
-    `known`: by how much registers grow in each round. `at_header`: the values of registers with a
-    step at the header, in this walk.
-    """
-
-    known: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
-    at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
-    _unsteady: set[Stepping] = field(default_factory=set)
-
-    def learn(
-        self,
-        key: Stepping,
-        value: IntegerPolynomial,
-        phi: IntegerPolynomial,
-        bits: int,
-        atoms: Atoms,
-    ) -> bool:
-        """Learn a step from the value that came in (`phi`) and the next one, if it is steady."""
-        try:
-            step = modulo(value - phi, bits)
-        except TooLarge:
-            step = value
-        properties = atoms.of(step)
-        if key in self._unsteady or key[0] in properties.loops or properties.is_loaded:
-            return False
-        self.known[key] = step
-        return True
-
-    def forget(self, key: Stepping, value: Value, bits: int) -> bool:
-        """Forget a step where the next value is not a step farther."""
-        before = self.at_header.get(key)
-        if before is None or _difference(before, value, bits) == self.known[key]:
-            return False
-        del self.known[key]
-        self._unsteady.add(key)
-        return True
-
-
 def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPolynomial | None:
     try:
         return modulo(value - before, bits) if isinstance(value, IntegerPolynomial) else None
@@ -106,7 +57,7 @@ def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPo
 
 
 _MOST_WALKS = 100
-_SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
+_SPECIAL = {register: kind for kind, register in REGISTERS.items()}
 _LANE_REGISTERS = ("%laneid", "%lanemask_")
 _EVERY = frozenset("xyz")
 Known = frozenset[Relation]
@@ -152,7 +103,11 @@ class Walk:
     behind: dict[str, tuple[int, Value]] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _raw_loops: set[int] = field(default_factory=set)
-    _steps: LoopSteps = field(default_factory=LoopSteps)
+    #: By how much registers grow in each round, and those that are known not to grow so.
+    _steps: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
+    _unsteady: set[Stepping] = field(default_factory=set)
+    #: The values of registers with a step at the header, in this walk.
+    _at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -199,8 +154,6 @@ class Walk:
                 assert terminator.instruction is not None, "a table has an index"
                 value = self._read(state, terminator.instruction.operands[0])
                 self.branches[index] = Unknown(f"table {index}", properties_of(value, self.atoms))
-
-    # Values at the beginning of a block.
 
     def _beginning(self, block: int) -> dict[str, Value]:
         entries = self.graph.entries(block)
@@ -263,16 +216,16 @@ class Walk:
         changed = self._changed_in(header)
         for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
             first = state.get(register, self._undefined(register))
-            step = self._steps.known.get((header, register))
+            step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
                     value = modulo(first + step * self._rounds(header), self._bits(register))
                     value = self._with_rows(header, value)
-                    state[register] = self._steps.at_header[header, register] = value
+                    state[register] = self._at_header[header, register] = value
                     continue
                 except TooLarge:
-                    del self._steps.known[header, register]
-            self._steps.at_header.pop((header, register), None)
+                    del self._steps[header, register]
+            self._at_header.pop((header, register), None)
             state[register] = self._phi(header, register, [first])
         return state
 
@@ -359,15 +312,23 @@ class Walk:
         )
 
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
-        key = header, register
-        bits = self._bits(register)
-        if key in self._steps.known:
-            return self._steps.forget(key, value, bits)
-        if isinstance(value, IntegerPolynomial):
-            phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
-            if self._steps.learn(key, value, phi, bits, self.atoms):
-                return True
+        key, bits = (header, register), self._bits(register)
+        if key in self._steps:
+            known = self._at_header.get(key)
+            if known is None or _difference(known, value, bits) == self._steps[key]:
+                return False
+            del self._steps[key]
+            self._unsteady.add(key)
+            return True
         before = self._phis[key]
+        if isinstance(value, IntegerPolynomial):
+            phi = self.atoms.named(f"phi{header}.{register}", before)
+            step = _difference(phi, value, bits) or value
+            of_step = self.atoms.of(step)
+            is_steady = header not in of_step.loops and not of_step.is_loaded
+            if is_steady and key not in self._unsteady:
+                self._steps[key] = step
+                return True
         self._phis[key] = before.joined(properties_of(value, self.atoms))
         return self._phis[key] != before
 
@@ -399,7 +360,7 @@ class Walk:
     def at_header(self, header: int, register: str) -> IntegerPolynomial | None:
         """Return the value in each round of a loop, where it is not known by a step."""
         properties = self._phis.get((header, register))
-        if properties is None or (header, register) in self._steps.known:
+        if properties is None or (header, register) in self._steps:
             return None
         return IntegerPolynomial.atom(OPAQUE, f"phi{header}.{register}")
 
@@ -424,8 +385,6 @@ class Walk:
         predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
         return negation(predicate) if is_negated else predicate
 
-    # One instruction.
-
     def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
         if instruction.opcode in ("bra", "brx", "ret", "exit"):
             return
@@ -436,7 +395,12 @@ class Walk:
 
         def write(register: str, value: Value) -> None:
             value = self._of_row(block, value)
-            state[register] = self._guarded(instruction, guard, state, register, value)
+            if guard is not None:
+                # The register holds the new value or the one that it had.
+                both = (self._read(state, register), value, guard)
+                properties = properties_of_all(both, self.atoms)
+                value = self._new(f"guarded{instruction.line}.{register}", register, properties)
+            state[register] = value
 
         loops, read = self.graph.loops_around[block], partial(self._read, state)
         moment = Moment(instruction, block, known, loops, read, write, guard)
@@ -446,23 +410,6 @@ class Walk:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         for register, value in self.operations.compute(moment):
             write(register, value)
-
-    def _guarded(
-        self,
-        instruction: Instruction,
-        guard: Predicate | None,
-        state: dict[str, Value],
-        register: str,
-        value: Value,
-    ) -> Value:
-        """With a guard the register holds the new value or the one that it had."""
-        if guard is None:
-            return value
-        before = self._read(state, register)
-        properties = properties_of_all((before, value, guard), self.atoms)
-        return self._new(f"guarded{instruction.line}.{register}", register, properties)
-
-    # Operands.
 
     def _read(self, state: dict[str, Value], text: str) -> Value:
         found = state.get(text)

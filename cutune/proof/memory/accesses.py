@@ -9,23 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.reduced_places import Reduced
+from cutune.proof.values.built_ins import REGISTERS
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, parts
-from cutune.proof.values.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    OPAQUE,
-    THREAD,
-    Atom,
-    IntegerPolynomial,
-)
+from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import (
     Relation,
     Unknown,
@@ -120,8 +113,6 @@ BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _IN_ADDRESS = "in an address"
-#: The raw built-ins, and the registers that hold them.
-_REGISTERS = {THREAD: "tid", BLOCK: "ctaid", BLOCK_SIZE: "ntid", GRID_SIZE: "nctaid"}
 _FULL_MASK = IntegerPolynomial.constant(-1)
 
 
@@ -227,7 +218,7 @@ class Recorder:
             case "call":
                 self._call(moment)
             case "trap":
-                self._add(moment, "end")
+                self.accesses.append(self._access(moment, "end"))
             case "bar" | "barrier":
                 self._barrier(moment)
             case _ if opcode in _VOTES:
@@ -254,13 +245,11 @@ class Recorder:
         kinds, is_all = raw_kinds(value, dimension, self.atoms)
         if not is_all:
             read = self.function.operands
-            kinds = {kind for kind, name in _REGISTERS.items() if f"%{name}.{dimension}" in read}
-        *first, last = [f"{kind}.{dimension}" for kind in _REGISTERS if kind in kinds] or [
+            kinds = {kind for kind, name in REGISTERS.items() if f"{name}.{dimension}" in read}
+        *first, last = [f"{kind}.{dimension}" for kind in REGISTERS if kind in kinds] or [
             "what a block has summed up"
         ]
         return f"{', '.join(first)} {'and' if is_all else 'or'} {last}" if first else last
-
-    # Memory.
 
     def _load(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -273,7 +262,8 @@ class Recorder:
         registers = parts(instruction.operands[0])
         kind = instruction.modifiers[-1]
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
-        self._add(moment, "load", address, size, space=place, read_only=read_only)
+        load = self._access(moment, "load", address, size, place)
+        self.accesses.append(replace(load, read_only=read_only))
         ids = _EVERY if place == "local" else properties.ids
         is_of_block = self.sums.is_sum(address) or self._is_unsettled(address, place, size)
         raw = _EVERY if is_of_block else self._raw_in_reduction(properties)
@@ -354,7 +344,8 @@ class Recorder:
         address, place = self._address(moment, instruction.operands[0], space)
         self._used(moment, address, _IN_ADDRESS)
         size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
-        self._add(moment, "store", address, size, values, space=place)
+        store = self._access(moment, "store", address, size, place)
+        self.accesses.append(replace(store, values=values))
 
     def _atomic(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -383,7 +374,8 @@ class Recorder:
         values = self._added(moment, operands[1:], operation, place == _SHARED)
         self.sums.changed(address, operation)
         size = TYPE_BYTES[kind] * len(parts(operands[1]))
-        self._add(moment, "atomic", address, size, values, operation, place)
+        atomic = self._access(moment, "atomic", address, size, place)
+        self.accesses.append(replace(atomic, values=values, operation=operation))
 
     def _added(
         self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
@@ -395,19 +387,17 @@ class Recorder:
             self._values(moment, *texts, how="in a value of an atomic operation")
         return values
 
-    # Calls and warps.
-
     def _call(self, moment: Moment) -> None:
         """A called function gets no raw arguments, and may do anything but read its ids."""
         instruction = moment.instruction
         target = call_target(instruction)
         if target in ENDINGS:
-            self._add(moment, "end")
+            self.accesses.append(self._access(moment, "end"))
             return
         problem = uncallable(target, self.functions, self.variables, set())
         if problem is not None:
             raise NotUnderstood(problem[0], problem[1], instruction)
-        self._add(moment, "call")
+        self.accesses.append(self._access(moment, "call"))
         properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         first = instruction.operands[0]
         for name in parts(first.strip("()")) if target != first else ():
@@ -456,17 +446,12 @@ class Recorder:
             if register != "_":
                 moment.write(register, self._loaded(moment, index, properties))
 
-    # Spaces, addresses and operands.
-
     def _space(self, instruction: Instruction) -> str:
-        space = ""
-        for modifier in instruction.modifiers:
-            base = modifier.split("::")[0]
-            if base in SPACES:
-                space = base
-            if not is_plain(modifier):
-                what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
-                raise NotUnderstood(Code.ORDERING, what, instruction)
+        if not all(map(is_plain, instruction.modifiers)):
+            what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
+            raise NotUnderstood(Code.ORDERING, what, instruction)
+        bases = [modifier.split("::")[0] for modifier in instruction.modifiers]
+        space = next((base for base in reversed(bases) if base in SPACES), "")
         if space == _SHARED and not self.shares_rows:
             raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
         return space
@@ -504,24 +489,17 @@ class Recorder:
         self.use(value, moment.instruction, how)
         return self.atoms.of(value)
 
-    def _add(
+    def _access(
         self,
         moment: Moment,
         kind: str,
         address: IntegerPolynomial | None = None,
         bytes: int = 0,
-        values: tuple[IntegerPolynomial, ...] = (),
-        operation: str = "",
         space: str = "global",
-        read_only: bool = False,
-    ) -> None:
+    ) -> MemoryAccess:
         properties = self.atoms.of(address) if address is not None else NOTHING
         where = moment.instruction, moment.block, moment.known
-        self.accesses.append(
-            MemoryAccess(
-                kind, *where, properties, address, bytes, values, operation, space, read_only
-            )
-        )
+        return MemoryAccess(kind, *where, properties, address, bytes, space=space)
 
 
 def _slot(name: str) -> str:

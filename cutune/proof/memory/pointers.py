@@ -201,8 +201,6 @@ class _Following:
     def positions(self) -> dict[str, int]:
         return {parameter.name: i for i, parameter in enumerate(self.function.parameters)}
 
-    # Where values come from.
-
     def follow(self) -> None:
         """Find the origin of each register; raises NotReached where an instruction may do harm."""
         for instruction in self.function.instructions:
@@ -275,8 +273,6 @@ class _Following:
         written = results(instruction)
         return bool(written) and self.function.registers.get(written[0]) == "pred"
 
-    # Instructions that are not known to be harmless.
-
     def _check(self, instruction: Instruction) -> None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         words = f"'{'.'.join((opcode, *modifiers))}'"
@@ -310,8 +306,6 @@ class _Following:
     @cached_property
     def _read(self) -> frozenset[str]:
         return frozenset(name for item in self.function.instructions for name in sources(item))
-
-    # Where they lead.
 
     def uses(self) -> PointerUses:
         """Return accesses, and what else parameters reach; raises NotReached where it may wait."""

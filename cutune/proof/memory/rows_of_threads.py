@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import gcd
 
 from cutune.proof.flow.ranges import Ranges
@@ -58,12 +59,13 @@ def row_per_thread(
         conditions: SizeConditions | None,
         plane: IntegerPolynomial | None = None,
     ) -> None:
-        for place, rest in zip(places, rests, strict=True):
-            size = max(bytes, place.access.bytes)
-            within = _without_rows(rest, width)
-            conditions = _stays(conditions, place, size, within, steps[0][1], ranges)
-        if conditions is not None:
-            own_rows.append(RowPerThread(conditions, steps, plane))
+        proven = (
+            ranges.not_negative(goal, place.access.known)
+            for place, rest in zip(places, rests, strict=True)
+            for goal in _staying(place, bytes, _without_rows(rest, width), steps[0][1])
+        )
+        if (found := all_of(chain([conditions], proven))) is not None:
+            own_rows.append(RowPerThread(found, steps, plane))
 
     try_rows(ZERO, NO_CONDITIONS)
     for row in limits.get(dimension, ()):
@@ -137,23 +139,12 @@ def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerP
     return IntegerPolynomial.of(terms)
 
 
-def _stays(
-    conditions: SizeConditions | None,
-    place: AccessPlace,
-    bytes: int,
-    offset: IntegerPolynomial,
-    step: IntegerPolynomial,
-    ranges: Ranges,
-) -> SizeConditions | None:
-    """Conditions under which an offset stays within the step, besides those given."""
+def _staying(
+    place: AccessPlace, bytes: int, offset: IntegerPolynomial, step: IntegerPolynomial
+) -> tuple[IntegerPolynomial, ...]:
+    """What is not negative where an offset stays within the step."""
     length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
-    end = length - bytes
-    for goal in (offset, end - offset, *place.unsigned):
-        if conditions is None:
-            break
-        proven = ranges.not_negative(goal, place.access.known)
-        conditions = conditions.joined(proven) if proven is not None else None
-    return conditions
+    return offset, length - max(bytes, place.access.bytes) - offset, *place.unsigned
 
 
 def _are_exact(place: AccessPlace) -> bool:

@@ -288,8 +288,6 @@ class _ThreadMeetings:
         if is_end or not self.conditions.lie_apart(first.base, second.base):
             self.conditions.keep_warps = True
 
-    # Own places.
-
     def _has_own_place(
         self,
         place: AccessPlace,

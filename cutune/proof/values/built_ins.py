@@ -26,6 +26,9 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
+#: The registers of PTX that hold the raw built-ins, without their dimensions.
+REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
+
 
 @dataclass(frozen=True)
 class BuiltIns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -97,11 +98,10 @@ class Meetings:
 
     def that_can_hold(self) -> Meetings:
         """Return these conditions; `keep_warps` in place of conditions that never hold."""
-        try:
-            is_in_vain = not all(map(can_hold, self.spreads))
-        except TooLarge:
-            return self
-        return Meetings(keep_warps=True, pointers=self.pointers) if is_in_vain else self
+        with suppress(TooLarge):
+            if not all(map(can_hold, self.spreads)):
+                return Meetings(keep_warps=True, pointers=self.pointers)
+        return self
 
     def lie_apart(self, first: Atom, second: Atom) -> bool:
         """Tell whether two bases differ: two pointers in different allocations, which is noted."""

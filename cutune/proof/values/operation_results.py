@@ -79,14 +79,12 @@ def divided(
     if by is None:
         return None
     number = wrapped(by, bits, kind[0] == "s")
-    step = _step(opcode, number, bits)
-    value = modulo(values[0], bits)
+    step, value = _step(opcode, number, bits), modulo(values[0], bits)
     if step is None or not _is_exact(value, kind, atoms):
         return None
     quotient, rest = _parts(value, step)
-    if not atoms.interval(rest).within(0, step - 1):
-        return None
-    if opcode == "and" and any(coefficient % _lowest(number) for _, coefficient in rest.terms):
+    is_cut = opcode == "and" and any(c % _lowest(number) for _, c in rest.terms)
+    if is_cut or not atoms.interval(rest).within(0, step - 1):
         return None
     return quotient if opcode in ("shr", "div") else rest
 
@@ -98,11 +96,11 @@ def chosen(
     first, second = (modulo(value, bits_of(kind)) for value in values)
     if not (_is_exact(first, kind, atoms) and _is_exact(second, kind, atoms)):
         return None
-    small, large = (first, second) if opcode == "min" else (second, first)
-    for less, more, is_first in ((small, large, True), (large, small, False)):
+    for one, other in ((first, second), (second, first)):
+        less, more = (one, other) if opcode == "min" else (other, one)
         high, low = atoms.interval(less).high, atoms.interval(more).low
         if high is not None and low is not None and high <= low:
-            return first if is_first else second
+            return one
     return None
 
 

@@ -25,7 +25,6 @@ from cutune.proof.values.operation_results import (
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
-    ONE,
     OPAQUE,
     THREAD,
     ZERO,
@@ -160,7 +159,7 @@ class Operations:
                 case "neg":
                     return modulo(-values[0], bits_of(kind))
                 case "not":
-                    return modulo(-values[0] - ONE, bits_of(kind))
+                    return modulo(-values[0] - 1, bits_of(kind))
                 case "mul" | "mad":
                     return self._product(modifiers, values)
                 case "shl" if (by := values[1].literal) is not None and 0 <= by < bits_of(kind):

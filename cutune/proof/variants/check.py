@@ -7,7 +7,7 @@ instantiated as for the kernels; then copies that show on what several ids of a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -41,20 +41,18 @@ _ROUNDS = "may round other products than the kernel before they are added"
 
 def checked(program: Program, compile_unit: Compile) -> Program:
     """Return the program without variants that are not proven as their kernels are."""
-    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
-    for kernel in program.kernels:
-        for one in kernel.variants:
-            written[_name_of(kernel.name, one.transform)] += (one,)
-    texts = compiled_changes(written, partial(launching, program), compile_unit)
-    program = _without_others(program, texts)
-    program = _proven(program, _Themselves(), texts)
-    moved: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
-    for kernel in program.kernels:
-        if (copy := _Moved().shown(kernel)) is not None:
-            moved[_name_of(kernel.name, coarsen.NAME)] += (copy,)
-    texts = compiled_changes(moved, partial(launching, program), compile_unit)
-    program = _proven(program, _Moved(), texts)
+    texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
+    program = _proven(_without_others(program, texts), _Themselves(), texts)
+    moved = [(k, copy) for k in program.kernels if (copy := _Moved().shown(k)) is not None]
+    program = _proven(program, _Moved(), _texts(program, moved, compile_unit))
     return replace(program, has_checked_variants=True)
+
+
+def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> Texts:
+    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
+    for kernel, one in copies:
+        written[_name_of(kernel.name, one.transform)] += (one,)
+    return compiled_changes(written, partial(launching, program), compile_unit)
 
 
 Texts = Mapping[str, Sequence[str]]
@@ -75,11 +73,10 @@ def _without_others(program: Program, texts: Texts) -> Program:
 
     def kept(kernel: Kernel) -> Kernel:
         for variant in kernel.variants:
-            what: str | None = _NOT_COMPILED
-            if (ptx := texts.get(_name_of(kernel.name, variant.transform))) is not None:
-                if id(ptx) not in parsed:
-                    parsed[id(ptx)] = _parsed(ptx)
-                what = _against(kernel, variant, parsed[id(ptx)])
+            ptx = texts.get(_name_of(kernel.name, variant.transform))
+            if ptx is not None and id(ptx) not in parsed:
+                parsed[id(ptx)] = _parsed(ptx)
+            what = _NOT_COMPILED if ptx is None else _against(kernel, variant, parsed[id(ptx)])
             if what is not None:
                 kernel = _without(kernel, variant.name, (variant,), what)
         return kernel
