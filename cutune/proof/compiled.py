@@ -232,12 +232,9 @@ class KnownCode:
         return self._originals.get(_key(path, flags))
 
     def with_hooks(self, program: Program, flags: Sequence[str]) -> Compilation | None:
-        """Return the compilation whose kernels are those of a program with hooks; None if unknown.
-
-        A program with copies of kernels, or with kernels of other sources, has device code that
-        no other compilation has.
-        """
+        """Return a compilation with the kernels of a program with hooks; None if unknown."""
         path, wanted = program.source.path, _variants(program)
+        # Copies of kernels, and kernels of other sources, are in no other compilation.
         if program.borrowed or any(kernel.copy is not None for kernel in program.kernels):
             return None
         if not program.has_checked_variants or not wanted:

@@ -469,8 +469,8 @@ class _EntryProver:
         places = [access.known for access in accesses if self._matters(access, dimension)]
         places += [
             self.walk.known_at_beginning(header)
-            for header, blocks in self.graph.loop_of_header.items()
-            if self._may_last(blocks, dimension)
+            for header in self.graph.loop_of_header
+            if self._decides(dimension, self.graph.exits(header))
         ]
         return common(places, dimension, self.atoms)
 
@@ -480,11 +480,7 @@ class _EntryProver:
             return True
         return self._decides(dimension, self.graph.controllers(access.block))
 
-    def _may_last(self, blocks: frozenset[int], dimension: str) -> bool:
-        flow, branches = self.graph.flow, self.walk.branches
-        leaving = (b for b in blocks if set(flow.blocks[b].terminator.targets) - blocks)
-        return self._decides(dimension, (block for block in leaving if block in branches))
-
     def _decides(self, dimension: str, blocks: Iterable[int]) -> bool:
-        branches = (self.walk.branches[block] for block in blocks)
+        known = self.walk.branches
+        branches = (known[block] for block in blocks if block in known)
         return any(dimension in properties_of(one, self.atoms).ids for one in branches)

@@ -29,7 +29,6 @@ from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.launches.verdicts import launch_sites
 from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.source.tunable_pragmas import tunables_of
 from cutune.source.unit.kernels import declared_kernels
 from cutune.source.unit.macros import MacroTable, Seen, Unsteady
@@ -209,8 +208,7 @@ def _known_layouts(structures: Structures, kernel: Kernel) -> Iterator[Layout]:
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
     """The selection code is inserted at line 1, after `-include` headers, which cannot see it."""
     found = tunables_of(tuple(headers))
-    early: tuple[HostTunable | TunableConstant, ...] = (*found.tunables, *found.constants)
-    for tunable in early:
+    for tunable in (*found.tunables, *found.constants):
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
 

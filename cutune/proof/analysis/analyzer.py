@@ -166,7 +166,7 @@ class Analyzer:
 
     def _checked_program(self, program: Program) -> Program:
         from cutune.proof.analysis.host_calls import host_launches
-        from cutune.proof.analysis.overloaded_kernels import (
+        from cutune.proof.analysis.launched_entries import (
             with_kernels_by_arguments,
             without_choice,
         )

@@ -66,20 +66,17 @@ def proven_copies(
         may_round = is_associative and any(
             p.reassociates for p in found[name].compiled.proofs[name]
         )
-        return (
-            not candidates[name].has_rolled_loops
-            or may_round
-            or all(
-                kernel and rounds_alike(original.functions[kernel], module.functions[copy])
-                for module, copy, original, kernel in pairs(compiled[name])
-            )
+        if may_round or not candidates[name].has_rolled_loops:
+            return True
+        return all(
+            kernel and rounds_alike(original.functions[kernel], module.functions[copy])
+            for module, copy, original, kernel in pairs(compiled[name])
         )
 
     return {name: proof for name, proof in found.items() if name in same and is_right(name)}
 
 
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
-    """The program in which copies are launched and nothing else is changed."""
     kernels = tuple(replace(kernel, copy=written.get(kernel.name)) for kernel in program.kernels)
     unit = TranslationUnit(replace(program, kernels=kernels))
 

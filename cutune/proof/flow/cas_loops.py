@@ -119,10 +119,7 @@ def _loop_at(items: Sequence[Item], first: int) -> tuple[int, str, Instruction] 
 def _copies_before(
     items: Sequence[Item], first: int, body: Sequence[Instruction]
 ) -> dict[str, str]:
-    """Registers that hold a copy of another one whenever a thread is in the loop at a label.
-
-    Every thread that comes there has run the instructions since the label before.
-    """
+    """Registers that hold a copy of another one in a loop: by what runs since the label before."""
     changed = {name for one in body for name in results(one)}
     copies: dict[str, str] = {}
     for one in reversed(items[:first]):
@@ -253,11 +250,9 @@ class _Reading:
         operands = tuple(self._value(text) for text in one.operands[1:])
         if None in operands or "{" in "".join(one.operands) or "|" in one.operands[0]:
             return False
-        if one.opcode == "mov":
-            # Between registers of numbers and of bits, too.
-            self._values[one.operands[0]] = operands[0]
-        else:
-            self._values[one.operands[0]] = _Applied((one.opcode, *one.modifiers), operands)
+        # Registers of numbers and of bits are copied into each other.
+        applied = _Applied((one.opcode, *one.modifiers), operands)
+        self._values[one.operands[0]] = operands[0] if one.opcode == "mov" else applied
         return True
 
     def _swap(self, swap: Instruction) -> object:
@@ -310,10 +305,9 @@ def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
 
     Of two zeros the first one stays, in any order: which, the program leaves open, too.
     """
-    opcode, *words = test.name
-    if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:
+    if len(test.name) != 3 or test.name[0] != "setp" or len(test.operands) != 2:
         return None
-    relation, kind = words
+    _, relation, kind = test.name
     known = _REAL_EXTREMUM if kind[0] == "f" else _EXTREMUM
     if relation not in known or _NUMBER.fullmatch(kind) is None:
         return None

@@ -61,6 +61,11 @@ class Graph:
     def latches(self, header: int) -> tuple[int, ...]:
         return tuple(p for p in self.predecessors[header] if p >= header)
 
+    def exits(self, header: int) -> list[int]:
+        """Return the blocks of a loop from which it may be left."""
+        blocks = self.loop_of_header[header]
+        return [b for b in blocks if {*self.flow.blocks[b].terminator.targets} - blocks]
+
     @cached_property
     def dominators(self) -> tuple[int, ...]:
         """Per block those that lie on every way to it, itself included."""
@@ -130,10 +135,8 @@ class Graph:
     @cached_property
     def live(self) -> tuple[frozenset[str], ...]:
         """Per block the registers whose values at its beginning may still be read."""
-        used, defined = zip(
-            *(_used_and_defined(b.instructions) for b in self.flow.blocks), strict=True
-        )
-        found = [set(names) for names in used]
+        pairs = (_used_and_defined(block.instructions) for block in self.flow.blocks)
+        found, defined = map(list, zip(*pairs, strict=True))
         for index, block in enumerate(self.flow.blocks):
             if block.terminator.guard:
                 found[index] |= {block.terminator.guard} - defined[index]

@@ -122,8 +122,7 @@ class Ranges:
         if comparison.relation == "ne":
             # Equal numbers are equal in any number of bits.
             for value in (difference, -difference):
-                conditions = self._proven(value, facts, False, 4)
-                if conditions is not None:
+                if (conditions := self._proven(value, facts, False, 4)) is not None:
                     return (Inequality(value - 1, conditions.fitting),)
             return ()
         whole = number_range(comparison.bits, comparison.signed)
@@ -153,8 +152,7 @@ class Ranges:
             return None
         atoms = sorted(set(value.atoms), key=self._rank, reverse=True)
         for atom in atoms if atoms[0].kind == PARAMETER else atoms[:1]:
-            conditions = self._without(atom, value, facts, may_ask, depth)
-            if conditions is not None:
+            if (conditions := self._without(atom, value, facts, may_ask, depth)) is not None:
                 return conditions
         return _as_condition(value) if may_ask else None
 
@@ -186,12 +184,11 @@ class Ranges:
         for shown in (self._by_alternatives, self._as_extended):
             if (conditions := shown(atom, value, facts, may_ask, depth)) is not None:
                 return conditions
-        is_rising, sign = True, self._proven(factor, facts, False, 3)
-        if sign is None:
-            is_rising, sign = False, self._proven(-factor, facts, False, 3)
+        rising = self._proven(factor, facts, False, 3)
+        sign = self._proven(-factor, facts, False, 3) if rising is None else rising
         if sign is None:
             return None
-        for bound in self._bounds(atom, is_rising, facts):
+        for bound in self._bounds(atom, rising is not None, facts):
             if bound.conditions.not_negative and not may_ask:
                 continue
             scaled = rest * bound.factor + factor * bound.value
@@ -280,14 +277,13 @@ class Ranges:
         # Whether they are read with a sign or without does not matter then.
         either = 0, (1 << (bits - 1)) - 1
         if name == "and" and not is_least and (operands[1].literal or -1) >= 0:
-            conditions = self._fit((operands[0],), either, facts)
-            if conditions is not None:
-                yield Bound(1, operands[0], conditions)
-        if name == ("max" if is_least else "min") and kind[0] in "su":
-            whole = number_range(bits, True) if kind[0] == "s" else either
-            conditions = self._fit(operands, whole, facts)
-            if conditions is not None:
-                yield from (Bound(1, operand, conditions) for operand in operands)
+            whole, limits = either, operands[:1]
+        elif name == ("max" if is_least else "min") and kind[0] in "su":
+            whole, limits = number_range(bits, True) if kind[0] == "s" else either, operands
+        else:
+            return
+        if (conditions := self._fit(limits, whole, facts)) is not None:
+            yield from (Bound(1, limit, conditions) for limit in limits)
 
     def _of_rounds(self, header: int) -> list[Bound]:
         """Bounds of the number of rounds so far, in each round and when the loop is left."""
@@ -304,10 +300,8 @@ class Ranges:
             return
         before = self._facts_where(frozenset.intersection(*entries))
         going_on = self.walk.known_on_way(latches[0], header)
-        for comparison in sorted(going_on, key=str):
-            bound = self._by_test(header, comparison, before)
-            if bound is not None:
-                yield bound
+        bounds = (self._by_test(header, one, before) for one in sorted(going_on, key=str))
+        yield from (bound for bound in bounds if bound is not None)
 
     def _by_test(self, header: int, comparison: Relation, before: Facts) -> Bound | None:
         """A bound by a comparison that held at the end of each round with another one behind it."""

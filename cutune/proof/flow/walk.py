@@ -291,9 +291,10 @@ class Walk:
     def _learn(self) -> bool:
         """Learn from the values that loops bring back to their headers; was anything new?"""
         learnt = False
-        for header, blocks in self.graph.loop_of_header.items():
+        for header in self.graph.loop_of_header:
             is_new = self.is_reducing and header not in self._raw_loops
-            if is_new and self._is_left_by_block(blocks):
+            exits = [self.branches[b] for b in self.graph.exits(header) if b in self.branches]
+            if is_new and properties_of_all(exits, self.atoms).raw:
                 self._raw_loops.add(header)
                 learnt = True
             changed = self.graph.live[header] & self._changed_in(header)
@@ -302,14 +303,6 @@ class Walk:
                     value = self._read(self._passed(latch, header), register)
                     learnt |= self._learn_register(header, register, value)
         return learnt
-
-    def _is_left_by_block(self, blocks: frozenset[int]) -> bool:
-        return any(
-            properties_of(self.branches[block], self.atoms).raw
-            for block in blocks
-            if block in self.branches
-            and set(self.graph.flow.blocks[block].terminator.targets) - blocks
-        )
 
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
         key, bits = (header, register), self._bits(register)

@@ -80,12 +80,8 @@ def element_limits(walk: Walk, header: int, dimension: str) -> frozenset[Integer
 _MOST_DIGITS = 5
 
 
-@dataclass(frozen=True)
-class SeparatingDigits:
-    """Conditions under which each thread has places of its own."""
-
-    conditions: SizeConditions
-    spreads: frozenset[Spread]
+Separated = tuple[SizeConditions, frozenset[Spread]]
+"""Conditions under which each thread has places of its own."""
 
 
 def separating_digits(
@@ -94,7 +90,7 @@ def separating_digits(
     needed: frozenset[str],
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     ranges: Ranges,
-) -> SeparatingDigits | None:
+) -> Separated | None:
     """Return when digits tell threads apart in a place; None: not proven.
 
     `bytes`: how many are used there. `needed`: dimensions in which threads differ there. `limits`:
@@ -135,8 +131,7 @@ def _strided(
     elements: dict[str, IntegerPolynomial] = {}
     for header in sorted(walk.graph.loops_around[place.access.block]):
         for dimension in needed - elements.keys():
-            found = element_limits(walk, header, dimension)
-            if found:
+            if found := element_limits(walk, header, dimension):
                 ends[dimension] = sorted(found, key=size_of)
                 elements[dimension] = elements_of(header, dimension)
     every = [one for each in ends.values() for one in each]
@@ -146,7 +141,7 @@ def _strided(
 
 def _by_ends(
     place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
-) -> SeparatingDigits | None:
+) -> Separated | None:
     parts = _in_digits(place, ends, walk)
     if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
         return None
@@ -157,7 +152,7 @@ def _by_ends(
     if moving and width is None:
         return None
     spreads = _least(parts.digits, bytes, width, ends)
-    return SeparatingDigits(parts.conditions, spreads) if spreads is not None else None
+    return None if spreads is None else (parts.conditions, spreads)
 
 
 def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
@@ -171,8 +166,7 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
         return None
     conditions = parts.conditions.joined(ends.conditions)
     for value in reader.unsigned:
-        fits = _fits(reader.in_digits(value), ends)
-        if fits is None:
+        if (fits := _fits(reader.in_digits(value), ends)) is None:
             return None
         conditions = conditions.joined(fits)
     return InDigits(parts.digits, parts.rest, conditions)
@@ -184,9 +178,6 @@ def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | 
     if any(one.ids or one.is_loaded for one in known):
         return None
     return [term for term, one in zip(terms, known, strict=True) if one.loops]
-
-
-# The order of digits.
 
 
 def _least(
@@ -240,8 +231,7 @@ def _conditions(
     for digit, step in zip(order, larger, strict=False):
         if step in _wholes(digit, ends):
             continue
-        reaches = next(_reaches(digit, step, ends), None)
-        if reaches is None:
+        if (reaches := next(_reaches(digit, step, ends), None)) is None:
             return None
         spreads.append(reaches)
     return frozenset(spreads) if all(map(can_hold, spreads)) else None
@@ -256,9 +246,7 @@ def _wholes(digit: Digit, ends: _Ends) -> Iterator[IntegerPolynomial]:
         if digit.dimension not in ends.elements:
             limits.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
         counts = [count for end in limits if (count := exactly(end, digit.divisor)) is not None]
-    for radix in counts:
-        yield digit.step * radix
-        yield -digit.step * radix
+    yield from (step * radix for radix in counts for step in (digit.step, -digit.step))
 
 
 def _reaches(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
@@ -279,13 +267,8 @@ def _reaches(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[S
         yield from (Spread(larger, digit.step * end, -1) for end in limits)
         if threads is not None:
             yield Spread(larger, digit.step, threads)
-    for end in limits:
-        radix = exactly(end, digit.divisor)
-        if radix is not None:
-            yield Spread(larger, digit.step * radix, -1)
-
-
-# Unsigned indices.
+    counts = (exactly(end, digit.divisor) for end in limits)
+    yield from (Spread(larger, digit.step * count, -1) for count in counts if count is not None)
 
 
 def _fits(value: InDigits | None, ends: _Ends) -> SizeConditions | None:

@@ -91,7 +91,7 @@ class _ThreadMeetings:
 
     def judge(self, places: list[AccessPlace]) -> None:
         writes = [place for place in places if place.access.is_effect]
-        order = {id(write): index for index, write in enumerate(writes)}
+        order = {write: index for index, write in enumerate(writes)}
         outside: dict[Column, list[AccessPlace]] = {}
         for index, write in enumerate(writes):
             if not self._is_own(write, places):
@@ -100,12 +100,9 @@ class _ThreadMeetings:
             if column is not None and column not in outside:
                 outside[column] = [p for p in places if self._certain_column(p) != column]
             others = places if column is None else outside[column]
-            for other in others:
-                if order.get(id(other), -1) > index:
-                    self._two(write, other)
-            for other in others:
-                if not other.access.is_effect:
-                    self._two(write, other)
+            later = [other for other in others if order.get(other, -1) > index]
+            for other in [*later, *(p for p in others if not p.access.is_effect)]:
+                self._two(write, other)
 
     def _certain_column(self, place: AccessPlace) -> Column | None:
         """The column that each thread has in places like this one, under no condition."""
@@ -115,7 +112,10 @@ class _ThreadMeetings:
         return (place.base, bytes, step, widths) if widths else None
 
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
-        if self._has_own_place(write) or self._is_same_value(write, places):
+        alike = [p for p in places if p.base is None or p.base == write.base]
+        # A flag: all writes there store the same, and it is never read.
+        is_flag = write.access.kind == "store" and write.base is not None
+        if self._has_own_place(write) or (is_flag and all(self._is_flag(write, p) for p in alike)):
             return True
         # Operations in any order need no row, and so no conditions.
         operation = write.access.operation.split(".")[0]
@@ -137,13 +137,6 @@ class _ThreadMeetings:
     def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
         properties = self.atoms.joined(values)
         return not (properties.ids or properties.loops or properties.is_loaded)
-
-    def _is_same_value(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
-        """Is it a flag: do all writes there store the same, and is it never read?"""
-        if write.access.kind != "store" or write.base is None:
-            return False
-        others = [p for p in places if p.base is None or p.base == write.base]
-        return all(self._is_flag(write, other) for other in others)
 
     def _two(self, write: AccessPlace, other: AccessPlace) -> None:
         if write.access.kind == other.access.kind == "atomic":
@@ -316,8 +309,8 @@ class _ThreadMeetings:
     def _digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
         own = separating_digits(place, bytes, needed, self.limits, self.ranges)
         if own is not None:
-            self.conditions.ask(own.conditions)
-            self.conditions.spreads |= own.spreads
+            self.conditions.ask(own[0])
+            self.conditions.spreads |= own[1]
         return own is not None
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:

@@ -396,22 +396,21 @@ def _all(conditions: Sequence[Predicate]) -> Predicate:
     """The conjunction of conditions; where threadIdx.d and blockIdx.d are 0 the global id is."""
     remaining = list(conditions)
     for dimension in "xyz":
-        thread, block = (
-            [c for c in remaining if isinstance(c, Relation) and _is_zero(c, kind, dimension)]
-            for kind in (THREAD, BLOCK)
-        )
-        if thread and block:
+        thread = [c for c in remaining if _is_zero(c, THREAD, dimension)]
+        block = [c for c in remaining if _is_zero(c, BLOCK, dimension)]
+        if thread and block and isinstance(thread[0], Relation):
             remaining = [c for c in remaining if c not in thread + block]
             remaining.append(replace(thread[0], left=IntegerPolynomial.atom(IDENTITY, dimension)))
     return reduce(Both, remaining)
 
 
-def _is_zero(comparison: Relation, kind: str, dimension: str) -> bool:
+def _is_zero(condition: Predicate, kind: str, dimension: str) -> bool:
     index = IntegerPolynomial.atom(kind, dimension)
-    # In fewer bits, block 65536 is 0 too.
-    is_whole = comparison.bits >= _INDEX_BITS
-    is_index = comparison.left in (index, -index)
-    return comparison.relation == "eq" and comparison.right == ZERO and is_index and is_whole
+    match condition:
+        case Relation(relation="eq", bits=bits, left=left, right=right):
+            # In fewer bits, block 65536 is 0 too.
+            return bits >= _INDEX_BITS and left in (index, -index) and right == ZERO
+    return False
 
 
 def _as_read(value: Value, kind: str) -> Value:

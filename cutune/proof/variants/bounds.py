@@ -1,14 +1,5 @@
 """The variants `bounds256x3`, `restrict_bounds256x4`, …: copies that leave room for more blocks.
 
-Before:
-
-    __global__ void collide(int n, const float *f, float *g)
-    {
-        …
-    }
-
-After, behind it, as `bounds256x4`:
-
     #line 1
     __global__ void __launch_bounds__(256, 4) collide__bounds256x4(int n, const float *f, float *g)
     {

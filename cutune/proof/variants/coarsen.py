@@ -1,16 +1,5 @@
 """The variants `x2`, `y4`, `restrict_z2`, …: each thread does several ids of one dimension.
 
-Before:
-
-    __global__ void scale(int n, const float *A, float *B)
-    {
-        int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i >= n) return;
-        B[i] = 2 * A[i];
-    }
-
-After, behind it, as `x2`:
-
     #line 1
     __global__ void scale__x2(int n, const float *A, float *B)
     { const auto cutune_body = [](const uint3 blockIdx, int n, const float *A, float *B) {

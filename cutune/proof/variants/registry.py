@@ -6,7 +6,7 @@ kernel by the proofs of all its instances, or raises `Illegal` where it may have
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -38,10 +38,7 @@ def varied(
     kernels = tuple(kernels)
     counts = Counter(kernel.name for kernel in kernels)
     varied = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
-    namesakes: defaultdict[str, list[Kernel]] = defaultdict(list)
-    for kernel in varied:
-        namesakes[kernel.name].append(kernel)
-    return tuple(_as_all(kernel, namesakes[kernel.name]) for kernel in varied)
+    return tuple(_as_all(k, [one for one in varied if one.name == k.name]) for k in varied)
 
 
 def _with_variants(
@@ -78,11 +75,10 @@ def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
         )
 
     has_selectors = all(other.selector is not None for other in namesakes)
+    common = (v for v in kernel.variants if all(v.name in names for names in of_all))
     return replace(
         kernel,
-        variants=tuple(
-            joined(one) for one in kernel.variants if all(one.name in names for names in of_all)
-        ),
+        variants=tuple(map(joined, common)),
         variant_reasons=tuple((reasons | dict(kernel.variant_reasons)).items()),
         selector=kernel.selector if has_selectors else None,
     )

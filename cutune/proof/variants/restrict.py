@@ -1,20 +1,11 @@
-"""The variant `restrict`: a copy whose pointer parameters are `__restrict__`.
-
-Before:
-
-    __global__ void scale(int n, const float *A, float *B)
-    {
-        int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i < n) B[i] = 2 * A[i];
-    }
-
-After, behind it:
+"""The variant `restrict`: a copy whose pointer parameters are `__restrict__` (docs/variants.md).
 
     #line 1
     __global__ void scale__restrict(int n, const float *__restrict__ A__restrict,
                                     float *__restrict__ B__restrict)
     { const float *A = A__restrict; float *B = B__restrict;
-        …
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) B[i] = 2 * A[i];
     }
     #line 5
 
