@@ -88,7 +88,10 @@ def analyze(
         # The instance of a template that a launch calls is determined later.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
-    by_name, ignored = _annotated(own, unit, _with_borrowed(structures, by_name, elsewhere))
+    by_name, ignored = _with_borrowed(structures, by_name, elsewhere), list[Diagnostic]()
+    for file in own:
+        by_name, told = annotated(file, by_name, unit.typedefs)
+        ignored += told
     by_name = {
         name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
         for name, kernels in by_name.items()
@@ -141,16 +144,6 @@ def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[
         if kernel.name not in found and kernel.layouts == _layouts(structures, kernel):
             found[kernel.name] = [kernel]
     return found
-
-
-def _annotated(
-    own: Iterable[Syntax], unit: Unit, by_name: ByName
-) -> tuple[ByName, list[Diagnostic]]:
-    diagnostics: list[Diagnostic] = []
-    for file in own:
-        by_name, ignored = annotated(file, by_name, unit.typedefs)
-        diagnostics += ignored
-    return by_name, diagnostics
 
 
 def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:

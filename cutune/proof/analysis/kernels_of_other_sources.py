@@ -9,7 +9,7 @@ linker tells the tuned program whether it is there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
+from contextlib import chdir, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -69,9 +69,8 @@ class ReadSource:
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
         """Return the proven program, with kernels that other sources define."""
-        program = self._bare
-        if self._copies or elsewhere:
-            program = self._analyzed(self._copies, elsewhere)
+        is_bare = not (self._copies or elsewhere)
+        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere)
         if self.compilation is None:
             return program
         program = without_unproven(with_entries_of_copies(self._told(program)))
@@ -87,7 +86,6 @@ class ReadSource:
 
     @cached_property
     def _bare(self) -> Program:
-        """The program with proofs of the kernels as they are, without copies."""
         return self._analyzed({}, ())
 
     @cached_property
@@ -112,11 +110,10 @@ class ReadSource:
             lambda: self._marked,
             self.is_associative,
         )
-        return replace(program, defined=self._defined)
+        return replace(program, defined=self._early_macros)
 
     @cached_property
-    def _defined(self) -> frozenset[str]:
-        """Macros that are there before its first line."""
+    def _early_macros(self) -> frozenset[str]:
         if self.nvcc is None:
             return frozenset()
         with chdir(self.folder):
@@ -168,15 +165,12 @@ def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kern
         defining = [o for o in others if any(k.name == name for k in o.alone.definitions)]
         if not defining:
             continue
-        try:
+        # Without the compiler's answer launches stay as they are.
+        with suppress(CutuneError):
             declared = {entry for launch in source.launches for entry in launch.declared}
             entries = [entry for entry in declared if base_name(entry) == name]
-            kernel = _defined(name, entries, defining)
-        except CutuneError:
-            # Without the compiler's answer launches stay as they are.
-            continue
-        if kernel is not None:
-            yield kernel
+            if (kernel := _defined(name, entries, defining)) is not None:
+                yield kernel
 
 
 def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) -> Kernel | None:

@@ -208,20 +208,16 @@ def _launching(program: Program, wanted: Collection[int]) -> TranslationUnit:
         unit = unit.with_edits(_OWNER, [prelude_edit(header, "")], header)
     for site in program.launches:
         if site.id in wanted:
-            text = " ".join(f"{_launch(site, one)};" for one in _callees(program, site))
+            both = site.configuration, site.arguments
+            configuration, arguments = (", ".join(map(one_line, texts)) for texts in both)
+            functions = (function_at(site, callee) for callee in _callees(program, site))
+            text = " ".join(f"{one}<<<{configuration}>>>({arguments});" for one in functions)
             # Still one statement, whose end the program has.
             edit = Edit(site.span, f"do {{ {text} }} while (0)")
             unit = unit.with_edits(_OWNER, [edit], site.source)
     for kernel in program.kernels:
         unit = with_variant_copies(unit, _OWNER, kernel, kernel.variants)
     return unit
-
-
-def _launch(site: LaunchSite, callee: str) -> str:
-    configuration, arguments = (
-        ", ".join(map(one_line, texts)) for texts in (site.configuration, site.arguments)
-    )
-    return f"{function_at(site, callee)}<<<{configuration}>>>({arguments})"
 
 
 def _callees(program: Program, site: LaunchSite) -> list[str]:

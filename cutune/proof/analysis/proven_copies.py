@@ -143,19 +143,15 @@ def with_copy(
 def with_entries_of_copies(program: Program) -> Program:
     """The program whose launches of copied kernels name the entries of the copies."""
     copies = {kernel.name: kernel.copy for kernel in program.kernels}
-    launches = (
-        replace(site, entries=_copied_entries(site.entries, copy))
-        if site.entries and copy is not None
-        else site
-        for site in program.launches
-        for copy in [copies.get(site.kernel)]
-    )
-    return replace(program, launches=tuple(launches))
 
+    def renamed(site: LaunchSite) -> LaunchSite:
+        copy, entries = copies.get(site.kernel), site.entries
+        if copy is None or not entries:
+            return site
+        kernels = _without_namespace(copy.entries, entries, copy)
+        known = dict(zip(kernels, copy.entries, strict=True))
+        found = tuple(known[entry] for entry in entries if entry in known)
+        # All copies where they cannot be matched.
+        return replace(site, entries=found if len(found) == len(entries) else copy.entries)
 
-def _copied_entries(entries: Sequence[str], copy: KernelCopy) -> tuple[str, ...]:
-    """The names of these entries' copies; all copies where they cannot be matched."""
-    kernels = _without_namespace(copy.entries, entries, copy)
-    known = dict(zip(kernels, copy.entries, strict=True))
-    found = tuple(known[entry] for entry in entries if entry in known)
-    return found if len(found) == len(entries) else copy.entries
+    return replace(program, launches=tuple(map(renamed, program.launches)))

@@ -39,7 +39,6 @@ from cutune.proof.values.terms import (
     AtomProperties,
     Atoms,
     Interval,
-    common_terms,
     modulo,
 )
 from cutune.ptx.taint import results
@@ -201,7 +200,8 @@ class Walk:
         # At a header the name stands for later rounds, too.
         if block in self.graph.loop_of_header or len(numbers) < len(values):
             return self._phi(block, register, values)
-        common = common_terms(numbers)
+        shared = set.intersection(*(set(number.terms) for number in numbers))
+        common = IntegerPolynomial(tuple(sorted(shared)))
         offsets = [number - common for number in numbers]
         pairs = tuple(zip(self.graph.entries(block), offsets, strict=True))
         name = f"phi{block}.{register}"

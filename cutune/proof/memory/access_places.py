@@ -20,6 +20,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     Monomial,
     TooLarge,
+    exactly,
     term_over,
 )
 from cutune.proof.values.predicates import Relation
@@ -254,12 +255,8 @@ def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
 
 def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
     """Return the constant by which a width of one term has to be multiplied to give a value."""
-    ((monomial, step),) = width.terms
-    if value == ZERO:
-        return 0
-    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
-        return None
-    return value.terms[0][1] // step
+    whole = exactly(value, width)
+    return whole.literal if whole is not None else None
 
 
 def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:

@@ -476,14 +476,12 @@ class Recorder:
         return value
 
     def _values(self, moment: Moment, *texts: str, how: str = "") -> tuple[IntegerPolynomial, ...]:
-        values = []
-        for text in texts:
-            address = ADDRESS.match(text)
-            value = self._value(moment, address[1] if address else text)
-            values.append(value)
-            if how:
-                self._used(moment, value, how)
-        return tuple(values)
+        addresses = map(ADDRESS.match, texts)
+        names = (found[1] if found else text for text, found in zip(texts, addresses, strict=True))
+        values = tuple(self._value(moment, name) for name in names)
+        for value in values if how else ():
+            self._used(moment, value, how)
+        return values
 
     def _used(self, moment: Moment, value: IntegerPolynomial, how: str) -> AtomProperties:
         self.use(value, moment.instruction, how)

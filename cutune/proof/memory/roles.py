@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from cutune.proof.flow.graph import Graph
@@ -18,7 +19,6 @@ from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
-    OPAQUE,
     PARAMETER,
     Atom,
     IntegerPolynomial,
@@ -69,7 +69,8 @@ def _uses(
     for access in accesses:
         for comparison in access.known if access.instruction.guard else ():
             yield from _compared(comparison, Role.BRANCH, terms)
-        for term in terms.of(_distance(access.address)):
+        offset = access.address.terms if access.address is not None else ()
+        for term in terms.of(IntegerPolynomial(tuple(t for t in offset if not _is_pointer(t[0])))):
             yield from _each(term, Role.STRIDE if term.varies else Role.OFFSET)
     yield from _in_steps(accesses)
 
@@ -86,11 +87,6 @@ def _in_steps(accesses: Iterable[MemoryAccess]) -> Iterator[tuple[str, Role]]:
     for (_, monomial), coefficients in found.items():
         if len(coefficients) > 1:
             yield from ((atom.name, Role.STRIDE) for atom in monomial)
-
-
-def _distance(address: IntegerPolynomial | None) -> IntegerPolynomial:
-    terms = address.terms if address is not None else ()
-    return IntegerPolynomial(tuple((m, c) for m, c in terms if not _is_pointer(m)))
 
 
 def _is_pointer(monomial: Monomial) -> bool:
@@ -203,11 +199,9 @@ class _Terms:
             return frozenset({atom.name})
         if atom not in self._inside:
             self._inside[atom] = frozenset()
-            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
-            operands = operation.operands if operation is not None else ()
-            self._inside[atom] = frozenset(
-                place for operand in operands for place in self._in_operand(operand)
-            )
+            operation = self.atoms.operation(atom)
+            inside = map(self._in_operand, operation.operands if operation is not None else ())
+            self._inside[atom] = frozenset(chain(*inside))
         return self._inside[atom]
 
     def _in_operand(self, operand: object) -> Iterator[str]:

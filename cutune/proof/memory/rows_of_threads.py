@@ -49,7 +49,9 @@ def row_per_thread(
     steps = _common_steps(places, needed, ranges)
     if not steps or not all(map(_are_exact, places)):
         return None
-    rests = [_rest(place, steps) for place in places]
+    rests = [place.offset for place in places]
+    for d, of_id in steps:
+        rests = [rest - of_id * IntegerPolynomial.atom(IDENTITY, d) for rest in rests]
     begin = _begin(rests[0], steps[0][1])
     rests = [rest - begin for rest in rests]
     (dimension, step), own_rows = steps[-1], []
@@ -112,15 +114,6 @@ def _common_steps(
     if not are_alike or any(s == ZERO or not atoms.of(s).is_uniform for s in steps.values()):
         return ()
     return tuple(sorted(steps.items(), key=lambda item: size_of(item[1])))
-
-
-def _rest(
-    place: AccessPlace, steps: tuple[tuple[str, IntegerPolynomial], ...]
-) -> IntegerPolynomial:
-    rest = place.offset
-    for dimension, step in steps:
-        rest -= step * IntegerPolynomial.atom(IDENTITY, dimension)
-    return rest
 
 
 def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomial:

@@ -34,11 +34,11 @@ from cutune.proof.values.polynomial import (
 from cutune.proof.values.predicates import (
     Both,
     Fixed,
+    Not,
     Predicate,
     Relation,
     Unknown,
     Value,
-    either,
     negation,
     properties_of_all,
 )
@@ -362,7 +362,7 @@ class Operations:
         if operator == "and":
             return _all([*_conditions(first), *_conditions(second)])
         if operator == "or":
-            return either(first, second)
+            return Not(Both(negation(first), negation(second)))
         return self._unknown(f"{moment.instruction.line}", first, second, loops=moment.loops)
 
 

@@ -79,11 +79,6 @@ def negation(predicate: Predicate) -> Predicate:
     return Not(predicate)
 
 
-def either(first: Predicate, second: Predicate) -> Predicate:
-    """Return the predicate that holds where one of two does."""
-    return Not(Both(negation(first), negation(second)))
-
-
 def operands_of(value: object) -> tuple[Value, ...]:
     """Return the numbers or conditions that a condition is made of."""
     match value:

@@ -13,7 +13,7 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import NamedTuple
@@ -255,12 +255,6 @@ def constant_term(value: IntegerPolynomial) -> int:
 def is_of_parameters(value: IntegerPolynomial) -> bool:
     """Tell whether parameters are all atoms of a value, so that a launch can compute it."""
     return all(atom.kind == PARAMETER for atom in value.atoms)
-
-
-def common_terms(values: Sequence[IntegerPolynomial]) -> IntegerPolynomial:
-    """Return the terms that all values have."""
-    common = set.intersection(*(set(value.terms) for value in values))
-    return IntegerPolynomial(tuple(sorted(common)))
 
 
 def number_range(bits: int, signed: bool) -> tuple[int, int]:

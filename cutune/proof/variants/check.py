@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -75,20 +76,15 @@ def _without_others(program: Program, texts: Texts) -> Program:
         for variant in kernel.variants:
             ptx = texts.get(_name_of(kernel.name, variant.transform))
             if ptx is not None and id(ptx) not in parsed:
-                parsed[id(ptx)] = _parsed(ptx)
+                parsed[id(ptx)] = None
+                with suppress(PtxError):
+                    parsed[id(ptx)] = [parse(text) for text in ptx]
             what = _NOT_COMPILED if ptx is None else _against(kernel, variant, parsed[id(ptx)])
             if what is not None:
                 kernel = _without(kernel, variant.name, (variant,), what)
         return kernel
 
     return replace(program, kernels=tuple(map(kept, program.kernels)))
-
-
-def _parsed(texts: Sequence[str]) -> list[Module] | None:
-    try:
-        return [parse(text) for text in texts]
-    except PtxError:
-        return None
 
 
 def _against(

@@ -188,8 +188,5 @@ def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
     own = module.functions[entry]
     calls = any(item.opcode == "call" for item in own.instructions)
     others = (function for function in module.functions.values() if not function.is_kernel)
-    for function in (own, *(others if calls else ())):
-        read: set[str] = function.operands & names
-        if read:
-            return min(read)
-    return None
+    read = (function.operands & names for function in (own, *(others if calls else ())))
+    return next((min(one) for one in read if one), None)
