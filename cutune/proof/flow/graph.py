@@ -103,7 +103,7 @@ class Graph:
         return [
             other
             for other in self._branching
-            if not self.postdominators[other] >> block & 1 and block in self._reaches[other]
+            if not self.postdominators[other] >> block & 1 and self._reaches[other] >> block & 1
         ]
 
     @cached_property
@@ -123,14 +123,19 @@ class Graph:
     @property
     def ends_everywhere(self) -> bool:
         """Tell whether there is a way to an end from every block."""
-        ends = {i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets}
+        ends = sum(1 << i for i, b in enumerate(self.flow.blocks) if not b.terminator.targets)
         return all(reached & ends for reached in self._reaches)
 
     @cached_property
-    def _reaches(self) -> tuple[frozenset[int], ...]:
+    def _reaches(self) -> tuple[int, ...]:
         """Per block those that may follow it, itself included."""
-        targets = [block.terminator.targets for block in self.flow.blocks]
-        return _closed([{index} for index in range(self.count)], targets)
+        following, before = [1 << index for index in range(self.count)], list[int]()
+        while following != before:
+            before = list(following)
+            for index in reversed(range(self.count)):
+                for target in self.flow.blocks[index].terminator.targets:
+                    following[index] |= following[target]
+        return tuple(following)
 
     @cached_property
     def live(self) -> tuple[frozenset[str], ...]:
@@ -152,14 +157,11 @@ def _closed(
 
     `without`: what is not handed on to each block.
     """
-    changed = True
-    while changed:
-        changed = False
+    before = -1
+    while before != (before := sum(map(len, found))):
         for index in reversed(range(len(found))):
-            before = len(found[index])
             for other in tuple(others[index]):
                 found[index] |= found[other] - (without[index] if without else set())
-            changed |= len(found[index]) > before
     return tuple(map(frozenset, found))
 
 
