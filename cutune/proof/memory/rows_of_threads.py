@@ -135,7 +135,7 @@ def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerP
 def _staying(
     place: AccessPlace, bytes: int, offset: IntegerPolynomial, step: IntegerPolynomial
 ) -> tuple[IntegerPolynomial, ...]:
-    """What is not negative where an offset stays within the step."""
+    """Values that are not negative where an offset stays within the step."""
     length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
     return offset, length - max(bytes, place.access.bytes) - offset, *place.unsigned
 
