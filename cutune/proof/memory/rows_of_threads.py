@@ -125,7 +125,6 @@ def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomia
 
 
 def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerPolynomial:
-    """The rest without whole rows of all threads."""
     if width == ZERO:
         return rest
     terms = {m: c for m, c in rest.terms if not is_multiple(width, IntegerPolynomial.of({m: c}))}
