@@ -24,7 +24,7 @@ from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.measure.collect import measurements
 from cutune.measure.gpu_sweep import sweep
-from cutune.model.fit.models_file import read_models
+from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep
 from cutune.toolchain.device.present import profile_of

@@ -254,8 +254,8 @@ def show_compile_line(
 
 def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
     """Print the options of nvcc, and the command, that belong to the emitted program."""
+    from cutune.search.clones.value_sets import compiler_flags, make_command
     from cutune.search.tunables.choices import choices_of
-    from cutune.search.tunables.compiled_values import compiler_flags, make_command
 
     values = choices_of(program, workspace).fixed
     if flags := compiler_flags(values, asked):

@@ -26,7 +26,7 @@ from cutune.cli.options import parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
-from cutune.proof.unit_compiler import UnitCompiler
+from cutune.proof.compiled import UnitCompiler
 from cutune.search.builds import tuned_copy
 from cutune.search.clones.value_sets import FixedChoice, SetChoice
 from cutune.search.collect import HostSweep, Search, collect_host

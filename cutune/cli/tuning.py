@@ -61,7 +61,7 @@ def inspect_verb(options: Options) -> int:
     for program in programs:
         try:
             if program.tunables or program.constants or parameters.parameters:
-                from cutune.proof.unit_compiler import UnitCompiler
+                from cutune.proof.compiled import UnitCompiler
                 from cutune.search.clones.prove_copies import by_size_verdicts
                 from cutune.search.program_space import device_values, program_space
 
@@ -287,13 +287,13 @@ def emit_verb(options: Options) -> int:
 
 
 def _emit_values(programs: Sequence[Program], options: Options) -> int:
-    from cutune.search.tunables.choices import choices_of, replacement
-    from cutune.search.tunables.compiled_values import (
+    from cutune.search.clones.value_sets import (
         HEADER,
         header_text,
         options_text,
         without_place,
     )
+    from cutune.search.tunables.choices import choices_of, replacement
 
     if len(programs) > 1:
         options.wrong("--as takes one FILE")

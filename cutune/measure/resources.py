@@ -13,7 +13,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.program_builds import write_instrumented
-from cutune.proof.known_code import KnownCode
+from cutune.proof.compiled import KnownCode
 from cutune.source.program import Program
 from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.device.profile import DeviceProfile

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 
 from cutune.proof.flow.graph import Graph, Irreducible
-from cutune.proof.flow.walk import Moment, Walk
+from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder, raw_kinds
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations, parts
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -21,9 +23,9 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.values.predicates import Both, Not, Relation, Unknown
-from cutune.proof.values.terms import AtomProperties, Atoms
-from cutune.ptx.control_flow import control_flow
+from cutune.proof.values.predicates import Relation, operands_of
+from cutune.proof.values.terms import Atoms
+from cutune.ptx.control_flow import call_target, control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse
@@ -42,12 +44,12 @@ _REPEATED = re.compile(r"(?:_\d|__\d+_)?")
 
 def is_warp_level(module: Module, function: Function) -> bool:
     """May threads of a warp work together, here or in a function that is called?"""
-    for item in _instructions(module, function):
-        is_barrier = item.opcode in ("bar", "barrier") and "warp" in item.modifiers
-        asks = any(operand.startswith(_LANES) for operand in item.operands)
-        if item.opcode in _WARP_OPCODES or is_barrier or asks:
-            return True
-    return False
+    return any(
+        item.opcode in _WARP_OPCODES
+        or (item.opcode in ("bar", "barrier") and "warp" in item.modifiers)
+        or any(operand.startswith(_LANES) for operand in item.operands)
+        for item in _instructions(module, function)
+    )
 
 
 def block_use(module: Module, function: Function) -> BlockUse:
@@ -57,51 +59,44 @@ def block_use(module: Module, function: Function) -> BlockUse:
     named = (name for i in instructions for text in i.operands for name in names(text))
     shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
     first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
-    widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
-    halved = frozenset(d for d in widths if _halves(instructions, d))
+    widths = frozenset(
+        d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)
+    )
+    use = BlockUse(
+        widths=widths,
+        kept_grids=widths,
+        halved=frozenset(d for d in widths if _halves(instructions, d)),
+        sharing=first,
+        takes_order=_takes_order(instructions),
+        reads=widths,
+    )
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
-        return BlockUse(
-            frozenset(widths),
-            frozenset(widths),
-            halved,
-            sharing=first,
-            takes_order=_takes_order(instructions),
-            reads=frozenset(widths),
-        )
-    kept = frozenset(d for d in widths if not seen.has_global_id(d))
+        return use
     limits = {d: least for d in DIMENSIONS if (least := seen.limit(d)) is not None}
-    limit = min(limits.items(), key=lambda item: item[1][0], default=("", (0, "")))[1]
     sharing, line = seen.sharing()
-    return BlockUse(
-        frozenset(widths),
-        kept,
-        halved,
-        tuple((d, most) for d, (most, _) in limits.items()),
-        limit[1],
-        sharing or first,
-        line,
-        seen.follows_block(),
-        tuple((d, number) for d in DIMENSIONS if (number := seen.least(d)) > 1),
-        _takes_order(instructions),
-        frozenset(widths),
+    return replace(
+        use,
+        kept_grids=frozenset(d for d in widths if not seen.has_global_id(d)),
+        limits=tuple((d, most) for d, (most, _) in limits.items()),
+        shortest=min(limits.values(), key=lambda limit: limit[0], default=(0, ""))[1],
+        sharing=sharing or first,
+        sharing_line=line,
+        follows_block=seen.follows_block(),
+        least=tuple((d, number) for d in DIMENSIONS if (number := seen.least(d)) > 1),
     )
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
-    """Those of a function and of all that it calls by name."""
     left, reached = [function], {function.name}
     for one in left:
-        for item in one.body or ():
-            if not isinstance(item, Instruction):
-                continue
-            yield item
-            names = [word for word in item.operands if not word.startswith("(")]
-            called = module.functions.get(names[0]) if item.opcode == "call" and names else None
-            if called is not None and called.name not in reached:
-                reached.add(called.name)
-                left.append(called)
+        yield from one.instructions
+        with suppress(ValueError):  # a call that names nothing
+            for target in [call_target(i) for i in one.instructions if i.opcode == "call"]:
+                if target in module.functions and target not in reached:
+                    reached.add(target)
+                    left.append(module.functions[target])
 
 
 def _takes_order(instructions: list[Instruction]) -> bool:
@@ -136,26 +131,18 @@ class _Observer(Recorder):
             if moment.instruction.opcode in FUNCTIONS:
                 return False
         for register in results(moment.instruction):
-            moment.write(register, self._unknown(register, moment))
+            self._write_unknown(moment, "unseen", register)
         return True
 
     def _place(self, moment: Moment) -> None:
         place = next((o for o in moment.instruction.operands if o.startswith("[")), "")
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
-        self._add(moment, moment.instruction.opcode, address, space=space)
-
-    def _unknown(self, register: str, moment: Moment) -> Unknown | IntegerPolynomial:
-        known = AtomProperties(ids=frozenset(DIMENSIONS), is_loaded=True, loops=moment.loops)
-        name = f"unseen{moment.instruction.line}.{register}"
-        if self.function.registers.get(register) == "pred":
-            return Unknown(name, known)
-        return self.atoms.named(name, known)
+        opcode = moment.instruction.opcode
+        self.accesses.append(self._access(moment, opcode, address, space=space))
 
 
 class _Seen:
-    """A walk that is finished, and questions about it."""
-
     def __init__(self, module: Module, function: Function) -> None:
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
@@ -181,13 +168,11 @@ class _Seen:
         self._values = list(self._all_values(observer.accesses))
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
-        """The shared array that an access leads to."""
         atoms = access.address.atoms if access.address is not None else ()
         found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
     def has_global_id(self, d: str) -> bool:
-        """Is there a product of `blockIdx.d` and the width of the block, or its number of warps?"""
         return any(
             Atom(IDENTITY, d) in monomial
             or (Atom(BLOCK, d) in monomial and any(self._is_width(atom, d) for atom in monomial))
@@ -196,8 +181,7 @@ class _Seen:
         )
 
     def _is_width(self, atom: Atom, d: str) -> bool:
-        operation = self.atoms.operation(atom)
-        if operation is None:
+        if (operation := self.atoms.operation(atom)) is None:
             return atom == Atom(BLOCK_SIZE, d)
         return any(self._is_width(one, d) for value in operation.numbers[:1] for one in value.atoms)
 
@@ -207,14 +191,10 @@ class _Seen:
 
     def limit(self, d: str) -> tuple[int, str] | None:
         """The widest block for which each shared array has a place for each thread, and which."""
-        found = [
-            (least, _name(place.variable))
-            for place in self.places
-            if (least := place.limit(d, self.atoms)) is not None
-        ]
+        limits = [(place.limit(d, self.atoms), _name(place.variable)) for place in self.places]
         # Threads may be numbered by a constant: `threadIdx.y * 16 + threadIdx.x`.
-        found += [(least, "") for value in self._values if (least := _numbered(value, d))]
-        return min(found, default=None)
+        limits += [(_numbered(value, d) or None, "") for value in self._values]
+        return min(((most, name) for most, name in limits if most is not None), default=None)
 
     def sharing(self) -> tuple[str, int]:
         """How threads use shared memory, in words, and the line of the PTX where they do."""
@@ -222,23 +202,19 @@ class _Seen:
         for place in self.places:
             name, line = _name(place.variable), place.access.instruction.line
             threads = " and ".join(f"threadIdx.{d}" for d in sorted(place.steps))
-            kinds = self._built_ins(place.address)
             if threads:
                 found.append((0, f"'{name}' has a place for each {threads}", line))
-            elif kinds:
+            elif kinds := self._built_ins(place.address):
                 found.append((1, f"the place in '{name}' depends on {kinds}", line))
             else:
                 found.append((2, f"threads of a block share '{name}'", line))
-        _, words, line = min(found, default=(0, "", 0), key=lambda one: one[0])
-        return words, line
+        return min(found, default=(0, "", 0), key=lambda one: one[0])[1:]
 
     def follows_block(self) -> bool:
-        """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
-        """What an address depends on that the block decides, in words."""
         found, raw = [], self.atoms.of(address).raw
         for d in sorted(raw):
             kinds, _ = raw_kinds(address, d, self.atoms)
@@ -255,31 +231,24 @@ class _Seen:
             if value is None or value in known:
                 continue
             known.add(value)
-            match value:
-                case IntegerPolynomial():
-                    yield value
-                    operations = map(self.atoms.operation, value.atoms)
-                    left += [o for one in operations if one is not None for o in one.operands]
-                case Relation(left=first, right=second) | Both(first, second):
-                    left += [first, second]
-                    if isinstance(value, Relation):
-                        self.tests.append(value)
-                case Not(inner):
-                    left.append(inner)
+            left += operands_of(value)
+            if isinstance(value, IntegerPolynomial):
+                yield value
+                operations = map(self.atoms.operation, value.atoms)
+                left += [o for one in operations if one is not None for o in one.operands]
+            elif isinstance(value, Relation):
+                self.tests.append(value)
 
 
 class _Place:
-    """Where an access leads in a shared array."""
-
     def __init__(
         self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
     ) -> None:
         self.address, self.variable, self.access = address, variable, access
-        coefficients = dict(address.terms)
+        coefficients, rest = dict(address.terms), dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
         self.spans: dict[str, int] = {}
-        rest = dict(coefficients)
         for d in DIMENSIONS:
             step = coefficients.get((Atom(THREAD, d),), 0)
             width = Atom(BLOCK_SIZE, d)
@@ -338,7 +307,6 @@ def _singled_out(thread: IntegerPolynomial, test: Relation) -> int:
 
 
 def _name(variable: Variable) -> str:
-    """The name as the source has it."""
     for found in _LOCAL_NAME.finditer(variable.name):
         length = int(found[1])
         if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):

@@ -1,27 +1,37 @@
-"""Compiles for every architecture that will run. Takes a source, gives proofs of its entries."""
+"""Compiles for every architecture that will run. Takes sources, gives their code and proofs."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
-from cutune.proof.source_lines import Locate, located, nowhere
+from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
+from cutune.ptx.taint import data_oblivious
 from cutune.ptx.types import PtxError
+from cutune.source.program import Program
+from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.toolchain import Toolchain
 
+T = TypeVar("T")
+Item = TypeVar("Item")
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
 """Gives the PTX of a rewritten program, for all architectures that will run.
@@ -51,39 +61,28 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Compilation:
-    """nvcc at work, one run for each architecture."""
+    """nvcc at work, one run for each architecture. Its results raise CT701 with what nvcc said."""
 
     codes: Mapping[str, Future[DeviceCode]]
     #: Earlier proofs: a source may be analyzed again, with copies or other sources.
     _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
 
     def finished(self, names: Iterable[str]) -> Compiled:
-        """Wait for it, and prove the entries of kernels of these names.
-
-        Raises:
-            CutuneError: CT701 with what nvcc said.
-        """
+        """Wait for nvcc, and prove the entries of kernels of these names."""
         wanted = frozenset(names)
         if wanted not in self._known:
             codes = [future.result() for future in self.codes.values()]
-            texts = [(code.ptx, located(code.lined)) for code in codes]
-            self._known[wanted] = _proven(texts, lambda entry: base_name(entry) in wanted)
+            places = [located(code.lined) for code in codes]
+            texts = [code.ptx for code in codes]
+            self._known[wanted] = proven(texts, lambda entry: base_name(entry) in wanted, places)
         return self._known[wanted]
 
     def results(self) -> list[str]:
-        """Wait for it; the PTX of each architecture.
-
-        Raises:
-            CutuneError: CT701 with what nvcc said.
-        """
+        """Wait for nvcc; the PTX of each architecture."""
         return [future.result().ptx for future in self.codes.values()]
 
     def ptx(self, architecture: str) -> str | None:
-        """The PTX for `sm_90`, for instance, if it is compiled for that.
-
-        Raises:
-            CutuneError: CT701 with what nvcc said.
-        """
+        """The PTX for `sm_90`, for instance, if it is compiled for that."""
         code = self._code(architecture)
         return code.ptx if code is not None else None
 
@@ -102,34 +101,34 @@ def compiled_changes(
     changed: Callable[[Mapping[str, Change]], TranslationUnit],
     compile_unit: Compile,
 ) -> dict[str, Sequence[str]]:
-    """The PTX of a program with changes, for each change that compiles, by its name.
+    """The PTX for each change that compiles. `changed`: the program with some of them."""
 
-    `changed`: the program with some of them. Where they do not compile together, each half by
-    itself is tried: one that fails stops no other.
-    """
-    if not changes:
-        return {}
+    def together(some: Sequence[tuple[str, Change]]) -> dict[str, Sequence[str]]:
+        return dict.fromkeys(dict(some), compile_unit(changed(dict(some))))
+
+    parts = in_halves(list(changes.items()), together)
+    return {name: texts for part in parts for name, texts in part.items()}
+
+
+def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) -> Iterator[T]:
+    """Yield what comes of all items together, or of each half where they do not compile."""
     try:
-        texts = compile_unit(changed(changes))
+        found = [compiled(items)] if items else []
     except CutuneError:
-        named = list(changes.items())
-        middle = len(named) // 2
-        halves = [named[:middle], named[middle:]] if middle else []
-        found = [compiled_changes(dict(half), changed, compile_unit) for half in halves]
-        return {name: part for parts in found for name, part in parts.items()}
-    return dict.fromkeys(changes, texts)
+        middle = len(items) // 2
+        for half in (items[:middle], items[middle:]) if middle else ():
+            yield from in_halves(half, compiled)
+    else:
+        yield from found
 
 
-def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
-    """Proofs about the wanted entries of PTX texts, which are named by their mangled names."""
-    return _proven([(text, nowhere) for text in texts], is_wanted)
-
-
-def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool]) -> Compiled:
-    """Prove the entries of PTX texts, each with the way from its lines to those of the source."""
+def proven(
+    texts: Sequence[str], is_wanted: Callable[[str], bool], places: Sequence[Locate] = ()
+) -> Compiled:
+    """Proofs about the wanted entries of PTX texts. `places`: of their lines in the sources."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
-    for text, locate in texts:
+    for index, text in enumerate(texts):
         if (version := _PTX_TARGET.search(text)) is not None:
             versions.add(int(version[1]))
         try:
@@ -139,8 +138,137 @@ def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool
         assembly = assembly_lines(text)
         for name, function in module.functions.items():
             if function.is_kernel and function.body and is_wanted(name):
-                proof = replace(prove(module, name, assembly), locate=locate)
+                proof = prove(module, name, assembly)
+                proof = replace(proof, locate=places[index]) if places else proof
                 found[base_name(name)].append(proof)
-    content = sha256("\0".join(text for text, _ in texts).encode("latin-1", "replace")).hexdigest()
+    content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
     return Compiled(proofs, tuple(sorted(versions)), content)
+
+
+@dataclass(frozen=True)
+class UnitCompiler:
+    """Compiles rewritten programs in temporary folders. Raises CT701 where one does not compile."""
+
+    toolchain: Toolchain
+
+    def preprocessed(self, unit: TranslationUnit) -> str:
+        """The text that the host compiler gets, with line markers."""
+        return self.written(unit, self.toolchain.nvcc.preprocess)
+
+    def compilation(self, unit: TranslationUnit) -> Compilation:
+        """The device code for all architectures that will run, when it has ended."""
+
+        def ended(path: str, flags: Sequence[str]) -> Compilation:
+            compilation = Compilation(self.toolchain.device_codes(path, pool, flags))
+            compilation.results()
+            return compilation
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return self.written(unit, ended)
+
+    def ptx(self, unit: TranslationUnit) -> list[str]:
+        return self.compilation(unit).results()
+
+    def assembly(self, unit: TranslationUnit) -> str:
+        """The unoptimized assembly of the host code."""
+
+        def assembled(path: str, flags: list[str]) -> str:
+            with host_text(self.toolchain.nvcc, path, flags) as text:
+                return text.assembly(str)
+
+        return self.written(unit, assembled)
+
+    def written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
+        """Write the program, and return the result of `use` for its path and flags."""
+        flags = self.toolchain.compile_flags(unit.program.source.path)
+        with temporary_folder() as name:
+            path, flags = write_unit(unit, flags, Path(name), "copies")
+            return use(str(path), flags)
+
+
+def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:
+    """Return the entries whose work can be counted neither with data nor without, and why."""
+    try:
+        module = parse(text)
+    except PtxError as error:
+        return dict.fromkeys(entries, error.reason)
+    found = {}
+    for name, function in module.functions.items():
+        if name in entries:
+            verdict = data_oblivious(function, module.functions)
+            if not verdict.holds and not verdict.countable:
+                found[name] = verdict.reason
+    return found
+
+
+Names = frozenset[tuple[str, str]]
+"""Variants, each with the name of its kernel."""
+
+
+@dataclass(frozen=True)
+class KnownCode:
+    """The newest compilations of sources, by their paths and flags.
+
+    A program with hooks, which are host code, has the kernels of the source that was analyzed, or
+    of the program in which variants were checked: it need not be compiled for the device again.
+    """
+
+    _originals: dict[tuple[str, ...], Compilation] = field(default_factory=dict)
+    _varied: dict[tuple[str, ...], tuple[Names, Compilation]] = field(default_factory=dict)
+
+    def note(self, path: str, flags: Sequence[str], compilation: Compilation) -> None:
+        """Keep the compilation of a source as it is written."""
+        self._originals[_key(path, flags)] = compilation
+
+    def forget(self, path: str, flags: Sequence[str]) -> None:
+        """Drop a source that does not compile."""
+        self._originals.pop(_key(path, flags), None)
+
+    def note_varied(self, program: Program, flags: Sequence[str], compilation: Compilation) -> None:
+        """Keep the compilation of a program with all its variants."""
+        self._varied[_key(program.source.path, flags)] = _variants(program), compilation
+
+    def original(self, path: str, flags: Sequence[str]) -> Compilation | None:
+        """Return the compilation of a source as it is written, if that is known."""
+        return self._originals.get(_key(path, flags))
+
+    def with_hooks(self, program: Program, flags: Sequence[str]) -> Compilation | None:
+        """Return a compilation with the kernels of a program with hooks; None if unknown."""
+        path, wanted = program.source.path, _variants(program)
+        # Copies of kernels, and kernels of other sources, are in no other compilation.
+        if program.borrowed or any(kernel.copy is not None for kernel in program.kernels):
+            return None
+        if not program.has_checked_variants or not wanted:
+            return self.original(path, flags)
+        names, found = self._varied.get(_key(path, flags), (None, None))
+        return found if names == wanted else None
+
+    def built(self, program: Program, flags: Sequence[str]) -> BuiltCode | None:
+        """Return the parts of the program with hooks, besides the host's code; None if unknown."""
+        found = self.with_hooks(program, flags)
+        return found.built() if found is not None else None
+
+    def with_unmodelled(self, program: Program, flags: Sequence[str]) -> Program:
+        """Return the program with `unmodelled`: kernels whose work cannot be counted, and why."""
+        compiled = self.original(program.source.path, flags)
+        names = dict.fromkeys(site.kernel for site in program.tunable_launches)
+        kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
+        if compiled is None or not kernels:
+            return program
+        entries = {entry for kernel in kernels for entry in kernel.entries}
+        reasons = uncountable(compiled.results()[0], entries)
+        found = tuple(
+            (kernel.name, reasons[kernel.entries[0]])
+            for kernel in kernels
+            if kernel.entries and all(entry in reasons for entry in kernel.entries)
+        )
+        return replace(program, unmodelled=found)
+
+
+def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:
+    return (os.path.realpath(path), *flags)
+
+
+def _variants(program: Program) -> Names:
+    return frozenset((k.name, one.name) for k in program.kernels for one in k.variants)

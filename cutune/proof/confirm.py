@@ -7,7 +7,7 @@ proves, in all instances and for all architectures.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
@@ -24,7 +24,7 @@ from cutune.source.program import (
     DistinctPlaces,
     Impurity,
     Kernel,
-    KernelParameter,
+    Layout,
     Role,
 )
 from cutune.source.unit.integers import integer_type
@@ -56,7 +56,26 @@ class MemberPlaces:
     names: Names
 
 
-def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
+def member_places(kernel: Kernel, layouts: Iterable[Layout]) -> list[MemberPlaces]:
+    """Return where the kernel's members lie, of structures that are laid out so."""
+    known = {structure: (size, members) for structure, size, members in layouts}
+    found = []
+    for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):
+        if structure in known:
+            size, members = known[structure]
+            names, prefix = dict[str, str](), kernel.parameters[argument].name
+            for path, offset, width in members:
+                names |= _named(argument, offset, width, f"{prefix}.{path}")
+            found.append(MemberPlaces(argument, size, names))
+    return found
+
+
+def _named(argument: int, offset: int, size: int, name: str) -> dict[str, str]:
+    kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
+    return {f"{argument}:{offset}:{kind}": name for kind in kinds}
+
+
+def as_compiled(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
     """A kernel, as it is declared, with what is proven of its compiled code."""
     proofs = compiled.proofs.get(kernel.name, ())
     if not proofs:
@@ -68,12 +87,11 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
     if is_template and not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
         known = _of_some(kernel, instances) or known
     if known.members and len(known.argument_names) > _MOST_ARGUMENTS:
-        return confirmed(replace(kernel, members=()), compiled)
+        return as_compiled(replace(kernel, members=()), compiled)
     return replace(known, proven_for=compiled.versions)
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
-    """A template as its proven instances have it, if there are any."""
     found, unproven = [], []
     for name in dict.fromkeys(instance.proof.name for instance in instances):
         own = [instance for instance in instances if instance.proof.name == name]
@@ -91,12 +109,10 @@ def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
 
 
 def _refused(kernel: Kernel, code: Code, message: str, span: Span | None = None) -> Kernel:
-    """Refused; of its members nothing is known."""
     return replace(kernel, impurity=Impurity(code, message, span or kernel.span), members=())
 
 
 def _span(kernel: Kernel, proof: EntryProof, line: int) -> Span | None:
-    """The statement of a kernel that a line of PTX came from; None where it is not known."""
     source, place = kernel.source, proof.locate(line) if line else None
     first, last = (source.location(at).line for at in (kernel.span.start, kernel.span.end - 1))
     while place is not None:
@@ -110,15 +126,11 @@ def _span(kernel: Kernel, proof: EntryProof, line: int) -> Span | None:
 
 
 def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -> Names:
-    """Where the scalar parameters lie, and the members of structures."""
     if len(proof.parameters) != len(kernel.parameters):
         return {}
     names: dict[str, str] = {}
-    for index, (parameter, size) in enumerate(
-        zip(kernel.parameters, proof.parameters, strict=True)
-    ):
-        kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
-        names |= {f"{index}:0:{kind}": parameter.name for kind in kinds}
+    for index, size in enumerate(proof.parameters):
+        names |= _named(index, 0, size, kernel.parameters[index].name)
     for one in members:
         if proof.parameters[one.argument] == one.bytes:
             names |= one.names
@@ -145,22 +157,17 @@ def _is_its_number(kind: str, type_text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Instance:
-    """One entry, in words of the source."""
-
     kernel: Kernel
     proof: EntryProof
     names: Names
 
     def bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
-        """The bounds of a dimension, each with terms that must be >= 0.
-
-        `looser`: by so many of the steps that the code multiplies the id by.
-        """
+        """Bounds of a dimension, `looser` by so many steps, each with terms that must be >= 0."""
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
             more = (looser + 1) * bound.step - 1
-            text = self.text(bound.limit + IntegerPolynomial.constant(more))
+            text = self.text(bound.limit + more)
             if text is not None and bound.step > 1:
                 text = f"({text}) / {bound.step}" if " " in text else f"{text} / {bound.step}"
             if text is not None and None not in conditions:
@@ -177,7 +184,6 @@ class _Instance:
         return integer is not None and not integer.signed
 
     def text(self, value: IntegerPolynomial) -> str | None:
-        """C over names of the source; None where a place has none."""
         terms = {}
         for monomial, coefficient in value.terms:
             named = [self.names.get(atom.name) for atom in monomial if atom.kind == PARAMETER]
@@ -186,31 +192,20 @@ class _Instance:
             terms[tuple(sorted(Atom(PARAMETER, str(name)) for name in named))] = coefficient
         return to_c(IntegerPolynomial.of(terms))
 
-    def distinct_places(self) -> list[DistinctPlaces | None]:
+    def distinct_places(self) -> Iterator[DistinctPlaces | None]:
         """Conditions for distinct places; None for one without names in the source."""
-        found: list[DistinctPlaces | None] = []
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
-            is_known = larger is not None and smaller is not None
-            found.append(
-                DistinctPlaces(larger or "", smaller or "", spread.dimension) if is_known else None
-            )
-        return found
-
-
-def _is_no_integer(parameter: KernelParameter) -> bool:
-    return parameter.is_pointer or not _REALS.isdisjoint(parameter.type.split())
+            if larger is None or smaller is None:
+                yield None
+            else:
+                yield DistinctPlaces(larger, smaller, spread.dimension)
 
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:
-    """Join the uses of all instances into one that is true in each."""
     first, *others = uses
-    limits = [dict(use.limits) for use in uses]
-    found = {
-        d: min(one[d] for one in limits if d in one)
-        for d in DIMENSIONS
-        if any(d in one for one in limits)
-    }
+    wide = [limit for use in uses for limit in use.limits]
+    limits = {d: min(n for of, n in wide if of == d) for d in DIMENSIONS if d in dict(wide)}
     each = [(d, most) for use in uses for d, most in use.least]
     least = {d: max(most for other, most in each if other == d) for d, _ in each}
     shortest = min(uses, key=lambda use: min((most for _, most in use.limits), default=LARGEST))
@@ -219,7 +214,7 @@ def _joined(uses: Sequence[BlockUse]) -> BlockUse:
         widths=first.widths.intersection(*(use.widths for use in others)),
         kept_grids=first.kept_grids.union(*(use.kept_grids for use in others)),
         halved=first.halved.union(*(use.halved for use in others)),
-        limits=tuple(found.items()),
+        limits=tuple(limits.items()),
         shortest=shortest.shortest,
         follows_block=any(use.follows_block for use in uses),
         least=tuple(least.items()),
@@ -244,24 +239,22 @@ class _Joined:
             warp_level=any(proof.warp_level for proof in self.proofs),
             block_use=_joined([proof.block_use for proof in self.proofs]),
         )
-        refused = next((p.refused for p in self.proofs if p.refused is not None), None)
-        if refused is not None:
-            code, message = refused.code, refused.message
-            shared: list[tuple[EntryProof, int]] = []
+        refused = [(p, p.refused) for p in self.proofs if p.refused is not None]
+        if refused:
+            code, message = refused[0][1].code, refused[0][1].message
+            lines = [(p, one.line) for p, one in refused]
             if code is Code.NOT_PROVEN:
                 code = Code.UNPROVEN_CODE
                 message = code.template.format(what=message)
             if code is Code.SHARED_MEMORY:
                 message += f": {own.block_use.sharing}" if own.block_use.sharing else ""
-                shared = [(p, p.block_use.sharing_line) for p in self.proofs]
-            lines = [(p, p.refused.line) for p in self.proofs if p.refused is not None]
-            return _refused(own, code, message, self._span([*shared, *lines]))
+                lines = [*((p, p.block_use.sharing_line) for p in self.proofs), *lines]
+            return _refused(own, code, message, self._span(lines))
         x, y, z = map(self._dimension, range(3))
         kernel = replace(own, dimensions=(x, y, z), data_parameters=self._data_parameters())
         return self._with_meetings(self._with_used_members(kernel))
 
     def _with_used_members(self, kernel: Kernel) -> Kernel:
-        """With those of its members alone that its work depends on."""
         parameters = (*kernel.data_parameters, *self.kernel.data_parameters)
         used = {parameter.name for parameter in parameters}
         for places in self._distinct_places() - {None}:
@@ -269,17 +262,15 @@ class _Joined:
         return replace(kernel, members=tuple(m for m in kernel.members if m.name in used))
 
     def _data_parameters(self) -> tuple[DataParameter, ...]:
-        """Parameters as the compiled code uses them: the strongest use in any instance."""
         found: dict[str, Role] = {}
         for instance in self.instances:
             for place, role in instance.proof.roles:
-                name = instance.names.get(place)
-                if name:
-                    used = found.get(name, role)
-                    found[name] = min(used, role, key=tuple(Role).index)
+                if name := instance.names.get(place):
+                    found[name] = min(found.get(name, role), role, key=tuple(Role).index)
         arguments = (*self.kernel.parameters, *self.kernel.members)
-        integers = (one.name for one in arguments if not _is_no_integer(one))
-        return tuple(DataParameter(name, found[name]) for name in integers if name in found)
+        scalars = (one for one in arguments if one.name in found and not one.is_pointer)
+        integers = (one.name for one in scalars if _REALS.isdisjoint(one.type.split()))
+        return tuple(DataParameter(name, found[name]) for name in integers)
 
     def _dimension(self, axis: int) -> DimensionProof:
         found = [proof.dimensions[axis] for proof in self.proofs]
@@ -302,21 +293,18 @@ class _Joined:
         return Impurity(code, message, self._span(lines) or self.kernel.span)
 
     def _span(self, lines: Iterable[tuple[EntryProof, int]]) -> Span | None:
-        """The first statement that is known: lines are asked for on one architecture."""
         spans = (_span(self.kernel, proof, line) for proof, line in lines)
         return next((span for span in spans if span is not None), None)
 
     def _without_rows(self, kernel: Kernel) -> Kernel:
-        """Refused where the grid is kept: what rows need cannot be asked at a launch."""
-        dimensions = [
+        """Refuse dimensions whose grid is kept: a launch cannot ask what rows need."""
+        x, y, z = (
             DimensionProof(True, self._block_dependent(axis, f"blockDim.{DIMENSIONS[axis]}"))
             if one.grid_kept
             else one
             for axis, one in enumerate(kernel.dimensions)
-        ]
-        return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
-
-    # Guards.
+        )
+        return replace(kernel, dimensions=(x, y, z))
 
     def _guard(self, axis: int) -> str | None:
         """The guard that the kernel has already, where it holds; else the first bound."""
@@ -327,22 +315,18 @@ class _Joined:
         return next(iter(self._common_bounds(axis)), None)
 
     def _common_bounds(self, axis: int, looser: int = 0) -> list[str]:
-        """The bounds that all instances have."""
         first, *others = (instance.bounds(axis, looser) for instance in self.instances)
-        return [
-            _conditional(
-                bound, tuple(dict.fromkeys(c for one in (first, *others) for c in one[bound]))
-            )
-            for bound in first
-            if all(bound in other for other in others)
-        ]
+        common = [bound for bound in first if all(bound in other for other in others)]
+        each = [dict.fromkeys(c for one in (first, *others) for c in one[b]) for b in common]
+        # `n < 0 ? 0 : n + m`: 0 stands for no guard.
+        chosen = ("".join(f"{condition} < 0 ? 0 : " for condition in one) for one in each)
+        return [condition + bound for condition, bound in zip(chosen, common, strict=True)]
 
     def _proven_widths(self) -> BlockRange | None:
         """The sizes of blocks for which all instances are proven; None: any."""
         widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
-        if not widths:
-            return None
-        return BlockRange(proven=tuple(sorted(frozenset.intersection(*widths))))
+        common = frozenset.intersection(*widths) if widths else ()
+        return BlockRange(proven=tuple(sorted(common))) if widths else None
 
     def _needed_shared(self) -> tuple[tuple[int, int], ...]:
         """The most that an instance needs of dynamic shared memory, by the threads of a block."""
@@ -352,34 +336,28 @@ class _Joined:
                 found[width] = max(found.get(width, 0), needed)
         return tuple(sorted(found.items()))
 
-    # Threads that meet.
-
     def _distinct_places(self) -> set[DistinctPlaces | None]:
         return {one for instance in self.instances for one in instance.distinct_places()}
 
     def _with_meetings(self, kernel: Kernel) -> Kernel:
-        needs_warps = any(proof.needs_warps for proof in self.proofs)
         meeting, places = _meeting(kernel, self.proofs), self._distinct_places()
-        needs_warps = needs_warps or meeting is None or None in places
+        needs_warps = meeting is None or None in places or any(p.needs_warps for p in self.proofs)
         conditions = {one for one in places if one is not None}
         asking = [proof for proof in self.proofs if proof.needs_warps or not needs_warps]
         single = {d for proof in asking for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         must_hold = any(proof.must_hold for proof in self.proofs)
-        if needs_warps and must_hold:
-            # What it needs cannot be asked at a launch.
-            return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
-        asked = _Meeting() if needs_warps or meeting is None else meeting
+        may_meet, inner = ((), ()) if needs_warps or meeting is None else meeting
         allowed = self._proven_widths()
-        if allowed is not None and not allowed.proven:
-            # Each instance is proven for other blocks.
+        # What it needs cannot be asked at a launch, or each instance is proven for other blocks.
+        if (needs_warps and must_hold) or (allowed is not None and not allowed.proven):
             return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         return replace(
             kernel,
             needs_warps=needs_warps,
-            may_meet=asked.pairs,
-            inner_pointers=asked.inner,
+            may_meet=may_meet,
+            inner_pointers=inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
@@ -390,16 +368,8 @@ class _Joined:
         )
 
 
-@dataclass(frozen=True)
-class _Meeting:
-    """Pairs of positions of pointers that may meet, and the inner pointers among them."""
-
-    pairs: Pairs = ()
-    inner: Pairs = ()
-
-
-def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
-    """The conditions of a launch about pointers; None where it cannot ask about one of them."""
+def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> tuple[Pairs, Pairs] | None:
+    """Positions of pointers that may meet, and the inner ones; None where none can be asked."""
     found: set[tuple[tuple[int, int], tuple[int, int]]] = set()
     for proof in proofs:
         for names in proof.pointers:
@@ -417,22 +387,13 @@ def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
         return None
     positions = {one: before + index for index, one in enumerate(inner)}
     pairs = {(positions.get(one, one[0]), positions.get(two, two[0])) for one, two in found}
-    return _Meeting(tuple(sorted(pairs)), tuple(inner))
+    return tuple(sorted(pairs)), tuple(inner)
 
 
 def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
-    """The position of a parameter, with `_WHOLE` or, of a structure, where in it a pointer begins.
-
-    That is what the code reads, whatever the text says: the launch reads the same bytes.
-    """
+    """Parameter, and place in it (`_WHOLE`: all), of a pointer, as the code reads it."""
     index, offset, _ = place.split(":")
     if int(index) in proof.structures:
         is_inside = 0 <= int(offset) <= proof.parameters[int(index)] - _POINTER_BYTES
         return (int(index), int(offset)) if is_inside else None
     return (int(index), _WHOLE) if offset == "0" else None
-
-
-def _conditional(bound: str, conditions: Sequence[str]) -> str:
-    """`n < 0 ? 0 : n + m`: 0 stands for no guard."""
-    distinct = dict.fromkeys(conditions)
-    return "".join(f"{condition} < 0 ? 0 : " for condition in distinct) + bound

@@ -8,15 +8,16 @@ bound of the id.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import prod
 
 from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
-from cutune.proof.blocks.shared_rows import shared_rows
+from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
+from cutune.proof.collectives.block_run import Unsettled
 from cutune.proof.collectives.meeting_points import (
     cut_where_threads_meet,
     is_meeting,
@@ -36,49 +37,17 @@ from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
-from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
+from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of
-from cutune.proof.values.terms import WARP, AtomProperties, Atoms
+from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
-from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
+from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
 from cutune.source.candidates import BlockUse
+from cutune.source.program import DIMENSIONS
 from cutune.toolchain.kernel_names import base_name
 
-
-def guards(
-    dimension: str, accesses: Iterable[MemoryAccess], graph: Graph, walk: Walk
-) -> list[IdBound]:
-    """The bounds that hold wherever additional threads could do something."""
-    places = [a.known for a in accesses if _matters(a, dimension, graph, walk)]
-    places += [
-        walk.known_at_beginning(header)
-        for header, blocks in graph.loop_of_header.items()
-        if _may_last(blocks, dimension, graph, walk)
-    ]
-    return common(places, dimension, walk.atoms)
-
-
-def _matters(access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
-    """May additional threads do anything that the present ones do not do anyway?"""
-    if access.is_effect or dimension in access.properties.ids:
-        return True
-    deciding = graph.controllers(access.block)
-    return any(dimension in properties_of(walk.branches[b], walk.atoms).ids for b in deciding)
-
-
-def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
-    """Does the id decide how long threads stay in a loop?"""
-    leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
-    return any(
-        dimension in properties_of(walk.branches[b], walk.atoms).ids
-        for b in leaving
-        if b in walk.branches
-    )
-
-
-_DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
 #: Reductions of which each needs the one before.
@@ -89,8 +58,6 @@ _FIXING = {
     "reqnctapercluster": "a cluster",
     "maxclusterrank": "a cluster",
 }
-
-
 _UNKNOWN = EntryDimension(False)
 _ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
 _MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'")
@@ -116,19 +83,23 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
         pressure=register_pressure(function),
-        max_threads=prod(function.directives.get("maxntid", (1024,))),
+        max_threads=_most_threads(function),
         is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
 
 
+def _most_threads(function: Function) -> int:
+    return prod(function.directives.get("maxntid", (1024,)))
+
+
 def _either(module: Module, function: Function) -> EntryProof:
-    """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
+    """Judge by global ids; where no dimension may change then, by the other readings in turn."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
     reason: EntryProof | None = None
     named = function.operands
     meets = any(map(is_meeting, function.instructions))
-    for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
+    for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
         is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
         if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
             by_rows = judge(module, function, dimension)
@@ -156,13 +127,8 @@ def _either(module: Module, function: Function) -> EntryProof:
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
-    """With warps free where blocks have one thread in the dimensions that stay.
-
-    There `blockIdx` is the id: batches that it alone tells apart are different threads'.
-    """
-    kept = frozenset(
-        d for d, known in zip(_DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
-    )
+    """Let warps change where blocks have one thread in the dimensions that stay."""
+    kept = frozenset(d for d, one in zip(DIMENSIONS, proof.dimensions, strict=True) if one.raw)
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
     alone = judge(module, function, built_ins=BuiltIns(single_thread=kept))
@@ -178,10 +144,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
 
 
 def _is_tunable(proof: EntryProof) -> bool:
-    return any(
-        dimension_proof.indexed and dimension_proof.raw is None
-        for dimension_proof in proof.dimensions
-    )
+    return any(one.indexed and one.raw is None for one in proof.dimensions)
 
 
 def judge(
@@ -192,21 +155,17 @@ def judge(
     beside_ids: bool = False,
     reducing: bool = False,
 ) -> EntryProof:
-    """Judge one entry.
+    """Judge one entry, with a reading of its built-ins.
 
-    Args:
-        kept_dimension: the dimension whose grid is kept.
-        beside_ids: are rows in that dimension those of each block, while ids count?
-        built_ins: how they are read in the other dimensions.
-        reducing: may threads combine sums of rows?
+    `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count.
+    `reducing`: threads may combine sums of rows.
     """
-    sizes = tuple(parameter.size for parameter in function.parameters)
     kind = RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
         if reducing and beside_ids:
             function = cut_where_threads_meet(function)
-        prover = _EntryProver(module, function, sizes, kept_grid, built_ins)
+        prover = _EntryProver(module, function, kept_grid, built_ins)
         return prover.proof_with_reductions() if reducing else prover.proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
@@ -215,262 +174,223 @@ def judge(
     except UNREADABLE as error:
         code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
     refused = Refused(code, code.template.format(what=_in_source(what)), line)
-    return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+    return EntryProof(function.name, _sizes(function), (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+
+
+def _sizes(function: Function) -> tuple[int, ...]:
+    return tuple(parameter.size for parameter in function.parameters)
 
 
 def _in_source(what: str) -> str:
-    """Name an instruction or a symbol as the source does."""
     if (operation := _ATOMIC.fullmatch(what)) is not None:
         name = operation[1]
         return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
     if (access := _MARKED.fullmatch(what)) is not None:
         return f"{access[1]} memory"
     if (function := _CALLED.fullmatch(what)) is not None:
-        return (
-            "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
-        )
+        is_known = function[1][0] != "%"
+        return f"'{base_name(function[1])}'" if is_known else "a function by its address"
     return what
 
 
 class _EntryProver:
     def __init__(
-        self,
-        module: Module,
-        function: Function,
-        sizes: tuple[int, ...],
-        kept_grid: KeptGrid | None,
-        built_ins: BuiltIns,
+        self, module: Module, function: Function, kept_grid: KeptGrid | None, built_ins: BuiltIns
     ) -> None:
-        self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
-        self.built_ins = built_ins
-        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
+        self.module, self.function = module, function
+        self.kept_grid, self.built_ins = kept_grid, built_ins
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
+        self._check_allowed()
+        flow = control_flow(function, lambda name: name not in module.functions)
+        if len(flow.blocks) > _MOST_BLOCKS:
+            raise ValueError("too long")
+        self.graph = Graph(flow)
+        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
         self.recorder.shares_rows = kept_grid is not None
         is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
         self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
         self.operations = Operations(self.atoms)
+        self.reductions: tuple[Reduction, ...] = ()
 
-    def proof(self) -> EntryProof:
-        graph = self._graph()
-        walk = self._walk(graph, Settled())
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            while self.recorder.sums.has_learnt():
-                walk.run(self.recorder.begin)
-            return self._verdict_beside_ids(graph, walk, self.kept_grid)
-        if self.kept_grid is not None:
-            return self._verdict_by_rows(graph, walk, self.kept_grid)
-        return self._verdict(graph, walk)
-
-    def proof_with_reductions(self) -> EntryProof:
-        """Blocks share rows, and threads combine what they have summed up.
-
-        Raises:
-            NotUnderstood: they do something else together.
-        """
-        assert self.kept_grid is not None, "blocks that share rows keep their indices"
-        graph = self._graph()
-        together: tuple[int, ...] = ()
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            self.kept_grid.has_one_dimension = True
-            together = where_threads_meet(graph)
-        self.operations.have_lanes = False
-        self.recorder.reduced, settled = Reduced(), Settled()
-        reductions: tuple[Reduction, ...] = ()
-        known: dict[object, Reduction | None] = {}
-        for _ in range(_MOST_REDUCTIONS):
-            self.kept_grid.loops.clear()
-            walk = self._walk(graph, settled)
-            finder = Reductions(
-                graph,
-                walk,
-                self.function,
-                self.variables,
-                self.kept_grid,
-                self._most_threads,
-                together,
-                known,
-            )
-            found = finder.found()
-            if found == reductions:
-                break
-            reductions, settled = found, settled_by(found, walk, self.function)
-            self.recorder.reduced = reduced_by(found)
-        first = graph.flow.blocks[0].instructions[0]
-        begun = {one.begin for one in reductions}
-        for begin, problem in finder.failures.items():
-            known_code, instruction = problem.code, problem.instruction
-            if known_code is not None and begin not in begun and instruction is not None:
-                raise NotUnderstood(known_code, "", instruction)
-        if not reductions or found != reductions:
-            failure = next(iter(finder.failures.values()), None)
-            what = failure.what if failure is not None else "sums that are not found"
-            instruction = (failure.instruction if failure is not None else None) or first
-            raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        for block, error in self.recorder.postponed:
-            if block not in self.recorder.reduced.blocks:
-                raise error
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            self.recorder.sums.adding |= {line for one in reductions for line in one.effects}
-            proof = self._verdict_beside_ids(graph, walk, self.kept_grid, reductions)
-        else:
-            proof = self._verdict_by_rows(graph, walk, self.kept_grid, reductions)
-        widths = frozenset.intersection(*(one.widths for one in reductions))
-        needed = tuple(max(one.endings[w].bytes for one in reductions) for w in sorted(widths))
-        return replace(
-            proof,
-            widths=tuple(sorted(widths)),
-            shared_bytes=needed if any(needed) else (),
-            reassociates=any(one.reassociates for one in reductions),
-        )
-
-    @property
-    def _most_threads(self) -> int:
-        return prod(self.function.directives.get("maxntid", (1024,)))
-
-    def _graph(self) -> Graph:
-        self._forbidden()
-        flow = control_flow(self.function, lambda name: name not in self.module.functions)
-        if len(flow.blocks) > _MOST_BLOCKS:
-            raise ValueError("too long")
-        return Graph(flow)
-
-    def _walk(self, graph: Graph, settled: Settled) -> Walk:
-        symbols = frozenset({*self.variables, *self.module.functions, *self._parameters()})
-        walk = Walk(
-            graph,
+    def _run_walk(self, settled: Settled) -> None:
+        parameters = (parameter.name for parameter in self.function.parameters)
+        self.walk = Walk(
+            self.graph,
             self.atoms,
             self.operations,
             self.function.registers,
-            symbols,
+            frozenset({*self.variables, *self.module.functions, *parameters}),
             self.recorder.see,
             self.kept_grid,
             self.built_ins,
             settled=settled,
             is_reducing=self.recorder.reduced is not None,
         )
-        walk.run(self.recorder.begin)
-        return walk
+        self.walk.run(self.recorder.begin)
 
-    def _verdict_by_rows(
-        self,
-        graph: Graph,
-        walk: Walk,
-        kept_grid: KeptGrid,
-        reductions: Sequence[Reduction] = (),
-    ) -> EntryProof:
-        """Blocks share rows in one dimension; the others stay as they are.
+    def proof(self) -> EntryProof:
+        self._run_walk(Settled())
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            while self.recorder.sums.has_learnt():
+                self.walk.run(self.recorder.begin)
+            return self._verdict_beside_ids(self.kept_grid)
+        if self.kept_grid is not None:
+            return self._verdict_by_rows(self.kept_grid)
+        return self._verdict()
 
-        Raises:
-            NotUnderstood: they do not, or threads do something else together.
+    def proof_with_reductions(self) -> EntryProof:
+        """Blocks share rows, and threads combine what they have summed up.
+
+        Raises NotUnderstood if they do something else together.
         """
-        first = graph.flow.blocks[0].instructions[0]
-        if self.recorder.uses_lanes or self.operations.uses_lanes:
-            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+        assert self.kept_grid is not None, "blocks that share rows keep their indices"
+        self.operations.have_lanes = False
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            self.kept_grid.has_one_dimension = True
+            self._find_reductions(self.kept_grid, where_threads_meet(self.graph))
+            self.recorder.sums.adding |= {line for one in self.reductions for line in one.effects}
+            proof = self._verdict_beside_ids(self.kept_grid)
+        else:
+            self._find_reductions(self.kept_grid, ())
+            proof = self._verdict_by_rows(self.kept_grid)
+        widths = sorted(frozenset.intersection(*(one.widths for one in self.reductions)))
+        needed = tuple(max(one.endings[w].bytes for one in self.reductions) for w in widths)
+        return replace(
+            proof,
+            widths=tuple(widths),
+            shared_bytes=needed if any(needed) else (),
+            reassociates=any(one.reassociates for one in self.reductions),
+        )
+
+    def _find_reductions(self, kept_grid: KeptGrid, together: Sequence[int]) -> None:
+        """Walk until no more reductions are found; each may need what the one before leaves."""
+        self.recorder.reduced, settled = Reduced(), Settled()
+        known: dict[object, Reduction | None] = {}
+        for _ in range(_MOST_REDUCTIONS):
+            kept_grid.loops.clear()
+            self._run_walk(settled)
+            finder = Reductions(
+                self.graph,
+                self.walk,
+                self.function,
+                self.variables,
+                kept_grid,
+                _most_threads(self.function),
+                together,
+                known,
+            )
+            found = finder.found()
+            if found == self.reductions:
+                break
+            self.reductions, settled = found, settled_by(found, self.walk, self.function)
+            self.recorder.reduced = reduced_by(found)
+        else:
+            what = f"more than {_MOST_REDUCTIONS} reductions, each of what the one before leaves"
+            raise NotUnderstood(Code.NOT_PROVEN, what, self._first)
+        self._check_found(finder.failures)
+        for block, error in self.recorder.postponed:
+            if block not in self.recorder.reduced.blocks:
+                raise error
+
+    def _check_found(self, failures: Mapping[int, Unsettled]) -> None:
+        begun = {one.begin for one in self.reductions}
+        for begin, problem in failures.items():
+            code, instruction = problem.code, problem.instruction
+            if code is not None and begin not in begun and instruction is not None:
+                raise NotUnderstood(code, "", instruction)
+        if not self.reductions:
+            failure = next(iter(failures.values()), Unsettled("sums that are not found"))
+            raise NotUnderstood(Code.NOT_PROVEN, failure.what, failure.instruction or self._first)
+
+    def _check_allowed(self) -> None:
+        body = self.function.instructions
+        for directive, what in _FIXING.items():
+            if directive in self.function.directives:
+                raise NotUnderstood(Code.COOPERATIVE, what, body[0])
+        sizes = {name: v.size for name, v in self.variables.items() if v.space == "shared"}
+        operands = ((text, item) for item in reversed(body) for text in item.operands)
+        shared = {name: item for text, item in operands for name in names(text) if name in sizes}
+        # All arrays whose size the launch gives begin at the same place.
+        unsized = [name for name in shared if sizes[name] == 0]
+        if shared and (self.kept_grid is None or len(unsized) > 1):
+            raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
+
+    @property
+    def _first(self) -> Instruction:
+        return self.graph.flow.blocks[0].instructions[0]
+
+    @property
+    def _uses_lanes(self) -> bool:
+        return self.recorder.uses_lanes or self.operations.uses_lanes
+
+    def _verdict_by_rows(self, kept_grid: KeptGrid) -> EntryProof:
+        """Blocks share rows in one dimension; the others stay. Raises NotUnderstood if not so."""
+        if self._uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
         if any(variable.space == "local" for variable in self.variables.values()):
             # The next element finds there what the one before has left.
-            raise NotUnderstood(Code.NOT_PROVEN, "local memory", first)
+            raise NotUnderstood(Code.NOT_PROVEN, "local memory", self._first)
         if kept_grid.dimension in self.recorder.raw:
             what, instruction = self.recorder.raw[kept_grid.dimension]
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        meeting = shared_rows(graph, walk, self.recorder, kept_grid, reductions)
+        meeting = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions).judged()
         named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
             EntryDimension(True, grid_kept=True)
             if d == kept_grid.dimension
             else EntryDimension(d in named, others if d in named else None)
-            for d in _DIMENSIONS
+            for d in DIMENSIONS
         ]
         return replace(
-            self._proven(graph, walk, dimensions, meeting, []),
+            self._proven(dimensions, meeting, []),
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
 
-    def _verdict_beside_ids(
-        self,
-        graph: Graph,
-        walk: Walk,
-        kept_grid: RowsOfEachBlock,
-        reductions: Sequence[Reduction] = (),
-    ) -> EntryProof:
-        """Ids count, and blocks fill tables or make sums for themselves.
-
-        Raises:
-            NotUnderstood: they do something else.
-        """
-        first, dimension = graph.flow.blocks[0].instructions[0], kept_grid.dimension
-        if self.recorder.uses_lanes or self.operations.uses_lanes:
-            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+    def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
+        """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
+        dimension = kept_grid.dimension
+        if self._uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
         for what, instruction in self.recorder.raw.values():
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        named = self._named() if not reductions else {d for d in self._named() if self._blocks(d)}
+        named = self._named(["ctaid"]) if self.reductions else self._named()
         if named != {dimension}:
-            raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
-        sums = self.recorder.sums
-        each = EachBlockJudge(
-            graph, walk, self.recorder, kept_grid, sums, dimension, reductions=reductions
-        )
-        found = each.each_block()
+            raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", self._first)
+        judge = EachBlockJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
+        of_ids, conditions = judge.each_block()
         # Further threads would have further values to add.
-        is_stride = dimension in self._strides(walk) or bool(reductions)
-        bounds = [] if is_stride else guards(dimension, found.of_ids, graph, walk)
-        meeting = self._meetings(walk, found.met_by_ids, {dimension}, {dimension: bounds})
+        is_stride = dimension in self._strides() or bool(self.reductions)
+        bounds = [] if is_stride else self._guards(dimension, of_ids)
+        # Threads do not meet through tables, and sums of blocks.
+        met = [access for access in of_ids if access.space != "shared"]
+        meeting = self._meetings(met, {dimension}, {dimension: bounds})
         if meeting.keep_warps:
             # What barriers keep apart in a block they do not in two.
-            raise NotUnderstood(Code.NOT_PROVEN, "a place that threads of blocks may share", first)
-        meeting.pointers |= found.conditions.pointers
-        meeting.spreads |= found.conditions.spreads
+            what = "a place that threads of blocks may share"
+            raise NotUnderstood(Code.NOT_PROVEN, what, self._first)
+        meeting.pointers |= conditions.pointers
+        meeting.spreads |= conditions.spreads
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
-        dimensions = [by_id if d == dimension else EntryDimension(False) for d in _DIMENSIONS]
-        proven = self._proven(graph, walk, dimensions, meeting, bounds)
+        dimensions = [by_id if d == dimension else EntryDimension(False) for d in DIMENSIONS]
+        proven = self._proven(dimensions, meeting, bounds)
         return replace(proven, uses_shared=True, must_hold=True)
 
-    def _strides(self, walk: Walk) -> frozenset[str]:
-        """Dimensions whose number of threads is used."""
-        properties = AtomProperties()
-        for predicate in walk.branches.values():
-            properties = properties.joined(properties_of(predicate, self.atoms))
-        for access in self.recorder.accesses:
-            properties = properties.joined(access.properties).joined(
-                self.atoms.joined(access.values)
-            )
-        return properties.strides
-
-    def _parameters(self) -> list[str]:
-        return [parameter.name for parameter in self.function.parameters]
-
-    def _forbidden(self) -> None:
-        body = self.function.instructions
-        for directive, what in _FIXING.items():
-            if directive in self.function.directives:
-                raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        shared = {n: item for item in reversed(body) for n in self._shared_in(item)}
-        # All arrays whose size the launch gives begin at the same place.
-        unsized = [name for name in shared if self.variables[name].size == 0]
-        if shared and (self.kept_grid is None or len(unsized) > 1):
-            raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
-
-    def _shared_in(self, item: Instruction) -> Iterator[str]:
-        found = (name for operand in item.operands for name in names(operand))
-        return (name for name in found if _is_shared(self.variables.get(name)))
-
-    def _verdict(self, graph: Graph, walk: Walk) -> EntryProof:
-        strides, indexed = self._uses(graph, walk)
-        found: dict[str, list[IdBound]] = {}
-        for dimension in _DIMENSIONS:
-            if dimension in indexed - strides and dimension not in self.recorder.raw:
-                accesses = self.recorder.accesses
-                found[dimension] = guards(dimension, accesses, graph, walk)
-        of_warps = self.built_ins.of_warps
+    def _verdict(self) -> EntryProof:
+        self._note_branches()
+        strides, raw, of_warps = self._strides(), self.recorder.raw, self.built_ins.of_warps
+        indexed = {*raw, *self._named(), *("x" if self._uses_lanes else "")}
+        found = {
+            d: self._guards(d, self.recorder.accesses)
+            for d in DIMENSIONS
+            if d in indexed - strides and d not in raw
+        }
         if of_warps:
             found = {"x": of_threads(found.get("x", ()))}
-            self._keep_others(indexed, graph)
-        meeting = Meetings(True)
-        if not of_warps:
-            meeting = self._meetings(walk, self.recorder.accesses, indexed, found)
-        uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
-        single_thread = self.built_ins.single_thread if of_warps else ()
-        raw = self.recorder.raw
+            self._keep_others(indexed)
+            meeting = Meetings(True)
+        else:
+            meeting = self._meetings(self.recorder.accesses, indexed, found)
         dimensions = [
             EntryDimension(
                 d in indexed,
@@ -479,104 +399,94 @@ class _EntryProver:
                 d in strides,
                 line=raw[d][1].line if d in raw else 0,
             )
-            for d in _DIMENSIONS
+            for d in DIMENSIONS
         ]
-        bounds = [bound for each in found.values() for bound in each]
         return replace(
-            self._proven(graph, walk, dimensions, meeting, bounds),
-            needs_warps=meeting.keep_warps or uses_lanes,
-            single_thread=tuple(sorted(single_thread)),
+            self._proven(dimensions, meeting, list(chain(*found.values()))),
+            needs_warps=meeting.keep_warps or self._uses_lanes,
+            single_thread=tuple(sorted(self.built_ins.single_thread if of_warps else ())),
         )
 
     def _proven(
-        self,
-        graph: Graph,
-        walk: Walk,
-        dimensions: Sequence[EntryDimension],
-        meeting: Meetings,
-        bounds: Sequence[IdBound],
+        self, dimensions: Sequence[EntryDimension], meeting: Meetings, bounds: Sequence[IdBound]
     ) -> EntryProof:
-        """Return the proof about an entry whose dimensions are proven."""
         x, y, z = dimensions
         return EntryProof(
             self.function.name,
-            self.sizes,
+            _sizes(self.function),
             (x, y, z),
             pointers=tuple(sorted(meeting.pointers)),
-            spreads=_sorted(meeting),
-            roles=roles(graph, walk, self.recorder.accesses, bounds),
+            spreads=tuple(sorted(meeting.spreads, key=str)),
+            roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),
         )
 
-    def _keep_others(self, indexed: set[str], graph: Graph) -> None:
+    def _keep_others(self, indexed: set[str]) -> None:
         """Ids of warps are right where blocks have whole warps in x: only x may change."""
-        first = graph.flow.blocks[0].instructions[0]
         for dimension in indexed - {"x"}:
             is_single = dimension in self.built_ins.single_thread
             what = f"threadIdx.{dimension}" if is_single else "the warps of a block"
-            self.recorder.raw.setdefault(dimension, (what, first))
+            self.recorder.raw.setdefault(dimension, (what, self._first))
 
     def _meetings(
         self,
-        walk: Walk,
         accesses: list[MemoryAccess],
         indexed: set[str],
         bounds: Mapping[str, list[IdBound]],
     ) -> Meetings:
-        """By the bounds that hold for all sizes; or else by all, if they are as they should be."""
+        """Use bounds that hold for all sizes; if that keeps warps, also those a launch must ask."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
         firm = {d: [b.limit for b in each if b.is_firm] for d, each in exact.items()}
-        asked = {
-            value
-            for bound in chain(*exact.values())
-            if not bound.is_firm
-            for value in (bound.limit, *bound.conditions)
-        }
-        ranges, needed = Ranges(walk), frozenset(indexed)
+        loose = [bound for bound in chain(*exact.values()) if not bound.is_firm]
+        ranges, needed = Ranges(self.walk), frozenset(indexed)
         meeting = meetings(accesses, self.atoms, needed, firm, ranges)
-        if not (meeting.keep_warps and asked):
+        if not (meeting.keep_warps and loose):
             return meeting
         every = {d: [b.limit for b in each] for d, each in exact.items()}
         other = meetings(accesses, self.atoms, needed, every, ranges)
-        other.ask(SizeConditions(frozenset(asked)))
+        asked = frozenset(v for bound in loose for v in (bound.limit, *bound.conditions))
+        other.ask(SizeConditions(asked))
         return meeting if other.keep_warps else other
 
-    def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
-        """Dimensions whose number of threads is used; dimensions that are indexed."""
-        end = graph.flow.blocks[0].instructions
-        properties = AtomProperties()
-        for block, predicate in walk.branches.items():
-            of_branch = properties_of(predicate, self.atoms)
-            instructions = graph.flow.blocks[block].instructions or end
+    def _note_branches(self) -> None:
+        """Conditions of branches are uses of values, too."""
+        graph = self.graph
+        for block, predicate in self.walk.branches.items():
+            targets = set(graph.flow.blocks[block].terminator.targets)
             around = graph.loops_around[block]
-            leaves = any(
-                set(graph.flow.blocks[block].terminator.targets) - graph.loop_of_header[header]
-                for header in around
-            )
+            leaves = any(targets - graph.loop_of_header[header] for header in around)
             how = "in the condition of a loop" if leaves else "in a condition"
+            blocks = graph.flow.blocks
+            instructions = blocks[block].instructions or blocks[0].instructions
             self.recorder.use(predicate, instructions[-1], how)
-            properties = properties.joined(of_branch)
-        for access in self.recorder.accesses:
-            properties = properties.joined(access.properties).joined(
-                self.atoms.joined(access.values)
-            )
-        indexed = {*self.recorder.raw, *self._named()}
-        if self.recorder.uses_lanes or self.operations.uses_lanes:
-            indexed.add("x")
-        return set(properties.strides), indexed
 
-    def _blocks(self, dimension: str) -> bool:
-        """Does the code ask for the place of its block in a dimension?"""
-        return f"%ctaid.{dimension}" in self.function.operands
+    def _strides(self) -> set[str]:
+        accesses = self.recorder.accesses
+        values = (*self.walk.branches.values(), *(v for a in accesses for v in a.values))
+        properties = [properties_of(value, self.atoms) for value in values]
+        properties += [access.properties for access in accesses]
+        return {dimension for one in properties for dimension in one.strides}
 
-    def _named(self) -> set[str]:
-        """Dimensions whose id or block the code asks for at all."""
+    def _named(self, built_ins: Iterable[str] = ("tid", "ctaid")) -> set[str]:
         named = self.function.operands
-        return {d for d in _DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
+        return {d for d in DIMENSIONS if any(f"%{one}.{d}" in named for one in built_ins)}
 
+    def _guards(self, dimension: str, accesses: Iterable[MemoryAccess]) -> list[IdBound]:
+        """The bounds that hold wherever additional threads could do something."""
+        places = [access.known for access in accesses if self._matters(access, dimension)]
+        places += [
+            self.walk.known_at_beginning(header)
+            for header in self.graph.loop_of_header
+            if self._decides(dimension, self.graph.exits(header))
+        ]
+        return common(places, dimension, self.atoms)
 
-def _is_shared(variable: Variable | None) -> bool:
-    return variable is not None and variable.space == "shared"
+    def _matters(self, access: MemoryAccess, dimension: str) -> bool:
+        """May additional threads do anything that the present ones do not do anyway?"""
+        if access.is_effect or dimension in access.properties.ids:
+            return True
+        return self._decides(dimension, self.graph.controllers(access.block))
 
-
-def _sorted(meeting: Meetings) -> tuple[Spread, ...]:
-    return tuple(sorted(meeting.spreads, key=str))
+    def _decides(self, dimension: str, blocks: Iterable[int]) -> bool:
+        known = self.walk.branches
+        branches = (known[block] for block in blocks if block in known)
+        return any(dimension in properties_of(one, self.atoms).ids for one in branches)

@@ -15,15 +15,13 @@ from cutune.source.program import Role
 
 @dataclass(frozen=True)
 class EntryDimension:
-    """The proof about one dimension; `raw` says why it may not be changed.
-
-    `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
-    """
+    """The proof about one dimension; `raw` says why it may not be changed."""
 
     indexed: bool
     raw: str | None = None
     bounds: tuple[IdBound, ...] = ()
     grid_stride: bool = False
+    #: Any block, with the same number of them, while other dimensions have one thread.
     grid_kept: bool = False
     #: The line of the PTX where `raw` is used; 0: none.
     line: int = 0
@@ -31,13 +29,7 @@ class EntryDimension:
 
 @dataclass(frozen=True)
 class Refused:
-    """Why an entry may not be changed in any dimension.
-
-    Attributes:
-        code: of the rule that failed.
-        message: its template, filled in.
-        line: of the PTX that broke it; 0: none.
-    """
+    """Why an entry may not change: the rule, its message, and the line of the PTX (0: none)."""
 
     code: Code
     message: str
@@ -54,9 +46,9 @@ class EntryProof:
         structures: positions of those that are structures, or unions.
         refused: why no dimension may change, or None.
         needs_warps: must each warp hold the same threads with every block?
-        single_thread: so it must unless a block has one thread in these dimensions, which stay;
-            where it must anyway, no block with several may change.
-        pointers, spreads: conditions on a launch, see `places`.
+        single_thread: dimensions that stay, in which blocks must have one thread. Others keep their
+            warps, or with `needs_warps` their size.
+        pointers, spreads: conditions on a launch, see `Meetings`.
     """
 
     name: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from cutune.ptx.types import Function, Instruction, Module
+from cutune.ptx.types import Instruction, Module
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
@@ -15,13 +14,10 @@ _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
 
 def code_of(module: Module, name: str, with_limits: bool = True) -> object:
-    """The text of an entry without its name: equal for entries with the same code.
-
-    `with_limits`: with what launch bounds say about blocks and registers.
-    """
+    """Text that is equal for entries with the same code. `with_limits`: and launch bounds."""
     function = module.functions[name]
     texts = {variable.name: variable.initial for variable in module.variables}
-    # Named by the function that they stand in; `_frame` has what they are.
+    # Named by the function that they stand in; the frame has what they are.
     shared = {
         variable.name: f"@{index}"
         for index, variable in enumerate(function.variables)
@@ -36,7 +32,8 @@ def code_of(module: Module, name: str, with_limits: bool = True) -> object:
 
     def plain(text: str) -> str:
         text = _NAME.sub(lambda found: shared.get(found[0], found[0]), text)
-        return _plain(text, name, texts)
+        text = _COUNTED.sub(r"\1", text.replace(name, "@"))
+        return _UNNAMED.sub(lambda found: f'"{texts.get(found[0], found[0])}"', text)
 
     body = tuple(
         (item.opcode, item.modifiers, tuple(map(plain, item.operands)), item.guard, item.negated)
@@ -46,14 +43,5 @@ def code_of(module: Module, name: str, with_limits: bool = True) -> object:
     )
     registers = tuple(sorted(function.registers.items()))
     limits = tuple(sorted(function.directives.items())) if with_limits else ()
-    return _frame(function), limits, registers, body
-
-
-def _frame(function: Function) -> object:
-    parameters, variables = function.parameters, function.variables
-    return tuple(v.content for v in parameters), tuple(v.content for v in variables)
-
-
-def _plain(text: str, name: str, texts: Mapping[str, str]) -> str:
-    text = _COUNTED.sub(r"\1", text.replace(name, "@"))
-    return _UNNAMED.sub(lambda found: f'"{texts.get(found[0], found[0])}"', text)
+    frame = [tuple(v.content for v in each) for each in (function.parameters, function.variables)]
+    return tuple(frame), limits, registers, body

@@ -54,11 +54,6 @@ def source_lines(lined: str) -> dict[int, SourceLine]:
     return found
 
 
-def nowhere(line: int) -> SourceLine | None:
-    """Where no line is known."""
-    return None
-
-
 def located(lined: Callable[[], str | None]) -> Locate:
     """Asks for the PTX with `.loc` when the first place is wanted."""
 

@@ -20,7 +20,7 @@ from cutune.emulator.run import program_environment
 from cutune.measure.resources import or_none, resources_of
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.known_code import KnownCode
+from cutune.proof.compiled import KnownCode
 from cutune.source.program import Program
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.device.profile import DeviceProfile

@@ -21,20 +21,18 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.compiled import Compilation, Compiled
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
 from cutune.source.launches.verdicts import launch_sites
 from cutune.source.program import (
     CompiledCode,
-    HostTunable,
     Impurity,
     Kernel,
     LaunchSite,
     Layout,
     Program,
-    TunableConstant,
 )
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable_pragmas import tunables_of
@@ -67,20 +65,15 @@ def analyze(
     """Judge the kernels and launches of one source and of its headers.
 
     Args:
-        syntax: the source.
         expanded: the host pass's text after preprocessing, line markers in it.
         headers: the user's headers, named as the line markers name them.
         early: paths of those that are read before the first line of the source (`-include`).
         compilation: of the source, for all architectures that will run. What its code does not
-            prove is refused; without it nothing is proven.
+            prove is refused; without it nothing is proven. Raises CT701 where it did not compile.
         copies: copies that may replace kernels, by the kernels' names.
-        elsewhere: kernels that other translation units define, for launches of those of which
-            this one has only a declaration.
+        elsewhere: kernels that other units define, of which this one has only a declaration.
         marked: see `Unsteady`.
         is_associative: may rounded numbers be added up in any order?
-
-    Raises:
-        CutuneError: CT701 where it does not compile.
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
@@ -101,8 +94,14 @@ def analyze(
         # The instance of a template that a launch calls is determined later.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
-    by_name, ignored = _annotated(own, unit, _with_borrowed(structures, by_name, elsewhere))
-    by_name = _with_orders(by_name, is_associative)
+    by_name, ignored = _with_borrowed(structures, by_name, elsewhere), list[Diagnostic]()
+    for file in own:
+        by_name, told = annotated(file, by_name, unit.typedefs)
+        ignored += told
+    by_name = {
+        name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
+        for name, kernels in by_name.items()
+    }
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
@@ -134,42 +133,23 @@ def analyze(
 def _on_compiled_code(
     structures: Structures, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
 ) -> ByName:
-    """The kernels as their compiled code has them."""
-    return {
-        name: [
-            replace(kernel, entries=compiled.entries(name), layouts=_layouts(structures, kernel))
-            for kernel in (_confirmed(structures, k, compiled, copies.get(name)) for k in found)
-        ]
-        for name, found in by_name.items()
-    }
+
+    def known(kernel: Kernel) -> Kernel:
+        places = member_places(kernel, _known_layouts(structures, kernel))
+        found = as_compiled(kernel, compiled, places)
+        found = with_copy(found, kernel, copies.get(kernel.name), places)
+        entries = compiled.entries(kernel.name)
+        return replace(found, entries=entries, layouts=_layouts(structures, found))
+
+    return {name: list(map(known, found)) for name, found in by_name.items()}
 
 
 def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
-    """Also kernels of other translation units of which this one has only a declaration."""
     found = dict(by_name)
     for kernel in elsewhere:
         if kernel.name not in found and kernel.layouts == _layouts(structures, kernel):
             found[kernel.name] = [kernel]
     return found
-
-
-def _annotated(
-    own: Iterable[Syntax], unit: Unit, by_name: ByName
-) -> tuple[ByName, list[Diagnostic]]:
-    """The kernels with the annotations of all files applied, and what could not be."""
-    diagnostics: list[Diagnostic] = []
-    for file in own:
-        by_name, ignored = annotated(file, by_name, unit.typedefs)
-        diagnostics += ignored
-    return by_name, diagnostics
-
-
-def _with_orders(by_name: ByName, is_associative: bool) -> ByName:
-    """Without the kernels whose sums may not be made in another order."""
-    return {
-        name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
-        for name, kernels in by_name.items()
-    }
 
 
 def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
@@ -182,7 +162,6 @@ def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
 def _launches(
     own: Iterable[Syntax], unit: Unit, by_name: ByName, entries: Entries, early: Container[str]
 ) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
-    """The launches of all files, and what there is to say about them."""
     launches: list[LaunchSite] = []
     diagnostics: list[Diagnostic] = []
     for file in own:
@@ -196,7 +175,6 @@ def _launches(
 def _kernels_of(
     source: Source, by_name: ByName, launches: Iterable[LaunchSite]
 ) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:
-    """Kernels of the source or launched in it, and those of its headers that are neither."""
     launched = {site.kernel for site in launches}
     known = [kernel for found in by_name.values() for kernel in found]
     kernels = tuple(k for k in known if k.source is source or k.name in launched)
@@ -213,46 +191,24 @@ def _code(source: Source, compiled: Compiled) -> CompiledCode:
 
 def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:
     """How the structures are laid out here of which the kernel's data parameters are members."""
-    found = []
+    known = _known_layouts(structures, kernel)
+    found = tuple((name, size, tuple(sorted(members))) for name, size, members in known)
+    is_all = len(found) == len({member.structure for member in kernel.members})
+    return found if is_all else None
+
+
+def _known_layouts(structures: Structures, kernel: Kernel) -> Iterator[Layout]:
     for structure in sorted({member.structure for member in kernel.members}):
-        known = layout_at(structures, structure)
-        if known is None:
-            return None
-        places = sorted((path, *place) for path, place in known.members.items())
-        found.append((structure, known.bytes, tuple(places)))
-    return tuple(found)
-
-
-def _confirmed(
-    structures: Structures, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
-) -> Kernel:
-    places = _places(structures, kernel)
-    return with_copy(confirmed(kernel, compiled, places), kernel, copy, places)
+        if (known := layout_at(structures, structure)) is not None:
+            places = ((path, *place) for path, place in known.members.items())
+            yield structure, known.bytes, tuple(places)
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
     """The selection code is inserted at line 1, after `-include` headers, which cannot see it."""
     found = tunables_of(tuple(headers))
-    early: tuple[HostTunable | TunableConstant, ...] = (*found.tunables, *found.constants)
-    for tunable in early:
+    for tunable in (*found.tunables, *found.constants):
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
-
-
-def _places(structures: Structures, kernel: Kernel) -> list[MemberPlaces]:
-    """Where the members lie that the kernel's data parameters are."""
-    found = []
-    for argument in sorted({member.argument for member in kernel.members}):
-        own = [member for member in kernel.members if member.argument == argument]
-        known = layout_at(structures, own[0].structure)
-        if known is None:
-            continue
-        prefix = kernel.parameters[argument].name
-        names: dict[str, str] = {}
-        for path, (offset, size) in known.members.items():
-            kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
-            names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
-        found.append(MemberPlaces(argument, known.bytes, names))
-    return found
 
 
 def _by_name(kernels: Iterable[Kernel]) -> ByName:
@@ -263,10 +219,7 @@ def _by_name(kernels: Iterable[Kernel]) -> ByName:
 
 
 def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
-    """The headers that matter: all, or those with launches where the compiler has read them.
-
-    In the order of their paths, so that launch sites have the same ids whoever lists the headers.
-    """
+    """Headers that matter, by path, so that sites have the same ids whoever lists the headers."""
     for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
         if everything or "<<<" in header.text or _PRAGMA.search(header.text):
             syntax = parse(header)
@@ -286,5 +239,4 @@ def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
 
 
 def _seen(unit: Unit) -> Seen:
-    """The user's files as they are written and as they are compiled, where that is known."""
     return tuple((part.source, part.syntax) for part in unit.parts) if unit.is_expanded else ()

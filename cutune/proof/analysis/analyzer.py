@@ -17,9 +17,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING, Reporter, during
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.proof.compiled import Compilation
-from cutune.proof.known_code import KnownCode
-from cutune.proof.unit_compiler import UnitCompiler
+from cutune.proof.compiled import Compilation, KnownCode, UnitCompiler
 from cutune.source.program import Program
 from cutune.source.rewrite.edits import is_rewritten
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -47,11 +45,9 @@ _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
 class Analyzer:
     """Reads sources and proves what may change about their launches.
 
-    Attributes:
-        with_variants: may launches choose among variants of their kernels?
-        rewrites_headers: may a header be rewritten for the variants of its kernels alone?
-        is_associative: may rounded numbers be added up in any order?
-        code: what the sources were compiled to.
+    `with_variants`: may launches choose among variants of their kernels? `rewrites_headers`: may a
+    header be rewritten for these alone? `is_associative`: may rounded numbers be added up in any
+    order? `code`: what the sources were compiled to.
     """
 
     toolchain: Toolchain = field(default_factory=Toolchain)
@@ -69,7 +65,6 @@ class Analyzer:
         return UnitCompiler(self.toolchain)
 
     def with_flags(self, flags: Sequence[str]) -> Analyzer:
-        """This analyzer with further flags of nvcc."""
         return replace(self, toolchain=self.toolchain.with_flags(flags))
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:
@@ -86,11 +81,7 @@ class Analyzer:
         return self.reported(programs)
 
     def reported(self, programs: Sequence[Program]) -> list[Program]:
-        """The programs, after their messages were shown.
-
-        Raises:
-            CutuneError: the first error among these.
-        """
+        """The programs, after their messages were shown; raises the first error among these."""
         for program in programs:
             self.reporter.report(program.diagnostics)
         return list(programs)
@@ -150,7 +141,6 @@ class Analyzer:
     def _headers(
         self, source: Source, expanded: str | None
     ) -> tuple[tuple[Source, ...], frozenset[str]]:
-        """The user's headers, and the paths of those that are read before the source."""
         if expanded is not None:
             is_early = {
                 path: early
@@ -176,7 +166,7 @@ class Analyzer:
 
     def _checked_program(self, program: Program) -> Program:
         from cutune.proof.analysis.host_calls import host_launches
-        from cutune.proof.analysis.overloaded_kernels import (
+        from cutune.proof.analysis.launched_entries import (
             with_kernels_by_arguments,
             without_choice,
         )

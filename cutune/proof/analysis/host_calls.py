@@ -12,16 +12,17 @@ can call a kernel directly; another call than that goes through a pointer.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.core.workspace import Json
+import msgspec
+
+from cutune.core.typed import parsed, typed
 from cutune.toolchain.cache import state_of
 from cutune.toolchain.cudafe import HostText, kept_answer
 from cutune.toolchain.dry_run import FrontEndFailed
@@ -72,23 +73,9 @@ class HostLaunch:
     declared: frozenset[str] = frozenset()
     indirect: bool = False
 
-    def to_json(self) -> Json:
-        """As it is kept."""
-        return {**asdict(self), "entries": [*self.entries], "declared": [*self.declared]}
-
-    @staticmethod
-    def from_json(entry: Json) -> HostLaunch:
-        """Return the launch that `to_json` kept."""
-        sets = {name: frozenset(entry[name]) for name in ("entries", "declared")}
-        return HostLaunch(**{**entry, **sets})
-
 
 def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:
-    """All launches of a translation unit, headers included, in their order.
-
-    Raises:
-        CutuneError: CT708 where the compiler cannot be asked, with the reason.
-    """
+    """All launches of a translation unit and its headers; raises CT708 with the reason."""
     places: list[tuple[str, int]] = []
 
     def change(text: str) -> str:
@@ -98,19 +85,16 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
 
     def concluded(text: HostText) -> str:
         assembly = text.assembly(change)
-        return json.dumps([one.to_json() for one in read_launches(assembly, places)])
+        return msgspec.json.encode([*read_launches(assembly, places)]).decode()
 
     answer = kept_answer(nvcc, path, flags, ["launches", state_of(Path(__file__))], concluded)
-    return tuple(map(HostLaunch.from_json, json.loads(answer)))
+    return typed(tuple[HostLaunch, ...], parsed(answer))
 
 
 def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:
     """Mangled names of the functions, kernels among them, that other sources can link with.
 
-    Names that several sources may define, as instances of templates, are left out.
-
-    Raises:
-        CutuneError: CT703 where the compiler cannot be asked, with the reason.
+    Without those that several sources may define. Raises CT703 where nvcc cannot be asked.
     """
 
     def concluded(text: HostText) -> str:
@@ -125,11 +109,8 @@ def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[s
 def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
     """The text of cudafe++ with a call of `cutune_launched_N` after the N-th launch.
 
-    Kernels get bodies, so that the assembly shows which are defined here. With it, path and line
-    of each launch.
-
-    Raises:
-        CutuneError: CT708 where a launch is not written as expected.
+    Also path and line of each launch. Kernels get bodies, so that the assembly shows which are
+    defined here. Raises CT708 where a launch is not written as expected.
     """
     lines, inserted = _LineMarkers(text), list[tuple[int, str]]()
     places: list[tuple[str, int]] = []
@@ -138,7 +119,8 @@ def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
         # Nested launches: the inner one ends first.
         inserted += [(begin, "("), (end, f", {_MARK}{len(places)}())")]
         places.append(lines.place(start))
-    pieces, at = [_declarations(len(places))], 0
+    names = (f"void {_MARK}{n}() __attribute__((nothrow));" for n in range(len(places)))
+    pieces, at = [f'extern "C" {{ {" ".join(names)} }}\n'], 0
     for position, piece in sorted(inserted, key=lambda item: item[0]):
         pieces += [text[at:position], piece]
         at = position
@@ -168,14 +150,7 @@ def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[
         order[place] += 1
 
 
-def _declarations(count: int) -> str:
-    names = (f"void {_MARK}{n}() __attribute__((nothrow));" for n in range(count))
-    return f'extern "C" {{ {" ".join(names)} }}\n'
-
-
 class _LineMarkers:
-    """Line markers of a text."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.markers = list(_MARKER.finditer(masked(text)))
@@ -212,13 +187,9 @@ def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
 
 def _call(text: str, start: int) -> tuple[int, int]:
     """The first byte of `k(a)`, and that behind it: it ends before ";", ":" or a bracket's end."""
-    condition_end = _end(text, start + 1)
-    no_launch = _NO_LAUNCH.match(text, condition_end)
-    if no_launch is None:
-        raise FrontEndFailed("cudafe++ writes launches in another way")
-    end = _end(text, no_launch.end())
-    end = len(text[:end].rstrip())
-    if text[end - 1] != ")":
+    no_launch = _NO_LAUNCH.match(text, _end(text, start + 1))
+    end = len(text[: _end(text, no_launch.end())].rstrip()) if no_launch is not None else 0
+    if no_launch is None or text[end - 1] != ")":
         raise FrontEndFailed("cudafe++ writes launches in another way")
     return no_launch.end(), end
 

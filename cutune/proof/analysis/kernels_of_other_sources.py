@@ -9,7 +9,7 @@ linker tells the tuned program whether it is there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
+from contextlib import chdir, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +18,11 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.host_calls import HostLaunch, exported_kernels, host_launches
-from cutune.proof.analysis.launched_entries import confirmed, unconfirmed, without_unproven
+from cutune.proof.analysis.launched_entries import (
+    with_launched_entries,
+    without_launched_entries,
+    without_unproven,
+)
 from cutune.proof.analysis.proven_copies import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.proof.compiled import Compilation, Compile
 from cutune.proof.variants.registry import with_written_variants, without_variants
@@ -34,7 +38,7 @@ from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
 
 @dataclass(frozen=True)
 class ReadSource:
-    """One source, all that is needed to analyze it again, and what was found.
+    """One source, with all that is needed to analyze it again, and what was found in it.
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
     where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
@@ -60,40 +64,32 @@ class ReadSource:
 
     @cached_property
     def alone(self) -> Program:
-        """The program with no other source.
-
-        Raises:
-            CutuneError: CT701 where it does not compile.
-        """
+        """The program with no other source; raises CT701 where it does not compile."""
         return self.program()
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
         """Return the proven program, with kernels that other sources define."""
-        program = self._bare
-        if self._copies or elsewhere:
-            program = self._analyzed(self._copies, elsewhere)
+        is_bare = not (self._copies or elsewhere)
+        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere)
         if self.compilation is None:
             return program
         program = without_unproven(with_entries_of_copies(self._told(program)))
         return program if self.rewrites_headers else with_written_variants(program)
 
     def _told(self, program: Program) -> Program:
-        """With the kernels that the compiler says its launches call."""
         if all(site.entries for site in program.tunable_launches):
             return program
         try:
-            return confirmed(program, self.launches)
+            return with_launched_entries(program, self.launches)
         except CutuneError as error:
-            return unconfirmed(program, error.diagnostic.message)
+            return without_launched_entries(program, error.diagnostic.message)
 
     @cached_property
     def _bare(self) -> Program:
-        """The program with proofs of the kernels as they are, without copies."""
         return self._analyzed({}, ())
 
     @cached_property
     def _copies(self) -> Mapping[str, ProvenCopy]:
-        """Copies that may stand in for kernels, by the kernels' names."""
         if self.compilation is None or self.compile_unit is None:
             return {}
         unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
@@ -114,11 +110,10 @@ class ReadSource:
             lambda: self._marked,
             self.is_associative,
         )
-        return replace(program, defined=self._defined)
+        return replace(program, defined=self._early_macros)
 
     @cached_property
-    def _defined(self) -> frozenset[str]:
-        """Macros that are there before its first line."""
+    def _early_macros(self) -> frozenset[str]:
         if self.nvcc is None:
             return frozenset()
         with chdir(self.folder):
@@ -126,7 +121,6 @@ class ReadSource:
 
     @cached_property
     def _marked(self) -> Seen | None:
-        """Its files as `Unsteady` asks for them."""
         if self.nvcc is None:
             return None
         with chdir(self.folder):
@@ -138,7 +132,6 @@ class ReadSource:
 
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
-        """Its launches as the compiler resolves them."""
         with chdir(self.folder):
             return host_launches(self._asked, self.syntax.source.path, self.flags)
 
@@ -154,17 +147,6 @@ class ReadSource:
             raise FrontEndFailed("its text alone is read")
         return self.nvcc
 
-    @property
-    def missing(self) -> frozenset[str]:
-        """Names of kernels that are launched, and not defined here."""
-        sites = self.alone.launches if self.compilation is not None else ()
-        return frozenset(site.kernel for site in sites if site.code is Code.MISSING_KERNEL)
-
-    def imported(self, name: str) -> frozenset[str]:
-        """The entries of kernels of that name that are launched, and not defined here."""
-        declared = (entry for launch in self.launches for entry in launch.declared)
-        return frozenset(entry for entry in declared if base_name(entry) == name)
-
 
 def linked(sources: Sequence[ReadSource]) -> list[Program]:
     """The programs of all sources of one program, each with the kernels that others lend it."""
@@ -178,20 +160,20 @@ def linked(sources: Sequence[ReadSource]) -> list[Program]:
 
 
 def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kernel]:
-    for name in sorted(source.missing):
+    sites = source.alone.launches if source.compilation is not None else ()
+    for name in sorted({s.kernel for s in sites if s.code is Code.MISSING_KERNEL}):
         defining = [o for o in others if any(k.name == name for k in o.alone.definitions)]
         if not defining:
             continue
-        try:
-            kernel = _defined(name, source.imported(name), defining)
-        except CutuneError:
-            # Without the compiler's answer launches stay as they are.
-            continue
-        if kernel is not None:
-            yield kernel
+        # Without the compiler's answer launches stay as they are.
+        with suppress(CutuneError):
+            declared = {entry for launch in source.launches for entry in launch.declared}
+            entries = [entry for entry in declared if base_name(entry) == name]
+            if (kernel := _defined(name, entries, defining)) is not None:
+                yield kernel
 
 
-def _defined(name: str, entries: frozenset[str], defining: Sequence[ReadSource]) -> Kernel | None:
+def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) -> Kernel | None:
     """The one kernel of that name and entry that others define; None where it is not certain."""
     if len(entries) != 1:
         return None

@@ -7,14 +7,14 @@ templates are instantiated as for the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.entry_proof import EntryProof
-from cutune.proof.rounding.alike import rounds_alike
+from cutune.proof.rounding import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Instruction, Module
@@ -46,7 +46,7 @@ def proven_copies(
     unsteady: Unsteady,
     is_associative: bool = False,
 ) -> dict[str, ProvenCopy]:
-    """Useful copies of refused kernels, by the names of the kernels.
+    """Useful copies of refused kernels, by name.
 
     `originals`: the PTX of the program as it is. `is_associative`: may sums be rounded otherwise?
     """
@@ -65,7 +65,8 @@ def _proven_candidates(
     is_associative: bool,
 ) -> dict[str, ProvenCopy]:
     written = {name: candidate.copy for name, candidate in candidates.items()}
-    compiled = _compiled(program, written, compile_unit)
+    launching = partial(_launching, program)
+    compiled = compiled_changes(written, launching, compile_unit)
     found = {
         name: proof
         for name, texts in compiled.items()
@@ -75,19 +76,25 @@ def _proven_candidates(
     unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
     marks = {name: edit for name in found if (edit := candidates[name].marked) is not None}
     marked = {name: replace(written[name], edit=edit) for name, edit in marks.items()}
-    same, read = (_compiled(program, edited, compile_unit) for edited in (unchanged, marked))
-    return {
-        name: proof
-        for name, proof in found.items()
-        if name in same
-        and _are_alike(name, proof.copy, modules, same[name], _is_same_code)
-        and (name not in marked or not _read_indices(proof.copy, read.get(name)))
-        and (
-            not candidates[name].has_rolled_loops
-            or (is_associative and any(p.reassociates for p in proof.compiled.proofs[name]))
-            or _are_alike(name, proof.copy, modules, compiled[name], _rounds_alike)
+    same, read = (compiled_changes(e, launching, compile_unit) for e in (unchanged, marked))
+
+    def is_right(name: str) -> bool:
+        pairs = partial(_pairs, name, written[name], modules)
+        if not all(k and code_of(m, copy) == code_of(o, k) for m, copy, o, k in pairs(same[name])):
+            return False
+        if name in marked and _read_indices(written[name], read.get(name)):
+            return False
+        may_round = is_associative and any(
+            p.reassociates for p in found[name].compiled.proofs[name]
         )
-    }
+        if may_round or not candidates[name].has_rolled_loops:
+            return True
+        return all(
+            kernel and rounds_alike(original.functions[kernel], module.functions[copy])
+            for module, copy, original, kernel in pairs(compiled[name])
+        )
+
+    return {name: proof for name, proof in found.items() if name in same and is_right(name)}
 
 
 def _read_indices(copy: KernelCopy, texts: Sequence[str] | None) -> bool:
@@ -104,15 +111,7 @@ def _read_indices(copy: KernelCopy, texts: Sequence[str] | None) -> bool:
     return not operands or any(operand.startswith(_INDICES) for operand in operands)
 
 
-def _compiled(
-    program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
-) -> dict[str, Sequence[str]]:
-    """The PTX for each copy that compiles."""
-    return compiled_changes(written, partial(_launching, program), compile_unit)
-
-
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
-    """The program in which copies are launched and nothing else is changed."""
     kernels = tuple(replace(kernel, copy=written.get(kernel.name)) for kernel in program.kernels)
     unit = TranslationUnit(replace(program, kernels=kernels))
 
@@ -124,7 +123,6 @@ def _launching(program: Program, written: Mapping[str, KernelCopy]) -> Translati
 
 
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:
-    """The proofs, unless the copy's code can depend on its name."""
     if any(_shows_name(text, copy.namespace) for text in texts):
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
@@ -139,40 +137,21 @@ def _is_useful(proof: EntryProof) -> bool:
     return proof.refused is None and is_free
 
 
-def _is_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:
-    """Is the copy, with its constants as they are, the kernel's own code?"""
-    return code_of(module, entry) == code_of(original, kernel)
-
-
-def _rounds_alike(module: Module, entry: str, original: Module, kernel: str) -> bool:
-    return rounds_alike(original.functions[kernel], module.functions[entry])
-
-
-def _are_alike(
-    name: str,
-    copy: KernelCopy,
-    originals: Sequence[Module],
-    texts: Sequence[str],
-    is_alike: Callable[[Module, str, Module, str], bool],
-) -> bool:
-    """Is a copy like its kernel in all instances?"""
+def _pairs(
+    name: str, copy: KernelCopy, originals: Sequence[Module], texts: Sequence[str]
+) -> Iterator[tuple[Module, str, Module, str | None]]:
+    """All instances of a copy, each with that of its kernel, if there is one."""
     for original, text in zip(originals, texts, strict=True):
         module = parse(text)
         entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
         own = [entry for entry in original.functions if base_name(entry) == name]
-        kernels = _without_namespace(entries, own, copy)
-        if any(
-            kernel is None or not is_alike(module, entry, original, kernel)
-            for entry, kernel in zip(entries, kernels, strict=True)
-        ):
-            return False
-    return True
+        for entry, kernel in zip(entries, _without_namespace(entries, own, copy), strict=True):
+            yield module, entry, original, kernel
 
 
 def _without_namespace(
     entries: Sequence[str], kernels: Sequence[str], copy: KernelCopy
 ) -> list[str | None]:
-    """The kernels that entries are copies of."""
     if len(entries) == len(kernels) == 1:
         return list(kernels)
     names = demangled([*entries, *kernels], parameters=True)
@@ -181,7 +160,7 @@ def _without_namespace(
 
 
 def _shows_name(text: str, namespace: str) -> bool:
-    """Does a variable of its own, or a text, hold the name? Shared memory is its own anyway."""
+    """Does a global variable or a string of the copy hold the namespace? Shared arrays may."""
     letters = r",\s*".join(str(byte) for byte in namespace.encode())
     variable = rf"^[^\n(]*\.(?:global|const)\b[^\n(]*{namespace}"
     return re.search(rf"{variable}|{letters}", text, re.MULTILINE) is not None
@@ -193,7 +172,7 @@ def with_copy(
     """A kernel with its copy's proof, if that is better; `declared`: without any proof."""
     if found is None or kernel.pure_dimensions:
         return kernel
-    known = confirmed(declared, found.compiled, places)
+    known = as_compiled(declared, found.compiled, places)
     if not known.pure_dimensions:
         return kernel
     # Reasons speak of the kernel as it is written.
@@ -202,21 +181,17 @@ def with_copy(
 
 
 def with_entries_of_copies(program: Program) -> Program:
-    """The program with copies as what arrives where they stand in for kernels."""
+    """The program whose launches of copied kernels name the entries of the copies."""
     copies = {kernel.name: kernel.copy for kernel in program.kernels}
-    launches = (
-        replace(site, entries=_copied_entries(site.entries, copy))
-        if site.entries and copy is not None
-        else site
-        for site in program.launches
-        for copy in [copies.get(site.kernel)]
-    )
-    return replace(program, launches=tuple(launches))
 
+    def renamed(site: LaunchSite) -> LaunchSite:
+        copy, entries = copies.get(site.kernel), site.entries
+        if copy is None or not entries:
+            return site
+        kernels = _without_namespace(copy.entries, entries, copy)
+        known = dict(zip(kernels, copy.entries, strict=True))
+        found = tuple(known[entry] for entry in entries if entry in known)
+        # All copies where they cannot be matched.
+        return replace(site, entries=found if len(found) == len(entries) else copy.entries)
 
-def _copied_entries(entries: Sequence[str], copy: KernelCopy) -> tuple[str, ...]:
-    """The names of these entries' copies; all copies where they cannot be matched."""
-    kernels = _without_namespace(copy.entries, entries, copy)
-    known = dict(zip(kernels, copy.entries, strict=True))
-    found = tuple(known[entry] for entry in entries if entry in known)
-    return found if len(found) == len(entries) else copy.entries
+    return replace(program, launches=tuple(map(renamed, program.launches)))

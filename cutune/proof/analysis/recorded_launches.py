@@ -27,7 +27,6 @@ class SeenLaunch:
     code: str = ""
 
     def to_json(self) -> Json:
-        """As it is written."""
         return asdict(self)
 
 

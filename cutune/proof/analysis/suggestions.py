@@ -17,7 +17,7 @@ number.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -37,10 +37,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed annotation.
-
-    `blocks`: widths per dimension, as they are written; `kept_grids`: dimensions whose grid stays.
-    """
+    """A proposed annotation: widths of blocks, as they are written; dimensions whose grid stays."""
 
     blocks: dict[str, str]
     kept_grids: tuple[str, ...]
@@ -97,7 +94,6 @@ def _widths(least: int, most: int, needs_powers: bool) -> str:
 
 
 def _limit(kernel: Kernel, d: str) -> int:
-    """The widest block that shared arrays and the kernel allow."""
     most = min(LARGEST_Z if d == "z" else LARGEST, kernel.max_threads)
     least = min(most, dict(kernel.block_use.limits).get(d, most))
     # Rows are often one element longer than they need be.
@@ -107,6 +103,8 @@ def _limit(kernel: Kernel, d: str) -> int:
 #: Other values are so many times the program's own, or that part of it.
 FACTORS = (4, 2, 1)
 _OPENERS = ("(", "{")
+#: A statement begins behind one of these.
+_ENDS = (";", "{", "}")
 
 
 @dataclass(frozen=True)
@@ -125,11 +123,7 @@ class ProposedConstant:
 
 
 def constant_of_block(program: Program, site: LaunchSite, most: int) -> ProposedConstant | None:
-    """The one constant in the block of a launch; None where there is none, or more than one.
-
-    Args:
-        most: threads that a block of the kernel may have.
-    """
+    """The only constant in a block, if there is one. `most`: threads that a block may have."""
     if len(site.configuration) < 2 or site.resolved is None:
         return None
     extents = [constant(extent) for extent in site.resolved.block]
@@ -139,11 +133,14 @@ def constant_of_block(program: Program, site: LaunchSite, most: int) -> Proposed
     if own is None or len(known) < len(extents):
         return None
     defined = [
-        (name, found) for name in _names(own, site) if (found := _definitions(files, name)) != []
+        (name, file, at, value)
+        for name in _names(own, site)
+        for file in files
+        for at, value in _definitions(file, name)
     ]
-    if len(defined) != 1 or len(defined[0][1]) != 1:
+    if len(defined) != 1:
         return None
-    ((name, ((file, at, value),)),) = defined
+    ((name, file, at, value),) = defined
     powers = sum(extent == value for extent in known)
     values = tuple(_values(value, prod(known), powers, min(most, LARGEST)))
     if value < 2 or not powers or len(values) < 2:
@@ -152,7 +149,6 @@ def constant_of_block(program: Program, site: LaunchSite, most: int) -> Proposed
 
 
 def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
-    """Values that leave the block at least a warp."""
     smaller = [value // factor for factor in FACTORS if value % factor == 0]
     for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
         if other == value or WARP <= threads * other**powers // value**powers <= most:
@@ -161,15 +157,12 @@ def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
 
 def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
     """The names in the block, and in the definitions of those that are variables before it."""
-    left, found = (
-        _words(syntax, site.configuration_spans[1].start, site.configuration_spans[1].end),
-        [],
-    )
+    block, found = site.configuration_spans[1], list[str]()
+    left = _words(syntax, block.start, block.end)
     while left:
-        name = left.pop()
-        if name not in found:
+        if (name := left.pop()) not in found:
             found.append(name)
-            left += _said_of(syntax, name, site.span.start)
+            left += _names_in_values_of(syntax, name, site.span.start)
     return found
 
 
@@ -178,7 +171,7 @@ def _words(syntax: Syntax, start: int, end: int) -> list[str]:
     return [text for text in inside if text.isidentifier()]
 
 
-def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
+def _names_in_values_of(syntax: Syntax, name: str, before: int) -> list[str]:
     """The names in `NAME(…)`, `NAME{…}` and `NAME = …` of functions before a place."""
     tokens, found = syntax.tokens, list[str]()
     for index, token in enumerate(tokens[:-1]):
@@ -193,18 +186,13 @@ def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
 
 
 def _end(syntax: Syntax, index: int) -> int:
-    """The `;` or `,` behind a value."""
     while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
         index = max(index + 1, syntax.brackets.partner[index] + 1)
     return min(index, len(syntax.tokens) - 1)
 
 
-def _definitions(files: Collection[Syntax], name: str) -> list[tuple[Syntax, int, int]]:
-    """File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
-    return [(file, at, value) for file in files for at, value in _in_file(file, name)]
-
-
-def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
+def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
+    """Place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
     for macro in syntax.macros:
         if macro.name == name:
             is_number = macro.parameters is None and len(macro.body) == 1
@@ -212,16 +200,9 @@ def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
     texts = [token.text for token in syntax.tokens]
     for index, text in enumerate(texts[:-3]):
         if text == name and texts[index + 1] == "=" and texts[index + 3] == ";":
-            declared = declared_constant(syntax, _statement(texts, index))
-            if declared == (name, index + 2):
+            ends = (place for place in range(index, 0, -1) if texts[place - 1] in _ENDS)
+            if declared_constant(syntax, next(ends, 0)) == (name, index + 2):
                 yield syntax.tokens[index].start, _number(texts[index + 2])
-
-
-def _statement(texts: list[str], index: int) -> int:
-    """Where the statement of a token begins."""
-    while index and texts[index - 1] not in (";", "{", "}"):
-        index -= 1
-    return index
 
 
 def _number(text: str) -> int:
@@ -269,14 +250,9 @@ CONSTANT = (
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One change to a source that makes launches tunable.
+    """One change to a source that makes launches tunable, whose lines are `launches`.
 
-    Attributes:
-        file, line: where it is made.
-        kernel, launches: the kernel, and the lines of its launches that become tunable.
-        code: number of the diagnostic that refuses them now.
-        pragma: the annotation to insert before that line, or None.
-        text: the change in words.
+    `code`: of the diagnostic that refuses them now. `pragma`: the line to insert, if it is one.
     """
 
     file: str
@@ -294,28 +270,26 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
     done: set[str] = set()
     for site in refused:
         kernel = program.kernel(site.kernel)
-        if kernel is not None and site.code is Code.ROUNDED_SUM:
-            if kernel.name not in done:
-                done.add(kernel.name)
-                yield _permission(kernel, [s for s in refused if s.kernel == kernel.name])
-            continue
-        proposed = _proposal(site, kernel)
-        if kernel is None or proposed is None:
+        is_rounded = site.code is Code.ROUNDED_SUM
+        proposed = None if is_rounded else _proposal(site, kernel)
+        if kernel is None or not (is_rounded or proposed):
             yield _advice(program, site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
             sites = [s for s in refused if s.kernel == kernel.name]
+            if proposed is None:
+                yield _pragma(kernel, sites, "associative", PERMISSION.format(name=kernel.name))
+                continue
             helped = [s for s in sites if _proposal(s, kernel)]
             formulas = {s.shared for s in sites if _asks_for_memory(s)}
             yield _annotation(kernel, proposed, helped, formulas)
 
 
 def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
-    """Propose an annotation of the kernel; None where it would not help."""
     if kernel is None or site.code not in ASSERTABLE:
         return None
-    follows_block = kernel.block_use.follows_block
-    return None if _has_unknown_memory(site) and follows_block else proposal(kernel)
+    is_unknown = _has_unknown_memory(site) and kernel.block_use.follows_block
+    return None if is_unknown else proposal(kernel)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -328,9 +302,28 @@ def _asks_for_memory(site: LaunchSite) -> bool:
     return memory is not None and constant(memory) != 0
 
 
-def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
-    """The annotation of a kernel that is proven but for the order in which it adds up."""
-    source = sites[0].source
+def _annotation(
+    kernel: Kernel,
+    proposed: Proposal,
+    helped: Sequence[LaunchSite],
+    formulas: Collection[str | None],
+) -> Suggestion:
+    types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
+    sizes = kernel.sizes or tuple(name for name, type_ in types if integer_type(type_) is not None)
+    data = f"data({', '.join(sizes)}) " if sizes else ""
+    # What was inferred is used without being said, too: where it differs from launch to launch, or
+    # is a choice, for which the annotation language has no form.
+    formula = next(iter(formulas)) if len(formulas) == 1 else None
+    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
+    if any(map(_has_unknown_memory, helped)):
+        shared = " shared(keep)"
+    clauses = f"{data}{proposed.clauses}{shared}"
+    return _pragma(kernel, helped, clauses, _assertion(kernel, proposed))
+
+
+def _pragma(kernel: Kernel, sites: Sequence[LaunchSite], clauses: str, text: str) -> Suggestion:
+    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
+    source, code = sites[0].source, sites[0].code
     here = kernel.source.path == source.path
     start = kernel.span.start if here else sites[0].span.start
     return Suggestion(
@@ -338,39 +331,9 @@ def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
         source.location(start).line,
         kernel.name,
         tuple(site.source.location(site.span.start).line for site in sites),
-        Code.ROUNDED_SUM.number,
-        f"#pragma cutune kernel {kernel.name} associative",
-        PERMISSION.format(name=kernel.name),
-    )
-
-
-def _annotation(
-    kernel: Kernel,
-    proposed: Proposal,
-    sites: Iterable[LaunchSite],
-    formulas: Collection[str | None],
-) -> Suggestion:
-    helped = tuple(sites)
-    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
-    source = helped[0].source
-    here = kernel.source.path == source.path
-    start = kernel.span.start if here else helped[0].span.start
-    sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
-    data = f" data({', '.join(sizes)})" if sizes else ""
-    # What was inferred is used without being said, too: where it differs from launch to launch, or
-    # is a choice, for which the annotation language has no form.
-    formula = next(iter(formulas)) if len(formulas) == 1 else None
-    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
-    if any(map(_has_unknown_memory, helped)):
-        shared = " shared(keep)"
-    return Suggestion(
-        source.path,
-        source.location(start).line,
-        kernel.name,
-        tuple(site.source.location(site.span.start).line for site in helped),
-        helped[0].code.number if helped[0].code is not None else "",
-        f"#pragma cutune kernel {kernel.name}{data} {proposed.clauses}{shared}",
-        _assertion(kernel, proposed),
+        code.number if code is not None else "",
+        f"#pragma cutune kernel {kernel.name} {clauses}",
+        text,
     )
 
 
@@ -391,7 +354,6 @@ def _assertion(kernel: Kernel, proposed: Proposal) -> str:
 
 
 def _obstacle(kernel: Kernel) -> str:
-    """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
     if use.takes_order:
         return ORDER
@@ -404,10 +366,6 @@ def _obstacle(kernel: Kernel) -> str:
     if not use.shortest:
         return NUMBERED.format(most=most, d=d)
     return SHORT_ARRAY.format(name=use.shortest, most=most, d=d)
-
-
-def _is_integer(type_: str) -> bool:
-    return integer_type(type_.replace("::", "$").split()) is not None
 
 
 def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Suggestion:
@@ -423,8 +381,7 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
         name = collective(kernel)
         remedy = _obstacle(kernel) if name is None else COLLECTIVE.format(name=name)
         if found := constant_of_block(program, site, kernel.max_threads):
-            place = {"name": found.name, "line": found.line, "path": found.path}
-            place["source"] = program.source.path
-            remedy += CONSTANT.format(pragma=found.pragma, **place)
+            known = {"pragma": found.pragma, "source": program.source.path}
+            remedy += CONSTANT.format(**known, **vars(found))
     text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

@@ -5,33 +5,221 @@ its body once for each J below the limit, whatever the size of the block. That h
 of the block come to the loop, as often and with the same limit, nothing else ends it, and the body
 is a function of J. So every branch that depends on the thread must be that of such a loop, be the
 guard in front of one that is tested behind its body, or single out thread 0, which every block has.
+
+With another block, elements that one thread did one after the other are done by several threads at
+once. So a place written for one element must not be read or written for another; keeping the
+threads of each warp is not enough. Different blocks need not be looked at: they keep their indices,
+and where one changes what another uses, without order, it is a race of the original.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, product
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.collectives.reductions import Reduction
 from cutune.proof.flow.graph import Graph, Phases
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.access_places import place_of, without_extensions
+from cutune.proof.memory.access_places import (
+    AccessPlace,
+    are_equal_stores,
+    common_step,
+    exact_factors,
+    is_multiple,
+    never_overlap,
+    place_of,
+    without_extensions,
+    wrap_together,
+)
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.values.built_ins import KeptGrid
+from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.polynomial import ONE, IntegerPolynomial
+from cutune.proof.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
-from cutune.proof.values.terms import MOST_THREADS, Atoms
+from cutune.proof.values.terms import MOST_THREADS, Atoms, constant_term
 from cutune.ptx.types import Instruction
 
 _SMALL = 1 << 19
-#: Registers of fewer bits do not hold J.
-_EXACT_BITS = 32
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row whose elements a loop visits: J, which counts them, and how many (None: not known)."""
+
+    element: IntegerPolynomial
+    limit: IntegerPolynomial | None
+
+    def split(
+        self, offset: IntegerPolynomial
+    ) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
+        """Return step and rest of an offset step * J + rest; None where J occurs otherwise."""
+        (element,) = self.element.atoms
+        return offset.split(element)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The threads that execute an access: one per element of a row, thread 0 alone, or all."""
+
+    row: Row | None = None
+    is_alone: bool = False
+
+
+Placed = tuple[Position, AccessPlace]
+_SHARED = "shared"
+#: Bytes between elements in shared memory. Times `MOST_SHARED` they are less than 2^31.
+_MOST_STEP = 1 << 10
+#: More elements than lie in shared memory are not asked for.
+MOST_SHARED = 1 << 20
+
+
+def meet(placed: Sequence[Placed], atoms: Atoms, phases: Phases) -> Meetings:
+    """Return when elements use different places between barriers; raises NotUnderstood."""
+    job = _ElementMeetings(atoms)
+    seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
+    writes = [one for one in seen if one[1].access.is_effect]
+    reads = [one for one in seen if not one[1].access.is_effect]
+    for index, write in enumerate(writes):
+        job.check_write(write, seen)
+        for other in writes[index + 1 :] + reads:
+            if phases.meet(write[1].access.block, other[1].access.block):
+                job.check_two(write, other)
+    return job.conditions
+
+
+@dataclass
+class _ElementMeetings:
+    atoms: Atoms
+    conditions: Meetings = field(default_factory=Meetings)
+
+    def check_write(self, write: Placed, seen: Sequence[Placed]) -> None:
+        where, place = write
+        kind = place.access.kind
+        if where.is_alone:
+            return
+        if kind == "atomic":
+            operation = place.access.operation.split(".")[0]
+            if where.row is None or operation in ("exch", "cas", "inc", "dec"):
+                self._refuse(place, f"atomic '{operation}' by threads of a row")
+        elif not self._is_flag(write, seen) and not self._are_apart(write, write):
+            self._refuse(place, "a place that elements of a row may share")
+
+    def check_two(self, write: Placed, other: Placed) -> None:
+        (_, first), (_, second) = write, other
+        if first.base is None or second.base is None:
+            self._refuse(first, "a place that is not known")
+        if first.base != second.base:
+            if (first.access.space == _SHARED) != (second.access.space == _SHARED):
+                return
+            if not self.conditions.lie_apart(first.base, second.base):
+                self._refuse(first, "a variable that a pointer may lead to")
+            return
+        if first.access.kind == second.access.kind == "atomic":
+            same = first.access.operation == second.access.operation
+            if same or (self._are_exact(write, other) and never_overlap(first, second)):
+                return
+            self._refuse(first, "different atomic operations on one array")
+        if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
+            self._refuse(first, "a place that elements of a row may share")
+
+    def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
+        raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
+
+    def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
+        _, place = write
+        if place.base is None:
+            return False
+        others = [p for _, p in seen if p.base is None or p.base == place.base]
+        return all(self._are_equal_flags(place, other) for other in others)
+
+    def _are_equal_flags(self, first: AccessPlace, second: AccessPlace) -> bool:
+        values = first.access.values
+        are_uniform = all(self.atoms.of(value).is_uniform for value in values)
+        return are_uniform and are_equal_stores(first, second)
+
+    def _are_apart(self, one: Placed, other: Placed) -> bool:
+        (where, first), (other_where, second) = one, other
+        if first.base is None or second.base is None or not self._are_exact(one, other):
+            return False
+        is_shared = first.access.space == _SHARED
+        # Offsets wrap around onto others unless 2^32 is a multiple of their steps.
+        may_wrap = is_shared and common_step(first, second).bit_count() > 1
+        if never_overlap(first, second) and not may_wrap:
+            return True
+        if where.is_alone and other_where.is_alone:
+            return True
+        if where.row is None or other_where.row is None:
+            return False
+        split = where.row.split(first.offset)
+        other_split = other_where.row.split(second.offset)
+        if split is None or other_split is None:
+            return False
+        (step, rest), (other_step, other_rest) = split, other_split
+        if step != other_step or step == ZERO or not self._is_steady(step):
+            return False
+        # Numbers of 32 bits, as shared addresses are, stay exact.
+        is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
+        if is_shared and not is_near:
+            return False
+        first, second = replace(first, offset=rest), replace(second, offset=other_rest)
+        if self._have_steps(step, first, second):
+            return True
+        limit = where.row.limit
+        if is_shared or limit is None or limit != other_where.row.limit:
+            return False
+        return _are_columns(step, limit, first, second)
+
+    def _are_exact(self, one: Placed, other: Placed) -> bool:
+        rows = [where.row for where, _ in (one, other) if where.row is not None]
+        elements = [atom for row in rows for atom in row.element.atoms]
+        is_each = self._is_exact(*one) and self._is_exact(*other)
+        return is_each and wrap_together(one[1], other[1], elements)
+
+    def _is_exact(self, where: Position, place: AccessPlace) -> bool:
+        for value in place.unsigned:
+            split = where.row.split(value) if where.row is not None else (ZERO, value)
+            if split is None:
+                return False
+            step, rest = split
+            if step.literal not in (-1, 0, 1) or not self._is_steady(rest):
+                return False
+        self.conditions.ask(exact_factors(place))
+        return True
+
+    def _is_steady(self, value: IntegerPolynomial) -> bool:
+        properties = self.atoms.of(value)
+        return not (properties.raw or properties.ids or properties.loops)
+
+    def _have_steps(self, step: IntegerPolynomial, first: AccessPlace, second: AccessPlace) -> bool:
+        """Places `step * J + offset`, with one offset but for constants within a step."""
+        constant = (second.offset - first.offset).literal
+        if constant is None or not self._is_steady(first.offset):
+            return False
+        span = max(first.access.bytes, constant + second.access.bytes) - min(0, constant)
+        if step.literal is not None:
+            return span <= abs(step.literal)
+        self.conditions.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
+        return True
+
+
+def _are_columns(
+    step: IntegerPolynomial, limit: IntegerPolynomial, first: AccessPlace, second: AccessPlace
+) -> bool:
+    """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
+    if step.literal is None or len(limit.terms) != 1:
+        return False
+    width = limit * step
+    begins = [constant_term(place.offset) for place in (first, second)]
+    both = zip((first, second), begins, strict=True)
+    rows = (place.offset - begin for place, begin in both)
+    end = max(begins[0] + first.access.bytes, begins[1] + second.access.bytes)
+    return all(is_multiple(width, r) for r in rows) and end - min(begins) <= abs(step.literal)
 
 
 @dataclass(frozen=True)
@@ -58,44 +246,25 @@ class _Loop:
     is_tested_first: bool
 
 
-def shared_rows(
-    graph: Graph,
-    walk: Walk,
-    recorder: Recorder,
-    kept_grid: KeptGrid,
-    reductions: Sequence[Reduction] = (),
-) -> Meetings:
-    """Return the conditions on a launch under which blocks of any size do the same.
-
-    `reductions`: what threads do together otherwise than by rows.
-
-    Raises:
-        NotUnderstood: they may not.
-    """
-    return RowJudge(graph, walk, recorder, kept_grid, reductions=reductions).judged()
-
-
 @dataclass(frozen=True)
 class RowJudge:
     """Judges entries in which blocks share rows."""
 
-    graph: Graph
     walk: Walk
     recorder: Recorder
     kept_grid: KeptGrid
     reductions: Sequence[Reduction] = field(default=(), kw_only=True)
 
     @property
+    def graph(self) -> Graph:
+        return self.walk.graph
+
+    @property
     def atoms(self) -> Atoms:
-        """The atoms of the walk."""
         return self.walk.atoms
 
     def judged(self) -> Meetings:
-        """Return the conditions under which blocks of any size do the same.
-
-        Raises:
-            NotUnderstood: they may not.
-        """
+        """Return when blocks of any size do the same; raises NotUnderstood where they may not."""
         if not self.loops:
             self._refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
@@ -106,17 +275,11 @@ class RowJudge:
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
         meeting = meet(placed, self.atoms, self.phases)
         sharing = {where.row for where, access in pairs if _is_shared_by(where.row, access)}
-        for loop in self.loops.values():
-            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            meeting.spreads.update(self.limited(loop, most))
+        meeting.spreads.update(self.limited(sharing))
         return meeting
 
     def check_branches(self) -> None:
-        """Check that threads go the same ways, but for loops over rows and single threads.
-
-        Raises:
-            NotUnderstood: they do not.
-        """
+        """Raise NotUnderstood unless threads part only for loops over rows and single threads."""
         if not self.graph.ends_everywhere:
             self._refuse(0, "a loop without an end")
         self._check_pointers()
@@ -129,27 +292,17 @@ class RowJudge:
                 self._refuse(block, "a barrier that some threads may not reach")
 
     def _check_pointers(self) -> None:
-        """Is shared memory accessed by its variables alone, and by no pointer to anything?"""
-        for block in self.graph.flow.blocks:
-            for instruction in block.instructions:
-                spaces = {word.split("::")[0] for word in instruction.modifiers}
-                if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
-                    self._stop(instruction, "a pointer to shared memory")
+        for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
+            spaces = {word.split("::")[0] for word in instruction.modifiers}
+            if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
+                self._stop(instruction, "a pointer to shared memory")
 
     def _refuse(self, block: int, what: str) -> NoReturn:
         blocks = self.graph.flow.blocks
-        instructions = blocks[block].instructions or blocks[0].instructions
-        raise NotUnderstood(Code.NOT_PROVEN, what, instructions[-1])
+        self._stop((blocks[block].instructions or blocks[0].instructions)[-1], what)
 
     def _is_raw(self, predicate: Predicate) -> bool:
         return bool(properties_of(predicate, self.atoms).raw)
-
-    def _is_uniform(self, value: IntegerPolynomial, header: int) -> bool:
-        """Is a value the same for all threads of the block, in all rounds of a loop?"""
-        properties = self.atoms.of(value)
-        return not properties.raw and not properties.ids and header not in properties.loops
-
-    # Branches.
 
     @cached_property
     def loops(self) -> dict[int, _Loop]:
@@ -161,9 +314,8 @@ class RowJudge:
         """Blocks behind which threads may go different ways, other than by J."""
         stays = {loop.stay for loop in self.loops.values()}
         raw = {block for block, predicate in self.walk.branches.items() if self._is_raw(predicate)}
-        decided = {
-            one.stop.block for one in self.reductions if one.stop and not one.stop.is_in_front
-        }
+        stops = (one.stop for one in self.reductions if one.stop is not None)
+        decided = {stop.block for stop in stops if not stop.is_in_front}
         return frozenset(stays | raw) - (self._reduced - decided)
 
     def dividing(self, block: int) -> frozenset[int]:
@@ -172,7 +324,6 @@ class RowJudge:
 
     @cached_property
     def _reduced(self) -> frozenset[int]:
-        """Basic blocks of reductions."""
         return frozenset[int]().union(*(one.blocks for one in self.reductions))
 
     def _is_of_reduction(self, access: MemoryAccess) -> bool:
@@ -215,13 +366,11 @@ class RowJudge:
         for one in self.reductions:
             if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
                 self._refuse(one.begin, "shared memory that holds several types")
-        for one in self.reductions:
-            for other in self.reductions:
-                if self._follows_at_once(one, other) and one.may_race_with(other):
-                    raise NotUnderstood(Code.RACE, "", self._first_use(other))
+        for one, other in product(self.reductions, repeat=2):
+            if self._follows_at_once(one, other) and one.may_race_with(other):
+                raise NotUnderstood(Code.RACE, "", self._first_shared(other))
 
-    def _first_use(self, reduction: Reduction) -> Instruction:
-        """The first instruction of a reduction that uses shared memory."""
+    def _first_shared(self, reduction: Reduction) -> Instruction:
         accesses = (a for a in self.recorder.accesses if a.block in reduction.blocks)
         used = [a.instruction for a in accesses if a.space == "shared"]
         return min(used, key=lambda item: item.line)
@@ -258,10 +407,13 @@ class RowJudge:
 
     def _guards(self, block: int, loop: _Loop) -> bool:
         """Is it decided by whether the first J is in the row, and by uniform conditions?"""
-        return self._is_decided_by(self.walk.branches[block], lambda c: _is_either(c, loop.guard))
+
+        def is_guard(comparison: Relation) -> bool:
+            return loop.guard in (*_tests(comparison), *_tests(comparison.negated()))
+
+        return self._is_decided_by(self.walk.branches[block], is_guard)
 
     def _singles_out(self, predicate: Predicate) -> bool:
-        """Is it decided by threadIdx == 0, and by uniform conditions?"""
         return self._is_decided_by(predicate, self._is_first)
 
     def _is_decided_by(self, predicate: Predicate, known: Callable[[Relation], bool]) -> bool:
@@ -279,13 +431,12 @@ class RowJudge:
         is_thread = difference in (self.kept_grid.thread, -self.kept_grid.thread)
         return is_thread and comparison.relation in ("eq", "ne")
 
-    # Loops.
-
     def _loop(self, header: int) -> _Loop:
         blocks = self.graph.loop_of_header[header]
         if self.graph.loops_around[header] & self.kept_grid.loops != {header}:
             self._refuse(header, "a row within a row")
-        leaving = [b for b in sorted(blocks) if self._may_leave(b, blocks)]
+        targets = {b: {*self.graph.flow.blocks[b].terminator.targets} for b in sorted(blocks)}
+        leaving = [block for block, ways in targets.items() if not ways or ways - blocks]
         if len(leaving) != 1 or leaving[0] not in self.walk.branches:
             self._refuse(header, "a row that is left in several places")
         (stay,) = leaving
@@ -297,7 +448,9 @@ class RowJudge:
         tested = element if is_tested_first else element + self.kept_grid.step
         stride = IntegerPolynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
         shift = (test.small - stride * tested).literal
-        if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
+        of_end = self.atoms.of(test.large)
+        is_uniform = not (of_end.raw or of_end.ids or header in of_end.loops)
+        if shift is None or not 0 <= shift <= _SMALL or not is_uniform:
             self._refuse(header, "a row whose end differs between threads")
         shifted = IntegerPolynomial.constant(shift)
         end = test.large - shifted
@@ -319,12 +472,7 @@ class RowJudge:
             self._refuse(header, "a row in steps of more than one")
         return IntegerPolynomial.constant(-(-whole // each)) if whole is not None else None
 
-    def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
-        targets = set(self.graph.flow.blocks[block].terminator.targets)
-        return not targets or bool(targets - blocks)
-
     def _staying(self, block: int, blocks: frozenset[int]) -> _OrderTest:
-        """The test under which a loop goes on."""
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
@@ -345,34 +493,37 @@ class RowJudge:
         if not all(self._guards(block, loop) for block in raw):
             self._refuse(loop.header, "a row that not all threads come to")
 
-    def limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
-        """Yield conditions under which J, and its sums, are exact: 0 <= limit <= most."""
-        limit, signed = loop.end, loop.guard.signed
-        low, high = self.atoms.interval(limit)
-        least = -2 * MOST_THREADS if signed else 0
-        if low is not None and low >= least and high is not None and high <= most + _SMALL:
-            return
-        half = IntegerPolynomial.constant(most // 2)
-        # Extended numbers are small, which the launch checks.
-        yield Spread(half, without_extensions(limit, self.atoms, [], []) - half, -1)
+    def limited(self, sharing: Collection[Row | None]) -> Iterator[Spread]:
+        """Yield when J is exact: 0 <= limit <= most. `sharing`: rows with shared places."""
+        for loop in self.loops.values():
+            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
+            low, high = self.atoms.interval(loop.end)
+            least = -2 * MOST_THREADS if loop.guard.signed else 0
+            if low is not None and low >= least and high is not None and high <= most + _SMALL:
+                continue
+            half = IntegerPolynomial.constant(most // 2)
+            # Extended numbers are small, which the launch checks.
+            yield Spread(half, without_extensions(loop.end, self.atoms, [], []) - half, -1)
 
-    # Where accesses happen.
-
-    def _position(self, access: MemoryAccess) -> Position:
-        block, dividing = access.block, self.dividing(access.block)
-        if block in self._reduced:
-            return self._of_reduction(access)
+    def _in_row(self, access: MemoryAccess) -> Position | None:
+        """Where an access in a loop over a row happens; None for any other."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
-        around = self._around(block)
-        if around:
-            (loop,) = around
-            if loop.is_tested_first and block == loop.header:
+        for loop in self._around(access.block):
+            if loop.is_tested_first and access.block == loop.header:
                 self._stop(access.instruction, "an access beside the test of a row")
             return Position(loop.row)
-        guards = {b for b in dividing if any(self._guards(b, one) for one in self.loops.values())}
+        return None
+
+    def _position(self, access: MemoryAccess) -> Position:
+        if access.block in self._reduced:
+            return self._of_reduction(access)
+        if (where := self._in_row(access)) is not None:
+            return where
         if any(c.relation == "eq" and self._is_first(c) for c in access.known):
             return Position(is_alone=True)
+        dividing = self.dividing(access.block)
+        guards = {b for b in dividing if any(self._guards(b, one) for one in self.loops.values())}
         if dividing - guards or (dividing and access.is_effect):
             self._stop(access.instruction, "an effect of some threads")
         return Position()
@@ -382,7 +533,6 @@ class RowJudge:
 
 
 def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
-    """Does an element have a place of its own in shared memory?"""
     if row is None or access.space != "shared" or access.address is None:
         return False
     return not {*row.element.atoms}.isdisjoint(access.address.atoms)
@@ -390,20 +540,7 @@ def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
 
 def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
     """`small < large` in as many ways as it can be said; `<=` is `<` of one more."""
-    if not isinstance(comparison, Relation) or comparison.bits < _EXACT_BITS:
+    if not isinstance(comparison, Relation) or comparison.bits < ID_BITS:
         return
-    left, right, signed = comparison.left, comparison.right, comparison.signed
-    match comparison.relation:
-        case "lt":
-            yield _OrderTest(left, right, signed)
-        case "le":
-            yield _OrderTest(left, right + ONE, signed)
-        case "gt":
-            yield _OrderTest(right, left, signed)
-        case "ge":
-            yield _OrderTest(right, left + ONE, signed)
-
-
-def _is_either(comparison: Relation, test: _OrderTest) -> bool:
-    """Is it the test, or its opposite?"""
-    return test in (*_tests(comparison), *_tests(comparison.negated()))
+    for small, large in ordered(comparison) if comparison.relation != "eq" else ():
+        yield _OrderTest(small, large, comparison.signed)

@@ -2,10 +2,10 @@
 
 A block may fill a table in shared memory that is the same for all blocks, which its threads then
 read; and it may sum up values of its threads in shared memory, and add that to a sum of all blocks.
-Rows (`rows.py`) and single threads do this, at places that all threads of a block come to alike. So
-another number of blocks, or other threads in them, change nothing: tables are the same, and sums
-are added in other parts. All else threads do by their ids, and apart from each other: barriers
-order the threads of a block, and those may come into different blocks.
+Rows (`shared_rows`) and single threads do this, where all threads of a block come alike. So another
+number of blocks, or other threads in them, change nothing: tables are the same, and sums are added
+in other parts. All else threads do by their ids, and without each other: barriers order only the
+threads of one block, and with another size these may lie in different blocks.
 """
 
 from __future__ import annotations
@@ -13,31 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cutune.proof.blocks.row_places import MOST_SHARED, Position, meet
-from cutune.proof.blocks.shared_rows import RowJudge
+from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
+from cutune.proof.memory.block_sums import NEUTRAL
 from cutune.proof.values.launch_conditions import Meetings
-from cutune.proof.values.polynomial import ONE, IntegerPolynomial
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
-from cutune.proof.values.terms import MOST_THREADS
 
 _SHARED = "shared"
 _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
-
-
-@dataclass(frozen=True)
-class EachBlock:
-    """Accesses that threads make by their ids, and conditions on a launch for the others."""
-
-    of_ids: list[MemoryAccess]
-    conditions: Meetings
-
-    @property
-    def met_by_ids(self) -> list[MemoryAccess]:
-        """The accesses through which threads may meet: not tables, and sums of blocks."""
-        return [access for access in self.of_ids if access.space != _SHARED]
 
 
 @dataclass(frozen=True)
@@ -51,17 +36,10 @@ class _Placed:
 
 @dataclass(frozen=True)
 class EachBlockJudge(RowJudge):
-    """Judges entries in which ids count, in one dimension. `sums`: those in shared memory."""
+    """Judges entries in which ids count, in one dimension."""
 
-    sums: BlockSums
-    dimension: str
-
-    def each_block(self) -> EachBlock:
-        """Return the accesses by ids, and conditions for all others.
-
-        Raises:
-            NotUnderstood: blocks do something that another block would do otherwise.
-        """
+    def each_block(self) -> tuple[list[MemoryAccess], Meetings]:
+        """Return the accesses by ids, and conditions for all others; raises NotUnderstood."""
         self.check_branches()
         self._check_between_reductions()
         placed = [
@@ -73,17 +51,12 @@ class EachBlockJudge(RowJudge):
         self._check_shared([one for one in placed if one.access.space == _SHARED], conditions)
         self._check_global([one for one in placed if one.access.space == "global"], conditions)
         sharing = {one.where.row for one in placed if one.where and one.access.space == _SHARED}
-        for loop in self.loops.values():
-            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            conditions.spreads.update(self.limited(loop, most))
-        return EachBlock([one.access for one in placed if one.where is None], conditions)
-
-    # Branches.
+        conditions.spreads.update(self.limited(sharing))
+        return [one.access for one in placed if one.where is None], conditions
 
     def _is_raw(self, predicate: Predicate) -> bool:
-        """May threads of a block go different ways there? By their ids, too."""
         properties = properties_of(predicate, self.atoms)
-        return bool(properties.raw) or self.dimension in properties.ids
+        return bool(properties.raw) or self.kept_grid.dimension in properties.ids
 
     def _check_branch(self, block: int) -> None:
         is_by_block = properties_of(self.walk.branches[block], self.atoms).raw
@@ -91,37 +64,28 @@ class EachBlockJudge(RowJudge):
             super()._check_branch(block)
 
     def _singles_out(self, predicate: Predicate) -> bool:
-        """Is it decided by being the first thread, or by being the last one?"""
         return super()._singles_out(predicate) or self._is_decided_by(predicate, self._is_last)
 
     def _is_last(self, comparison: Relation) -> bool:
-        last = self.kept_grid.thread - self.kept_grid.step + ONE
+        last = self.kept_grid.thread - self.kept_grid.step + 1
         is_last = comparison.left - comparison.right in (last, -last)
         return is_last and comparison.relation in ("eq", "ne")
 
-    # Where accesses happen.
-
     def _where(self, access: MemoryAccess) -> Position | None:
-        block, dividing = access.block, self.dividing(access.block)
-        if block in self._reduced:
+        if access.block in self._reduced:
             return self._of_reduction(access)
-        if access.kind == "call":
-            self._stop(access.instruction, "a function that is called")
-        around = self._around(block)
-        by_block = [b for b in dividing if properties_of(self.walk.branches[b], self.atoms).raw]
-        if (around or by_block) and access.space == "local":
+        branches = [self.walk.branches[block] for block in self.dividing(access.block)]
+        by_block = any(properties_of(branch, self.atoms).raw for branch in branches)
+        if access.space == "local" and (by_block or self._around(access.block)):
             # Its values would tell afterwards which threads were here.
             self._stop(access.instruction, "local memory of some threads")
-        if around:
-            if around[0].is_tested_first and block == around[0].header:
-                self._stop(access.instruction, "an access beside the test of a row")
-            return self._of_block(access, Position(around[0].row))
+        if (where := self._in_row(access)) is not None:
+            return self._of_block(access, where)
         if not by_block:
             return None
         for is_first, is_it in ((True, self._is_first), (False, self._is_last)):
             # The first thread is the last one, too, only where there are no others.
             is_known = any(c.relation == "eq" and is_it(c) for c in access.known)
-            branches = (self.walk.branches[b] for b in dividing)
             if is_known and all(self._is_decided_by(branch, is_it) for branch in branches):
                 return self._of_block(access, Position(is_alone=is_first))
         if access.is_effect or access.space == _SHARED:
@@ -129,24 +93,21 @@ class EachBlockJudge(RowJudge):
         return None
 
     def _of_block(self, access: MemoryAccess, where: Position) -> Position:
-        """The position, where the access is the same in all blocks."""
         if access.instruction.guard:
             self._stop(access.instruction, "an instruction under a condition")
         properties = self.atoms.joined(access.values).joined(access.properties)
-        if self.dimension in properties.ids:
+        if self.kept_grid.dimension in properties.ids:
             self._stop(access.instruction, "what a block does by an id")
         return where
-
-    # Shared memory.
 
     def _check_shared(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
         filled = {one.place.base for one in placed if one.access.kind == "store"}
         for one in placed:
             if one.place.base not in filled:
                 self._stop(one.access.instruction, "shared memory that nothing is stored in")
-            if one.place.base is None or self.sums.variable_of(_address(one)) is None:
+            if one.place.base is None or self.recorder.sums.variable_of(_address(one)) is None:
                 self._stop(one.access.instruction, "a place in shared memory that is not known")
-            if self.sums.is_sum(_address(one)):
+            if self.recorder.sums.is_sum(_address(one)):
                 self._check_sum(one, [o for o in placed if o.place.base == one.place.base])
             elif one.where is None and one.access.is_effect:
                 self._stop(one.access.instruction, "shared memory that threads write by their ids")
@@ -182,13 +143,11 @@ class EachBlockJudge(RowJudge):
         if not (is_number and is_neutral):
             self._stop(one.access.instruction, "a sum that does not begin at one number")
 
-    # Global memory.
-
     def _check_global(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
         for one in placed:
             if one.access.kind == "end":
                 continue
-            if one.access.instruction.line in self.sums.adding:
+            if one.access.instruction.line in self.recorder.sums.adding:
                 if one.where is None:
                     self._stop(one.access.instruction, "a part of a sum that several threads add")
                 others = [other for other in placed if not self._add_alike(one, other)]
@@ -201,7 +160,6 @@ class EachBlockJudge(RowJudge):
                     self._check_apart(one, effects, conditions)
 
     def _add_alike(self, one: _Placed, other: _Placed) -> bool:
-        """Are they the same operation on the same array?"""
         is_same = other.place.base == one.place.base is not None
         return is_same and other.access.operation == one.access.operation
 

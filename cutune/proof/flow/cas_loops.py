@@ -38,23 +38,15 @@ _EXTREMUM |= {"hs": "max", "hi": "max"}
 #: Of numbers with a point: also where one of both is none, and nothing is stored.
 _REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
 _NUMBER = re.compile(r"[suf](?:32|64)")
-_SWAPPED = {"min": "max", "max": "min"}
+_MIRRORED = {"min": "max", "max": "min"}
 
 
-@dataclass(frozen=True)
-class _Old:
-    """The value of memory when the loop read it last."""
-
-
-@dataclass(frozen=True)
-class _Swapped:
-    """The result of the swap."""
+#: The value of memory when the loop read it last, and the result of the swap.
+_OLD, _SWAPPED = object(), object()
 
 
 @dataclass(frozen=True)
 class _Steady:
-    """An operand that the loop does not change, as it is written."""
-
     text: str
 
 
@@ -75,10 +67,10 @@ def without_cas_loops(function: Function) -> Function:
         return function  # a table may lead to any label
     for label in reversed([item for item in items if isinstance(item, Label)]):
         first = items.index(label)
-        loop = _loop_at(items, first)
-        if loop is not None:
-            items[first + 1 : loop.last + 1] = [loop.operation]
-            items = [item for item in items if not _guesses(item, loop.guess, items)]
+        if (loop := _loop_at(items, first)) is not None:
+            last, guess, operation = loop
+            items[first + 1 : last + 1] = [operation]
+            items = [item for item in items if not _guesses(item, guess, items)]
     return replace(function, body=tuple(items))
 
 
@@ -97,17 +89,8 @@ def _instructions(items: Sequence[Item]) -> Iterator[Instruction]:
     return (item for item in items if isinstance(item, Instruction))
 
 
-@dataclass(frozen=True)
-class _CasLoop:
-    """A loop: its last item, the register of the guess, and the operation that it is."""
-
-    last: int
-    guess: str
-    operation: Instruction
-
-
-def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
-    """The loop that begins at a label, if it is one around a swap."""
+def _loop_at(items: Sequence[Item], first: int) -> tuple[int, str, Instruction] | None:
+    """The last item of a loop, the register of the guess, and the operation that it is."""
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
@@ -130,31 +113,26 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
         return None
     if reading.may_be_left_early and not reading.begins_with_memory(outside):
         return None
-    return _CasLoop(last, reading.guess, operation)
+    return last, reading.guess, operation
 
 
 def _copies_before(
     items: Sequence[Item], first: int, body: Sequence[Instruction]
 ) -> dict[str, str]:
-    """Registers that hold a copy of another one whenever a thread is in the loop at a label.
-
-    Every thread that comes there has run the instructions since the label before.
-    """
+    """Registers that hold a copy of another one in a loop: by what runs since the label before."""
     changed = {name for one in body for name in results(one)}
     copies: dict[str, str] = {}
     for one in reversed(items[:first]):
         if isinstance(one, Label):
             break
-        if one.opcode == "mov" and not one.guard and not changed & {*one.operands}:
-            match one.operands:
-                case (copy, original):
-                    copies[copy] = original
+        is_copy = one.opcode == "mov" and len(one.operands) == 2 and not one.guard
+        if is_copy and not changed & {*one.operands}:
+            copies[one.operands[0]] = one.operands[1]
         changed |= {*results(one)}
     return copies
 
 
 def _definitions(items: Sequence[Item]) -> dict[str, Instruction]:
-    """Registers that one instruction alone writes."""
     writers: defaultdict[str, list[Instruction]] = defaultdict(list)
     for instruction in _instructions(items):
         for name in results(instruction):
@@ -181,7 +159,6 @@ class _Reading:
     _changed: frozenset[str] = frozenset()
 
     def operation(self) -> Instruction | None:
-        """Return the one commutative operation that the loop is on memory, if it is one."""
         swaps = [one for one in self.body if one.opcode == "atom"]
         if len(swaps) != 1 or not {*swaps[0].modifiers} <= _PLAIN:
             return None
@@ -190,7 +167,7 @@ class _Reading:
             return None
         self._changed = frozenset(name for one in self.body for name in results(one))
         self.guess = swap.operands[2]
-        self._values = {self.guess: _Old()}
+        self._values = {self.guess: _OLD}
         exit_test: _Applied | None = None
         new: object = None
         for one in self.body[:-1]:
@@ -199,7 +176,7 @@ class _Reading:
                 if new is None:
                     return None
             elif one.opcode == "bra":
-                exit_test = self._value(one.guard) if self._leaves(one, new) else None  # type: ignore[assignment]
+                exit_test = self._exit_test(one) if new is None else None
                 if exit_test is None:
                     return None
             elif not self._compute(one):
@@ -215,14 +192,12 @@ class _Reading:
         first = [one for one in _instructions(outside) if self.guess in results(one)]
         if len(first) != 1 or first[0].opcode != "ld" or first[0].guard:
             return False
-        load = first[0]
-        is_whole = (
-            load.operands[0] == self.guess and load.modifiers[-1][1:] == swap.modifiers[-1][1:]
-        )
-        return is_whole and self._place(load.operands[1]) == self._place(swap.operands[1])
+        (load,) = first
+        is_whole = load.modifiers[-1][1:] == swap.modifiers[-1][1:]
+        is_here = self._place(load.operands[1]) == self._place(swap.operands[1])
+        return load.operands[0] == self.guess and is_whole and is_here
 
     def _place(self, address: str) -> str | None:
-        """An address as it was before it was made one of global memory; None: it may change."""
         found = _ADDRESS.fullmatch(address)
         one = self.definitions.get(found[1]) if found is not None else None
         if found is None or one is None:
@@ -247,7 +222,6 @@ class _Reading:
         return new
 
     def _definition(self, value: object) -> Instruction | None:
-        """The instruction that computes a steady value from fixed operands."""
         one = self.definitions.get(value.text) if isinstance(value, _Steady) else None
         return one if one is not None and self._is_fixed(one) else None
 
@@ -258,10 +232,10 @@ class _Reading:
         one = self._definition(new)
         return _Steady(one.operands[1]) if one is not None and one.opcode == "mov" else new
 
-    def _leaves(self, branch: Instruction, new: object) -> bool:
-        """Is the loop left before the swap, to where it ends otherwise, too?"""
-        is_test = isinstance(self._value(branch.guard), _Applied) and not branch.negated
-        return new is None and is_test and bool(self.end) and branch.operands[0] == self.end
+    def _exit_test(self, branch: Instruction) -> _Applied | None:
+        test = self._value(branch.guard)
+        is_exit = bool(self.end) and branch.operands[0] == self.end and not branch.negated
+        return test if is_exit and isinstance(test, _Applied) else None
 
     def _value(self, text: str) -> object:
         if text in self._values:
@@ -269,7 +243,6 @@ class _Reading:
         return None if text in self._changed else _Steady(text)
 
     def _compute(self, one: Instruction) -> bool:
-        """Keep the value of an instruction; False where it is not understood."""
         if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp"):
             return False
         if len(one.operands) != (2 if one.opcode == "mov" else 3):
@@ -277,32 +250,29 @@ class _Reading:
         operands = tuple(self._value(text) for text in one.operands[1:])
         if None in operands or "{" in "".join(one.operands) or "|" in one.operands[0]:
             return False
-        if one.opcode == "mov":
-            # Between registers of numbers and of bits, too.
-            self._values[one.operands[0]] = operands[0]
-        else:
-            self._values[one.operands[0]] = _Applied((one.opcode, *one.modifiers), operands)
+        # Registers of numbers and of bits are copied into each other.
+        applied = _Applied((one.opcode, *one.modifiers), operands)
+        self._values[one.operands[0]] = operands[0] if one.opcode == "mov" else applied
         return True
 
     def _swap(self, swap: Instruction) -> object:
-        """The new value, where the swap compares memory with the guess."""
         address = _ADDRESS.fullmatch(swap.operands[1])
         is_steady = address is not None and address[1] not in self._changed
         new = self._value(swap.operands[3])
-        if not is_steady or self._value(swap.operands[2]) != _Old():
+        if not is_steady or self._value(swap.operands[2]) != _OLD:
             return None
-        self._values[swap.operands[0]] = _Swapped()
+        self._values[swap.operands[0]] = _SWAPPED
         return new
 
     def _is_repeated(self, branch: Instruction) -> bool:
         """Does the loop go on where memory held another value, which is the guess then?"""
         test = self._value(branch.guard)
-        if not isinstance(test, _Applied) or self._values.get(self.guess) != _Swapped():
+        if not isinstance(test, _Applied) or self._values.get(self.guess) != _SWAPPED:
             return False
         opcode, relation, *modifiers = test.name
         wanted = "eq" if branch.negated else "ne"
         is_exact = len(modifiers) == 1 and _INTEGER.fullmatch(modifiers[0]) is not None
-        is_both = {*test.operands} == {_Old(), _Swapped()}
+        is_both = {*test.operands} == {_OLD, _SWAPPED}
         return opcode == "setp" and relation == wanted and is_exact and is_both
 
 
@@ -313,7 +283,7 @@ def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> In
         if not isinstance(new, _Applied) or len(new.name) < 2 or len(new.operands) != 2:
             return None
         opcode, kind = new.name[0], new.name[-1]
-        values = [value for value in new.operands if value != _Old()]
+        values = [value for value in new.operands if value != _OLD]
         rounding = {*new.name[1:-1]} - {"rn"}
         if opcode not in _COMMUTATIVE or rounding or len(values) != 1:
             return None
@@ -335,15 +305,14 @@ def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
 
     Of two zeros the first one stays, in any order: which, the program leaves open, too.
     """
-    opcode, *words = test.name
-    if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:
+    if len(test.name) != 3 or test.name[0] != "setp" or len(test.operands) != 2:
         return None
-    relation, kind = words
+    _, relation, kind = test.name
     known = _REAL_EXTREMUM if kind[0] == "f" else _EXTREMUM
     if relation not in known or _NUMBER.fullmatch(kind) is None:
         return None
     if relation in ("lo", "ls", "hi", "hs"):
         kind = f"u{kind[1:]}"
-    if test.operands == (_Old(), new):
+    if test.operands == (_OLD, new):
         return known[relation], kind
-    return (_SWAPPED[known[relation]], kind) if test.operands == (new, _Old()) else None
+    return (_MIRRORED[known[relation]], kind) if test.operands == (new, _OLD) else None

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, control_flow, on_all_ways
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction
+
+T = TypeVar("T")
 
 
 class Irreducible(Exception):
@@ -27,12 +30,10 @@ class Graph:
 
     @property
     def count(self) -> int:
-        """The number of blocks."""
         return len(self.flow.blocks)
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:
-        """Per block those from which it may be reached."""
         sources_of: list[list[int]] = [[] for _ in self.flow.blocks]
         for index, block in enumerate(self.flow.blocks):
             for target in dict.fromkeys(block.terminator.targets):
@@ -49,22 +50,21 @@ class Graph:
 
     @cached_property
     def loop_of_header(self) -> dict[int, frozenset[int]]:
-        """The blocks of each loop, by its header."""
         return {loop.header: loop.blocks for loop in self.flow.loops}
 
     def entries(self, block: int) -> tuple[int, ...]:
-        """Return the predecessors that come before a block: all but those that close a loop.
-
-        Raises:
-            Irreducible: one comes later and closes none.
-        """
+        """Return a block's predecessors but those that close a loop; raises Irreducible."""
         if any(p not in self.loop_of_header.get(block, ()) for p in self.latches(block)):
             raise Irreducible
         return tuple(p for p in self.predecessors[block] if p < block)
 
     def latches(self, header: int) -> tuple[int, ...]:
-        """Return the blocks from which a loop goes back to its header."""
         return tuple(p for p in self.predecessors[header] if p >= header)
+
+    def exits(self, header: int) -> list[int]:
+        """Return the blocks of a loop from which it may be left."""
+        blocks = self.loop_of_header[header]
+        return [b for b in blocks if {*self.flow.blocks[b].terminator.targets} - blocks]
 
     @cached_property
     def dominators(self) -> tuple[int, ...]:
@@ -79,12 +79,11 @@ class Graph:
 
     @cached_property
     def _branching(self) -> dict[int, frozenset[int]]:
-        """The ways on of those blocks that have several."""
         ways = [frozenset(block.terminator.targets) for block in self.flow.blocks]
         return {index: targets for index, targets in enumerate(ways) if len(targets) > 1}
 
     def deciders(self, block: int) -> list[int]:
-        """Return the blocks whose branches may decide from where a block is reached."""
+        """Return the blocks whose branches may decide from which predecessor a block is reached."""
         here = self.dominators[block] & ~(1 << block)
         nearest = here.bit_length() - 1
         loop = self.loop_of_header.get(block, frozenset())
@@ -119,57 +118,51 @@ class Graph:
             }
             for block in range(self.count)
         ]
-        changed = True
-        while changed:
-            changed = False
-            for blocks in deciding:
-                before = len(blocks)
-                blocks.update(*[deciding[other] for other in blocks])
-                changed |= len(blocks) > before
-        return tuple(map(frozenset, deciding))
+        return _closed(deciding, deciding)
 
     @property
     def ends_everywhere(self) -> bool:
         """Tell whether there is a way to an end from every block."""
-        ends = sum(
-            1 << i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets
-        )
+        ends = sum(1 << i for i, b in enumerate(self.flow.blocks) if not b.terminator.targets)
         return all(reached & ends for reached in self._reaches)
 
     @cached_property
     def _reaches(self) -> tuple[int, ...]:
         """Per block those that may follow it, itself included."""
-        following = [1 << index for index in range(self.count)]
-        changed = True
-        while changed:
-            changed = False
+        following, before = [1 << index for index in range(self.count)], list[int]()
+        while following != before:
+            before = list(following)
             for index in reversed(range(self.count)):
-                reached = following[index]
                 for target in self.flow.blocks[index].terminator.targets:
-                    reached |= following[target]
-                changed |= reached != following[index]
-                following[index] = reached
+                    following[index] |= following[target]
         return tuple(following)
 
     @cached_property
     def live(self) -> tuple[frozenset[str], ...]:
         """Per block the registers whose values at its beginning may still be read."""
-        used, defined = zip(
-            *(_used_and_defined(b.instructions) for b in self.flow.blocks), strict=True
-        )
-        found = [set(names) for names in used]
+        pairs = (_used_and_defined(block.instructions) for block in self.flow.blocks)
+        found, defined = map(list, zip(*pairs, strict=True))
         for index, block in enumerate(self.flow.blocks):
             if block.terminator.guard:
                 found[index] |= {block.terminator.guard} - defined[index]
-        changed = True
-        while changed:
-            changed = False
-            for index in reversed(range(self.count)):
-                for target in self.flow.blocks[index].terminator.targets:
-                    passing = found[target] - defined[index] - found[index]
-                    found[index] |= passing
-                    changed |= bool(passing)
-        return tuple(frozenset(names) for names in found)
+        return _closed(found, [block.terminator.targets for block in self.flow.blocks], defined)
+
+
+def _closed(
+    found: Sequence[set[T]],
+    others: Sequence[Iterable[int]],
+    without: Sequence[set[T]] | None = None,
+) -> tuple[frozenset[T], ...]:
+    """Add to what is found at each block what is found at others, until nothing is added.
+
+    `without`: what is not handed on to each block.
+    """
+    before = -1
+    while before != (before := sum(map(len, found))):
+        for index in reversed(range(len(found))):
+            for other in tuple(others[index]):
+                found[index] |= found[other] - (without[index] if without else set())
+    return tuple(map(frozenset, found))
 
 
 def _used_and_defined(instructions: Sequence[Instruction]) -> tuple[set[str], set[str]]:
@@ -259,9 +252,7 @@ def is_straight(function: Function, assembly: Container[int]) -> bool:
 
     `assembly`: lines of PTX that the program has written itself.
     """
-    for item in function.body or ():
-        if not isinstance(item, Instruction):
-            continue
+    for item in function.instructions:
         if item.opcode == "exit" or (item.opcode == "ret" and item.line in assembly):
             return False
     try:

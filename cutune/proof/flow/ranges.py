@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from math import gcd
 
 from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.polynomial import (
     IDENTITY,
-    ONE,
     OPAQUE,
     PARAMETER,
     Atom,
@@ -31,7 +31,6 @@ from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import (
     ANYTHING,
     MOST_THREADS,
-    AtomOperation,
     Interval,
     is_of_parameters,
     number_range,
@@ -73,7 +72,6 @@ class Bound:
 
 
 Facts = tuple[Inequality, ...]
-_Question = tuple[IntegerPolynomial, Known]
 
 
 @dataclass
@@ -81,21 +79,16 @@ class Ranges:
     """Proves that expressions are not negative at places of a walk."""
 
     walk: Walk
-    _facts: dict[Known, Facts] = field(default_factory=dict)
     _rounds: dict[int, list[Bound]] = field(default_factory=dict)
-    _answers: dict[_Question, SizeConditions | None] = field(default_factory=dict)
-    _ranks: dict[tuple[Atom, int], tuple[int, int, int, str]] = field(default_factory=dict)
     _steps: int = 0
     _steps_in_all: int = 0
 
-    def not_negative(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
-        """Return when a value is not negative where comparisons hold; None: not proven."""
-        question = value, known
-        if question not in self._answers:
-            self._answers[question] = self._answer(value, known)
-        return self._answers[question]
+    def __post_init__(self) -> None:
+        self.not_negative, self._rank = cache(self._not_negative), cache(self._rank_of)
+        self._facts_where = cache(self._learnt)
 
-    def _answer(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
+    def _not_negative(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
+        """Return when a value is not negative where comparisons hold; None: not proven."""
         for may_ask in (False, True):
             self._steps_in_all += self._steps
             self._steps = 0
@@ -109,28 +102,16 @@ class Ranges:
                 return conditions
         return None
 
-    # Inequalities of exact integers, from comparisons.
-
-    def _facts_where(self, known: Known) -> Facts:
-        if known not in self._facts:
-            self._facts[known] = self._learnt(sorted(known, key=str))
-        return self._facts[known]
-
-    def _learnt(self, comparisons: list[Relation]) -> Facts:
+    def _learnt(self, known: Known) -> Facts:
         """Each stratum rests on those before it, so that no comparison vouches for itself."""
         found: Facts = ()
-        waiting = comparisons
+        waiting = sorted(known, key=str)
         for _ in range(_STRATA):
-            learnt: Facts = ()
-            left = []
-            for comparison in waiting:
-                facts = self._exact(comparison, found)
-                learnt += facts
-                if not facts:
-                    left.append(comparison)
-            if not learnt:
+            learnt = {comparison: self._exact(comparison, found) for comparison in waiting}
+            if not any(learnt.values()):
                 break
-            found, waiting = found + learnt, left
+            found += tuple(fact for facts in learnt.values() for fact in facts)
+            waiting = [comparison for comparison, facts in learnt.items() if not facts]
         return found
 
     def _exact(self, comparison: Relation, facts: Facts) -> Facts:
@@ -141,38 +122,22 @@ class Ranges:
         if comparison.relation == "ne":
             # Equal numbers are equal in any number of bits.
             for value in (difference, -difference):
-                conditions = self._proven(value, facts, False, 4)
-                if conditions is not None:
-                    return (Inequality(value - ONE, conditions.fitting),)
+                if (conditions := self._proven(value, facts, False, 4)) is not None:
+                    return (Inequality(value - 1, conditions.fitting),)
             return ()
         whole = number_range(comparison.bits, comparison.signed)
         conditions = self._fit((left, right), whole, facts)
         if conditions is None:
             return ()
-        match comparison.relation:
-            case "lt":
-                not_negative = [difference - ONE]
-            case "le":
-                not_negative = [difference]
-            case "gt":
-                not_negative = [-difference - ONE]
-            case "ge":
-                not_negative = [-difference]
-            case "eq":
-                not_negative = [difference, -difference]
-            case _:
-                return ()
+        not_negative = (large - small - 1 for small, large in ordered(comparison))
         return tuple(Inequality(_reduced(value), conditions.fitting) for value in not_negative)
 
     def _fit(
         self, values: Iterable[IntegerPolynomial], whole: tuple[int, int], facts: Facts
     ) -> SizeConditions | None:
-        """Do values lie in an interval? Without asking more than that parameters fit."""
         least, most = map(IntegerPolynomial.constant, whole)
         goals = (goal for value in values for goal in (value - least, most - value))
         return all_of(self._proven(goal, facts, False, 4) for goal in goals)
-
-    # Elimination.
 
     def _proven(
         self, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
@@ -187,19 +152,12 @@ class Ranges:
             return None
         atoms = sorted(set(value.atoms), key=self._rank, reverse=True)
         for atom in atoms if atoms[0].kind == PARAMETER else atoms[:1]:
-            conditions = self._without(atom, value, facts, may_ask, depth)
-            if conditions is not None:
+            if (conditions := self._without(atom, value, facts, may_ask, depth)) is not None:
                 return conditions
         return _as_condition(value) if may_ask else None
 
-    def _rank(self, atom: Atom, depth: int = 6) -> tuple[int, int, int, str]:
+    def _rank_of(self, atom: Atom, depth: int = 6) -> tuple[int, int, int, str]:
         """The order of atoms: the last one is replaced first, by those computed before it."""
-        rank = self._ranks.get((atom, depth))
-        if rank is None:
-            rank = self._ranks[atom, depth] = self._new_rank(atom, depth)
-        return rank
-
-    def _new_rank(self, atom: Atom, depth: int) -> tuple[int, int, int, str]:
         if atom.kind == PARAMETER:
             return 0, 0, 0, atom.name
         if atom.kind == IDENTITY:
@@ -223,24 +181,17 @@ class Ranges:
         if split is None:
             return None
         factor, rest = split
-        if atom.name in self.walk.alternatives:
-            conditions = self._by_alternatives(atom, value, facts, may_ask, depth)
-            if conditions is not None:
+        for shown in (self._by_alternatives, self._as_extended):
+            if (conditions := shown(atom, value, facts, may_ask, depth)) is not None:
                 return conditions
-        operation = self.walk.atoms.operation(atom)
-        if operation is not None and operation.name in _EXTENDED:
-            conditions = self._as_extended(atom, operation, value, facts, may_ask, depth)
-            if conditions is not None:
-                return conditions
-        is_rising, sign = True, self._proven(factor, facts, False, 3)
-        if sign is None:
-            is_rising, sign = False, self._proven(-factor, facts, False, 3)
+        rising = self._proven(factor, facts, False, 3)
+        sign = self._proven(-factor, facts, False, 3) if rising is None else rising
         if sign is None:
             return None
-        for bound in self._bounds(atom, is_rising, facts):
+        for bound in self._bounds(atom, rising is not None, facts):
             if bound.conditions.not_negative and not may_ask:
                 continue
-            scaled = rest * IntegerPolynomial.constant(bound.factor) + factor * bound.value
+            scaled = rest * bound.factor + factor * bound.value
             conditions = self._proven(scaled, facts, may_ask, depth - 1)
             if conditions is not None:
                 return conditions.joined(bound.conditions).joined(sign)
@@ -250,7 +201,8 @@ class Ranges:
         self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> SizeConditions | None:
         """Prove it whichever of several values it is. Each must fit into a number with a sign."""
-        alternatives = self.walk.alternatives[atom.name]
+        if (alternatives := self.walk.alternatives.get(atom.name)) is None:
+            return None
         whole = number_range(alternatives.bits, True)
         conditions = NO_CONDITIONS
         for block, one in alternatives.values:
@@ -263,23 +215,18 @@ class Ranges:
         return conditions
 
     def _as_extended(
-        self,
-        atom: Atom,
-        operation: AtomOperation,
-        value: IntegerPolynomial,
-        facts: Facts,
-        may_ask: bool,
-        depth: int,
+        self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> SizeConditions | None:
         """Prove it of a number before it was made longer, where that is the same number."""
+        operation = self.walk.atoms.operation(atom)
+        if operation is None or operation.name not in _EXTENDED:
+            return None
         (operand,) = operation.numbers
         fits = self._fit((operand,), _EXTENDED[operation.name], facts)
         if fits is None:
             return None
         conditions = self._proven(value.replaced(atom, operand), facts, may_ask, depth - 1)
         return conditions.joined(fits) if conditions is not None else None
-
-    # Intervals, and the parameters that must fit for them.
 
     def _of_monomial(self, monomial: Monomial, fitting: set[Atom]) -> Interval:
         if len(monomial) == 1:
@@ -300,10 +247,7 @@ class Ranges:
             return Interval(-MOST_THREADS, MOST_THREADS)
         return interval
 
-    # Bounds of single atoms.
-
     def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
-        """Yield bounds that an atom is at least, or at most."""
         for fact in facts:
             split = fact.value.split(atom)
             factor = split[0].literal if split is not None else None
@@ -333,16 +277,13 @@ class Ranges:
         # Whether they are read with a sign or without does not matter then.
         either = 0, (1 << (bits - 1)) - 1
         if name == "and" and not is_least and (operands[1].literal or -1) >= 0:
-            conditions = self._fit((operands[0],), either, facts)
-            if conditions is not None:
-                yield Bound(1, operands[0], conditions)
-        if name == ("max" if is_least else "min") and kind[0] in "su":
-            whole = number_range(bits, True) if kind[0] == "s" else either
-            conditions = self._fit(operands, whole, facts)
-            if conditions is not None:
-                yield from (Bound(1, operand, conditions) for operand in operands)
-
-    # Rounds of loops.
+            whole, limits = either, operands[:1]
+        elif name == ("max" if is_least else "min") and kind[0] in "su":
+            whole, limits = number_range(bits, True) if kind[0] == "s" else either, operands
+        else:
+            return
+        if (conditions := self._fit(limits, whole, facts)) is not None:
+            yield from (Bound(1, limit, conditions) for limit in limits)
 
     def _of_rounds(self, header: int) -> list[Bound]:
         """Bounds of the number of rounds so far, in each round and when the loop is left."""
@@ -359,10 +300,8 @@ class Ranges:
             return
         before = self._facts_where(frozenset.intersection(*entries))
         going_on = self.walk.known_on_way(latches[0], header)
-        for comparison in sorted(going_on, key=str):
-            bound = self._by_test(header, comparison, before)
-            if bound is not None:
-                yield bound
+        bounds = (self._by_test(header, one, before) for one in sorted(going_on, key=str))
+        yield from (bound for bound in bounds if bound is not None)
 
     def _by_test(self, header: int, comparison: Relation, before: Facts) -> Bound | None:
         """A bound by a comparison that held at the end of each round with another one behind it."""
@@ -386,9 +325,9 @@ class Ranges:
         step = abs(factor)
         if not self._is_multiple(distance, step):
             return None
-        most = IntegerPolynomial.constant((1 << bits) - 1) - distance
+        most = -distance + ((1 << bits) - 1)
         # A multiple of the step that is more than -step is not negative.
-        least = distance + IntegerPolynomial.constant(step - 1)
+        least = distance + (step - 1)
         conditions = all_of([self._proven(value, before, False, 6) for value in (least, most)])
         return None if conditions is None else Bound(step, distance, conditions)
 
@@ -415,10 +354,10 @@ class Ranges:
             return None
         if relation not in (("lt", "le") if step > 0 else ("gt", "ge")):
             return None
-        first, direction = split[1], ONE if step > 0 else -ONE
+        first, direction = split[1], 1 if step > 0 else -1
         last = end if relation in ("le", "ge") else end - direction
         # The register holds the value behind the last one, too.
-        beyond = last + IntegerPolynomial.constant(step)
+        beyond = last + step
         whole = number_range(comparison.bits, comparison.signed)
         fits = self._fit((first, end, last, beyond), whole, before)
         if fits is None:

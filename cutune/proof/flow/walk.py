@@ -16,18 +16,10 @@ from functools import partial
 
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
-from cutune.proof.values.built_ins import BuiltIns, KeptGrid
+from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
 from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
-from cutune.proof.values.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    OPAQUE,
-    THREAD,
-    IntegerPolynomial,
-    TooLarge,
-)
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations
+from cutune.proof.values.polynomial import OPAQUE, THREAD, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
     Fixed,
     Predicate,
@@ -37,6 +29,8 @@ from cutune.proof.values.predicates import (
     follows,
     negation,
     properties_of,
+    properties_of_all,
+    unknown,
 )
 from cutune.proof.values.terms import (
     NOTHING,
@@ -45,7 +39,6 @@ from cutune.proof.values.terms import (
     AtomProperties,
     Atoms,
     Interval,
-    common_terms,
     modulo,
 )
 from cutune.ptx.taint import results
@@ -53,47 +46,6 @@ from cutune.ptx.types import Instruction, integer
 
 #: The header of a loop, and a register.
 Stepping = tuple[int, str]
-
-
-@dataclass
-class LoopSteps:
-    """The steps of all loops of an entry.
-
-    `known`: by how much registers grow in each round. `at_header`: the values of registers with a
-    step at the header, in this walk.
-    """
-
-    known: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
-    at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
-    _unsteady: set[Stepping] = field(default_factory=set)
-
-    def learn(
-        self,
-        key: Stepping,
-        value: IntegerPolynomial,
-        phi: IntegerPolynomial,
-        bits: int,
-        atoms: Atoms,
-    ) -> bool:
-        """Learn a step from the value that came in (`phi`) and the next one, if it is steady."""
-        try:
-            step = modulo(value - phi, bits)
-        except TooLarge:
-            step = value
-        properties = atoms.of(step)
-        if key in self._unsteady or key[0] in properties.loops or properties.is_loaded:
-            return False
-        self.known[key] = step
-        return True
-
-    def forget(self, key: Stepping, value: Value, bits: int) -> bool:
-        """Forget a step where the next value is not a step farther."""
-        before = self.at_header.get(key)
-        if before is None or _difference(before, value, bits) == self.known[key]:
-            return False
-        del self.known[key]
-        self._unsteady.add(key)
-        return True
 
 
 def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPolynomial | None:
@@ -104,24 +56,11 @@ def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPo
 
 
 _MOST_WALKS = 100
-_SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
+_SPECIAL = {register: kind for kind, register in REGISTERS.items()}
 _LANE_REGISTERS = ("%laneid", "%lanemask_")
 _EVERY = frozenset("xyz")
 Known = frozenset[Relation]
 _NONE: Known = frozenset()
-
-
-@dataclass(frozen=True)
-class Moment:
-    """One instruction as it is executed, and the comparisons that hold there."""
-
-    instruction: Instruction
-    block: int
-    known: Known
-    loops: frozenset[int]
-    read: Callable[[str], Value]
-    write: Callable[[str, Value], None]
-    guard: Predicate | None
 
 
 @dataclass
@@ -163,16 +102,18 @@ class Walk:
     behind: dict[str, tuple[int, Value]] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _raw_loops: set[int] = field(default_factory=set)
-    _steps: LoopSteps = field(default_factory=LoopSteps)
+    #: By how much registers grow in each round, and those that are known not to grow so.
+    _steps: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
+    _unsteady: set[Stepping] = field(default_factory=set)
+    #: The values of registers with a step at the header, in this walk.
+    _at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
     def run(self, begin: Callable[[], None]) -> None:
         """Walk until nothing changes; `begin` is called before each walk.
 
-        Raises:
-            NotUnderstood: an instruction that is not known, or too many walks.
-            Irreducible: a cycle that is no loop.
+        Raises NotUnderstood for instructions that are not known, and Irreducible for cycles.
         """
         self._settle(begin)
         if self.kept_grid is not None:
@@ -205,17 +146,13 @@ class Walk:
                 self._step(instruction, index, state)
             self._settle_values(state, self.settled.at_end.get(index, {}))
             self._ends[index] = state
-            if block.terminator.kind == "branch":
-                terminator = block.terminator
+            terminator = block.terminator
+            if terminator.kind == "branch":
                 self.branches[index] = self._condition(terminator.guard, terminator.negated, state)
-            elif block.terminator.kind == "table":
-                table = block.terminator.instruction
-                assert table is not None, "a table has an index"
-                value = self._read(state, table.operands[0])
-                properties = properties_of(value, self.atoms)
-                self.branches[index] = Unknown(f"table {index}", properties)
-
-    # Values at the beginning of a block.
+            elif terminator.kind == "table":
+                assert terminator.instruction is not None, "a table has an index"
+                value = self._read(state, terminator.instruction.operands[0])
+                self.branches[index] = Unknown(f"table {index}", properties_of(value, self.atoms))
 
     def _beginning(self, block: int) -> dict[str, Value]:
         entries = self.graph.entries(block)
@@ -246,21 +183,15 @@ class Walk:
         return self._new(f"behind{block}.{register}", register, properties)
 
     def _new(self, name: str, register: str, properties: AtomProperties) -> Value:
-        """A value of a register of which only properties are known."""
-        if self.registers.get(register) == "pred":
-            return Unknown(name, properties)
-        return self.atoms.named(name, properties)
+        return unknown(name, self.registers.get(register), properties, self.atoms)
 
     def _merged(self, block: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state: dict[str, Value] = {}
         for register in sorted(self.graph.live[block] & self.registers.keys()):
             values = [self._read(one, register) for one in states]
-            if not values:
-                continue
-            if all(value == values[0] for value in values[1:]):
-                state[register] = values[0]
-            else:
-                state[register] = self._one_of(block, register, values)
+            if values:
+                is_one = all(value == values[0] for value in values[1:])
+                state[register] = values[0] if is_one else self._one_of(block, register, values)
         return state
 
     def _one_of(self, block: int, register: str, values: list[Value]) -> Value:
@@ -269,7 +200,8 @@ class Walk:
         # At a header the name stands for later rounds, too.
         if block in self.graph.loop_of_header or len(numbers) < len(values):
             return self._phi(block, register, values)
-        common = common_terms(numbers)
+        shared = set.intersection(*(set(number.terms) for number in numbers))
+        common = IntegerPolynomial(tuple(sorted(shared)))
         offsets = [number - common for number in numbers]
         pairs = tuple(zip(self.graph.entries(block), offsets, strict=True))
         name = f"phi{block}.{register}"
@@ -284,24 +216,18 @@ class Walk:
         changed = self._changed_in(header)
         for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
             first = state.get(register, self._undefined(register))
-            step = self._steps.known.get((header, register))
+            step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
-                    value = self._stepped(header, first, step, self._bits(register))
-                    state[register] = self._steps.at_header[header, register] = value
+                    value = modulo(first + step * self._rounds(header), self._bits(register))
+                    value = self._with_rows(header, value)
+                    state[register] = self._at_header[header, register] = value
                     continue
                 except TooLarge:
-                    del self._steps.known[header, register]
-            self._steps.at_header.pop((header, register), None)
+                    del self._steps[header, register]
+            self._at_header.pop((header, register), None)
             state[register] = self._phi(header, register, [first])
         return state
-
-    def _stepped(
-        self, header: int, first: IntegerPolynomial, step: IntegerPolynomial, bits: int
-    ) -> IntegerPolynomial:
-        rounds = self._rounds(header)
-        value = modulo(first + step * rounds, bits)
-        return self._with_rows(header, value)
 
     def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
         if self.kept_grid is None:
@@ -336,10 +262,9 @@ class Walk:
                 state[register] = value
 
     def _changed_in(self, header: int) -> frozenset[str]:
-        blocks = self.graph.loop_of_header[header]
         return frozenset(
             name
-            for block in blocks
+            for block in self.graph.loop_of_header[header]
             for instruction in self.graph.flow.blocks[block].instructions
             for name in results(instruction)
         )
@@ -347,17 +272,14 @@ class Walk:
     def _rounds(self, header: int) -> IntegerPolynomial:
         loops = self.graph.loops_around[header]
         properties = AtomProperties(loops=loops, interval=Interval(0, None))
-        is_row = self.kept_grid is not None and header in self.kept_grid.loops
-        if self.kept_grid is not None and (is_row or header in self._raw_loops):
-            properties = replace(
-                properties.joined(self.kept_grid.of_block), interval=properties.interval
-            )
+        if self.kept_grid is not None and header in self.kept_grid.loops | self._raw_loops:
+            of_block = self.kept_grid.of_block
+            properties = replace(properties, raw=of_block.raw, ids=of_block.ids)
         return self.atoms.named(f"rounds{header}", properties)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
         properties = self._phis.get((block, register), NOTHING)
-        for value in values:
-            properties = properties.joined(properties_of(value, self.atoms))
+        properties = properties.joined(properties_of_all(values, self.atoms))
         properties = properties.joined(self.decided(block))
         properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
         if self.kept_grid is not None and block in self.kept_grid.loops:
@@ -368,18 +290,16 @@ class Walk:
 
     def decided(self, block: int) -> AtomProperties:
         """Return the properties of the conditions that decide from where a block is reached."""
-        properties = NOTHING
-        for other in self.graph.deciders(block):
-            if (predicate := self.branches.get(other)) is not None:
-                properties = properties.joined(properties_of(predicate, self.atoms))
-        return properties
+        deciders = (self.branches[b] for b in self.graph.deciders(block) if b in self.branches)
+        return properties_of_all(deciders, self.atoms)
 
     def _learn(self) -> bool:
         """Learn from the values that loops bring back to their headers; was anything new?"""
         learnt = False
-        for header, blocks in self.graph.loop_of_header.items():
+        for header in self.graph.loop_of_header:
             is_new = self.is_reducing and header not in self._raw_loops
-            if is_new and self._is_left_by_block(blocks):
+            exits = [self.branches[b] for b in self.graph.exits(header) if b in self.branches]
+            if is_new and properties_of_all(exits, self.atoms).raw:
                 self._raw_loops.add(header)
                 learnt = True
             changed = self.graph.live[header] & self._changed_in(header)
@@ -389,31 +309,28 @@ class Walk:
                     learnt |= self._learn_register(header, register, value)
         return learnt
 
-    def _is_left_by_block(self, blocks: frozenset[int]) -> bool:
-        """Does the number of rounds of a loop depend on the block?"""
-        return any(
-            properties_of(self.branches[block], self.atoms).raw
-            for block in blocks
-            if block in self.branches
-            and set(self.graph.flow.blocks[block].terminator.targets) - blocks
-        )
-
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
-        key = header, register
-        bits = self._bits(register)
-        if key in self._steps.known:
-            return self._steps.forget(key, value, bits)
+        key, bits = (header, register), self._bits(register)
+        if key in self._steps:
+            known = self._at_header.get(key)
+            if known is None or _difference(known, value, bits) == self._steps[key]:
+                return False
+            del self._steps[key]
+            self._unsteady.add(key)
+            return True
+        before = self._phis[key]
         if isinstance(value, IntegerPolynomial):
-            phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
-            if self._steps.learn(key, value, phi, bits, self.atoms):
+            phi = self.atoms.named(f"phi{header}.{register}", before)
+            step = _difference(phi, value, bits) or value
+            of_step = self.atoms.of(step)
+            is_steady = header not in of_step.loops and not of_step.is_loaded
+            if is_steady and key not in self._unsteady:
+                self._steps[key] = step
                 return True
-        properties = self._phis[key].joined(properties_of(value, self.atoms))
-        is_new = properties != self._phis[key]
-        self._phis[key] = properties
-        return is_new
+        self._phis[key] = before.joined(properties_of(value, self.atoms))
+        return self._phis[key] != before
 
     def _known_at(self, block: int) -> Known:
-        """Comparisons that hold whenever the block is reached."""
         common: Known | None = None
         for other in self.graph.predecessors[block]:
             before = self._known[other]
@@ -421,7 +338,9 @@ class Walk:
                 continue
             passed = self.known_on_way(other, block)
             if other >= block:
-                passed = frozenset(c for c in passed if not self._varies(c, block))
+                passed = frozenset(
+                    c for c in passed if block not in properties_of(c, self.atoms).loops
+                )
             common = passed if common is None else common & passed
         return common or _NONE
 
@@ -439,7 +358,7 @@ class Walk:
     def at_header(self, header: int, register: str) -> IntegerPolynomial | None:
         """Return the value in each round of a loop, where it is not known by a step."""
         properties = self._phis.get((header, register))
-        if properties is None or (header, register) in self._steps.known:
+        if properties is None or (header, register) in self._steps:
             return None
         return IntegerPolynomial.atom(OPAQUE, f"phi{header}.{register}")
 
@@ -448,69 +367,47 @@ class Walk:
         return self._read({}, text)
 
     def known_at_beginning(self, block: int) -> Known:
-        """Return the comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
 
     def known_on_way(self, block: int, target: int) -> Known:
         """Return the comparisons that hold where a block is left for another one."""
-        known = self._known[block] or _NONE
+        known = self.known_at_beginning(block)
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.branches.get(block)
         if terminator.kind != "branch" or predicate is None or len(set(terminator.targets)) < 2:
             return known
         return known | frozenset(follows(predicate, terminator.targets[0] == target))
 
-    def _varies(self, comparison: Relation, header: int) -> bool:
-        return header in properties_of(comparison, self.atoms).loops
-
     def _condition(self, guard: str, is_negated: bool, state: dict[str, Value]) -> Predicate:
         value = self._read(state, guard)
         predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
         return negation(predicate) if is_negated else predicate
 
-    # One instruction.
-
     def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
         if instruction.opcode in ("bra", "brx", "ret", "exit"):
             return
-        guard = None
-        known = self._known[block] or _NONE
+        guard, known = None, self.known_at_beginning(block)
         if instruction.guard:
             guard = self._condition(instruction.guard, instruction.negated, state)
             known |= frozenset(follows(guard, True))
 
         def write(register: str, value: Value) -> None:
             value = self._of_row(block, value)
-            state[register] = self._guarded(instruction, guard, state, register, value)
+            if guard is not None:
+                # The register holds the new value or the one that it had.
+                both = (self._read(state, register), value, guard)
+                properties = properties_of_all(both, self.atoms)
+                value = self._new(f"guarded{instruction.line}.{register}", register, properties)
+            state[register] = value
 
         loops, read = self.graph.loops_around[block], partial(self._read, state)
-        if self.effects(Moment(instruction, block, known, loops, read, write, guard)):
+        moment = Moment(instruction, block, known, loops, read, write, guard)
+        if self.effects(moment):
             return
         if instruction.opcode not in FUNCTIONS:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
-        for register, value in self.operations.compute(instruction, read, loops):
+        for register, value in self.operations.compute(moment):
             write(register, value)
-
-    def _guarded(
-        self,
-        instruction: Instruction,
-        guard: Predicate | None,
-        state: dict[str, Value],
-        register: str,
-        value: Value,
-    ) -> Value:
-        """With a guard the register holds the new value or the one that it had."""
-        if guard is None:
-            return value
-        properties = properties_of(self._read(state, register), self.atoms)
-        for other in (value, guard):
-            properties = properties.joined(properties_of(other, self.atoms))
-        name = f"guarded{instruction.line}.{register}"
-        if isinstance(value, IntegerPolynomial):
-            return self.atoms.named(name, properties)
-        return Unknown(name, properties)
-
-    # Operands.
 
     def _read(self, state: dict[str, Value], text: str) -> Value:
         found = state.get(text)
@@ -535,11 +432,9 @@ class Walk:
                 return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
             return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
-            if not self.operations.have_lanes:
-                raw = AtomProperties(_EVERY, _EVERY, interval=Interval(0, None))
-                return self.atoms.named(text, raw)
-            self.operations.uses_lanes = True
-            return self.atoms.named(text, AtomProperties(ids=_EVERY, interval=Interval(0, None)))
+            raw = frozenset[str]() if self.operations.have_lanes else _EVERY
+            self.operations.uses_lanes |= self.operations.have_lanes
+            return self.atoms.named(text, AtomProperties(raw, _EVERY, interval=Interval(0, None)))
         code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN
         raise NotUnderstood(code, f"'{text}'", self.graph.flow.blocks[0].instructions[0])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from math import gcd
@@ -19,6 +20,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     Monomial,
     TooLarge,
+    exactly,
     term_over,
 )
 from cutune.proof.values.predicates import Relation
@@ -30,9 +32,9 @@ _FAR = 1 << 30
 LARGEST_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AccessPlace:
-    """An access as base + offset; no base where it is not known.
+    """An access as base + offset; no base where it is not known. Each is a place of its own.
 
     `unsigned`: the parts of the offset that are exact only where they are less than 2^32.
     `factors`: those of them that are multiplied by other atoms.
@@ -47,18 +49,14 @@ class AccessPlace:
 
 def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     """Return the place of an access."""
-    if access.address is None:
-        return AccessPlace(access, None, ZERO)
-    unsigned: list[IntegerPolynomial] = []
-    factors: list[IntegerPolynomial] = []
-    try:
-        address = without_extensions(access.address, atoms, unsigned, factors)
-    except TooLarge:
-        return AccessPlace(access, None, ZERO)
+    unsigned, factors = list[IntegerPolynomial](), list[IntegerPolynomial]()
+    address = ZERO
+    with suppress(TooLarge):
+        address = without_extensions(access.address or ZERO, atoms, unsigned, factors)
     bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
     if len(bases) != 1:
         return AccessPlace(access, None, ZERO)
-    offset = address - IntegerPolynomial.of({(bases[0],): 1})
+    offset = address - IntegerPolynomial.atom(*bases[0])
     wrapping = tuple(dict.fromkeys(unsigned)), tuple(dict.fromkeys(factors))
     return AccessPlace(access, bases[0], offset, *wrapping)
 
@@ -78,9 +76,9 @@ def without_extensions(
         product = IntegerPolynomial.constant(coefficient)
         for atom in monomial:
             before = len(unsigned)
-            product = product * _inner(atom, atoms, unsigned, factors)
+            product *= _inner(atom, atoms, unsigned, factors)
             factors += unsigned[before:] if len(monomial) > 1 else []
-        result = result + product
+        result += product
     return result
 
 
@@ -124,17 +122,13 @@ def wrap_together(
         return False
     shifts = [_steady(value, moving) for value in (*first.unsigned, *second.unsigned)]
     constants = [constant_term(shift) for shift in shifts]
-    parameters = {
-        shift - IntegerPolynomial.constant(constant)
-        for shift, constant in zip(shifts, constants, strict=True)
-    }
+    parameters = {shift - number for shift, number in zip(shifts, constants, strict=True)}
     is_both = bool(first.unsigned) and bool(second.unsigned)
     is_same = parameters == {ZERO} or (is_both and len(parameters) == 1)
     return is_same and max(map(abs, constants)) < _FAR
 
 
 def _steady(value: IntegerPolynomial, moving: Collection[Atom] | None) -> IntegerPolynomial:
-    """The terms without an id, or without any of the moving atoms."""
 
     def moves(atom: Atom) -> bool:
         return atom.kind == IDENTITY if moving is None else atom in moving
@@ -150,12 +144,11 @@ def common_step(first: AccessPlace, second: AccessPlace) -> int:
 def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
     """Tell whether both stay in different bytes of the steps in which they move, as members do."""
     step = common_step(first, second)
-    begins = [constant_term(place.offset) for place in (first, second)]
-    sizes = first.access.bytes, second.access.bytes
+    apart = constant_term(second.offset) - constant_term(first.offset)
+    size, other_size = first.access.bytes, second.access.bytes
     if step == 0:
-        return begins[0] + sizes[0] <= begins[1] or begins[1] + sizes[1] <= begins[0]
-    distance = (begins[1] - begins[0]) % step
-    return sizes[0] <= distance and distance + sizes[1] <= step
+        return apart >= size or -apart >= other_size
+    return size <= apart % step <= step - other_size
 
 
 def _pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolynomial:
@@ -197,62 +190,53 @@ def _is_base(atom: Atom) -> bool:
     return atom.kind == OPAQUE and atom.name.startswith("&")
 
 
+def terms_by_ids(value: IntegerPolynomial) -> Iterator[tuple[list[Atom], Monomial, int]]:
+    """Yield the ids in each term, its other factors, and its coefficient."""
+    for monomial, coefficient in value.terms:
+        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+        yield ids, tuple(atom for atom in monomial if atom.kind != IDENTITY), coefficient
+
+
 def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
     """Return the factor of each id; None where ids are multiplied with each other."""
     steps: dict[str, IntegerPolynomial] = {}
-    for monomial, coefficient in place.offset.terms:
-        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+    for ids, rest, coefficient in terms_by_ids(place.offset):
         if len(ids) > 1:
             return None
-        if ids:
-            _add_step(steps, ids[0], monomial, coefficient)
+        for _, d in ids:
+            steps[d] = steps.get(d, ZERO) + IntegerPolynomial.of({rest: coefficient})
     return steps
-
-
-def _add_step(
-    steps: dict[str, IntegerPolynomial], identity: Atom, monomial: Monomial, coefficient: int
-) -> None:
-    rest = tuple(atom for atom in monomial if atom != identity)
-    step = IntegerPolynomial.of({rest: coefficient})
-    steps[identity.name] = steps.get(identity.name, ZERO) + step
 
 
 def parts_of(
     place: AccessPlace, atoms: Atoms
 ) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
     """Return the steps of the ids and the terms that loops move; None where others move it."""
-    steps: dict[str, IntegerPolynomial] = {}
-    moving: list[IntegerPolynomial] = []
-    for monomial, coefficient in place.offset.terms:
-        ids = [atom for atom in monomial if atom.kind == IDENTITY]
-        others = [atoms.properties(atom) for atom in monomial if atom.kind != IDENTITY]
+    steps, moving = steps_of(place), list[IntegerPolynomial]()
+    for ids, rest, coefficient in terms_by_ids(place.offset):
+        others = [atoms.properties(atom) for atom in rest]
         varies = any(properties.loops for properties in others)
         if len(ids) + varies > 1 or any(one.ids or one.is_loaded for one in others):
             return None
-        if ids:
-            _add_step(steps, ids[0], monomial, coefficient)
-        elif varies:
-            moving.append(IntegerPolynomial.of({monomial: coefficient}))
-    return steps, moving
+        if varies:
+            moving.append(IntegerPolynomial.of({rest: coefficient}))
+    return None if steps is None else (steps, moving)
 
 
 def rest_of_both(
     first: AccessPlace, second: AccessPlace, atoms: Atoms
 ) -> list[IntegerPolynomial] | None:
     """Return the terms beside ids: those that loops move, and the difference of all others."""
-    moving: list[IntegerPolynomial] = []
-    steady = [ZERO, ZERO]
+    moving, steady = list[IntegerPolynomial](), [ZERO, ZERO]
     for index, place in enumerate((first, second)):
-        for monomial, coefficient in place.offset.terms:
-            if any(atom.kind == IDENTITY for atom in monomial):
-                continue
-            properties = [atoms.properties(atom) for atom in monomial]
-            if any(one.ids or one.is_loaded for one in properties):
+        for ids, rest, coefficient in terms_by_ids(place.offset):
+            properties = [atoms.properties(atom) for atom in rest]
+            term = IntegerPolynomial.of({rest: coefficient})
+            if not ids and any(one.ids or one.is_loaded for one in properties):
                 return None
-            term = IntegerPolynomial.of({monomial: coefficient})
-            if any(one.loops for one in properties):
+            if not ids and any(one.loops for one in properties):
                 moving.append(term)
-            else:
+            elif not ids:
                 steady[index] += term
     return [*moving, steady[1] - steady[0]]
 
@@ -271,12 +255,8 @@ def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
 
 def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
     """Return the constant by which a width of one term has to be multiplied to give a value."""
-    ((monomial, step),) = width.terms
-    if value == ZERO:
-        return 0
-    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
-        return None
-    return value.terms[0][1] // step
+    whole = exactly(value, width)
+    return whole.literal if whole is not None else None
 
 
 def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:

@@ -9,25 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
-from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.reduced_places import Reduced
+from cutune.proof.values.built_ins import REGISTERS
 from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, parts
-from cutune.proof.values.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    OPAQUE,
-    THREAD,
-    Atom,
-    IntegerPolynomial,
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, parts
+from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
+from cutune.proof.values.predicates import (
+    Relation,
+    Unknown,
+    Value,
+    operands_of,
+    properties_of,
+    unknown,
 )
-from cutune.proof.values.predicates import Both, Not, Relation, Unknown, Value, properties_of
 from cutune.proof.values.terms import (
     ANYTHING,
     NOTHING,
@@ -60,9 +59,7 @@ def uncallable(
     if function is None or function.body is None:
         return Code.UNKNOWN_FUNCTION, f"'{name}'"
     seen.add(name)
-    for item in function.body:
-        if not isinstance(item, Instruction):
-            continue
+    for item in function.instructions:
         if (problem := _strange(item, function, variables)) is not None:
             return Code.NOT_PROVEN, f"{problem} in '{name}'"
         if item.opcode == "call":
@@ -116,8 +113,6 @@ BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _IN_ADDRESS = "in an address"
-#: The raw built-ins, and the registers that hold them.
-_REGISTERS = {THREAD: "tid", BLOCK: "ctaid", BLOCK_SIZE: "ntid", GRID_SIZE: "nctaid"}
 _FULL_MASK = IntegerPolynomial.constant(-1)
 
 
@@ -180,7 +175,6 @@ class Recorder:
         self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
 
     def begin(self) -> None:
-        """Begin a walk."""
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
@@ -199,16 +193,16 @@ class Recorder:
                 raise
             self.postponed.append((moment.block, error))
         for register in results(moment.instruction):
-            moment.write(register, self._of_block(moment, register))
+            self._write_unknown(moment, "together", register, raw=_EVERY)
         return True
 
-    def _of_block(self, moment: Moment, register: str) -> Value:
-        """A value that depends on the block, of which no more is known."""
-        name = f"together{moment.instruction.line}.{register}"
-        properties = AtomProperties(_EVERY, _EVERY, True, moment.loops)
-        if self.function.registers.get(register) == "pred":
-            return Unknown(name, properties)
-        return self.atoms.named(name, properties)
+    def _write_unknown(
+        self, moment: Moment, what: str, register: str, raw: frozenset[str] = frozenset()
+    ) -> None:
+        name = f"{what}{moment.instruction.line}.{register}"
+        kind = self.function.registers.get(register)
+        properties = AtomProperties(raw, _EVERY, True, moment.loops)
+        moment.write(register, unknown(name, kind, properties, self.atoms))
 
     def _see(self, moment: Moment) -> bool:
         opcode = moment.instruction.opcode
@@ -224,7 +218,7 @@ class Recorder:
             case "call":
                 self._call(moment)
             case "trap":
-                self._add(moment, "end")
+                self.accesses.append(self._access(moment, "end"))
             case "bar" | "barrier":
                 self._barrier(moment)
             case _ if opcode in _VOTES:
@@ -241,24 +235,21 @@ class Recorder:
 
     def use(self, value: Value, instruction: Instruction, how: str) -> None:
         """Note the use of a value on which effects depend: it must not be raw."""
-        if self.reduced is not None and self._block in self.reduced.blocks:
+        if self._is_in_reduction:
             return
         for dimension in sorted(properties_of(value, self.atoms).raw):
             if dimension not in self.raw:
                 self.raw[dimension] = f"{self._built_ins(value, dimension)} {how}", instruction
 
     def _built_ins(self, value: Value, dimension: str) -> str:
-        """The built-ins that a raw value is computed from, in words."""
         kinds, is_all = raw_kinds(value, dimension, self.atoms)
         if not is_all:
             read = self.function.operands
-            kinds = {kind for kind, name in _REGISTERS.items() if f"%{name}.{dimension}" in read}
-        *first, last = [f"{kind}.{dimension}" for kind in _REGISTERS if kind in kinds] or [
+            kinds = {kind for kind, name in REGISTERS.items() if f"{name}.{dimension}" in read}
+        *first, last = [f"{kind}.{dimension}" for kind in REGISTERS if kind in kinds] or [
             "what a block has summed up"
         ]
         return f"{', '.join(first)} {'and' if is_all else 'or'} {last}" if first else last
-
-    # Memory.
 
     def _load(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -271,10 +262,11 @@ class Recorder:
         registers = parts(instruction.operands[0])
         kind = instruction.modifiers[-1]
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
-        self._add(moment, "load", address, size, space=place, read_only=read_only)
+        load = self._access(moment, "load", address, size, place)
+        self.accesses.append(replace(load, read_only=read_only))
         ids = _EVERY if place == "local" else properties.ids
-        is_of_block = self.sums.is_sum(address) or self._is_unsettled(moment, address, place, size)
-        raw = _EVERY if is_of_block else self._raw_in_reduction(moment, properties)
+        is_of_block = self.sums.is_sum(address) or self._is_unsettled(address, place, size)
+        raw = _EVERY if is_of_block else self._raw_in_reduction(properties)
         loops = properties.loops | moment.loops
         loaded = AtomProperties(raw, ids, True, loops, _interval_of(kind))
         for index, register in enumerate(registers):
@@ -283,24 +275,23 @@ class Recorder:
             if register != "_":
                 moment.write(register, value)
 
-    def _is_unsettled(
-        self, moment: Moment, address: IntegerPolynomial, place: str, size: int
-    ) -> bool:
+    def _is_unsettled(self, address: IntegerPolynomial, place: str, size: int) -> bool:
         """May what a reduction leaves there depend on the block?"""
         if self.reduced is None or place != _SHARED:
             return False
-        if moment.block in self.reduced.blocks:
+        if self._is_in_reduction:
             return True
         names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
         if names and self.reduced.arrays.isdisjoint(names):
             return False
-        element = self.reduced.element(address, size)
-        return element not in self.reduced.stored
+        return self.reduced.element(address, size) not in self.reduced.stored
 
-    def _raw_in_reduction(self, moment: Moment, properties: AtomProperties) -> frozenset[str]:
-        """Return what is loaded by an address in a reduction, where that may be raw."""
-        is_reduced = self.reduced is not None and moment.block in self.reduced.blocks
-        return properties.raw if is_reduced else frozenset()
+    @property
+    def _is_in_reduction(self) -> bool:
+        return self.reduced is not None and self._block in self.reduced.blocks
+
+    def _raw_in_reduction(self, address: AtomProperties) -> frozenset[str]:
+        return address.raw if self._is_in_reduction else frozenset()
 
     def _load_parameter(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -326,8 +317,7 @@ class Recorder:
             moment.write(register, value)
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
-        """A loaded value of any size, at an address with these properties."""
-        raw, loops = self._raw_in_reduction(moment, properties), properties.loops | moment.loops
+        raw, loops = self._raw_in_reduction(properties), properties.loops | moment.loops
         loaded = AtomProperties(raw, properties.ids, True, loops)
         return self.atoms.named(f"load{moment.instruction.line}.{index}", loaded)
 
@@ -345,21 +335,17 @@ class Recorder:
     def _store(self, moment: Moment) -> None:
         instruction = moment.instruction
         space = self._space(instruction)
-        how = "in a stored value" if space != "param" else ""
+        how = "in a stored value" if space != "param" else "in an argument of a function"
         values = self._values(moment, *parts(instruction.operands[1]), how=how)
         if space == "param":
-            self._store_argument(moment, values)
+            if ADDRESS.match(instruction.operands[0]) is None:
+                raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", instruction)
             return
         address, place = self._address(moment, instruction.operands[0], space)
         self._used(moment, address, _IN_ADDRESS)
         size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
-        self._add(moment, "store", address, size, values, space=place)
-
-    def _store_argument(self, moment: Moment, values: tuple[IntegerPolynomial, ...]) -> None:
-        if ADDRESS.match(moment.instruction.operands[0]) is None:
-            raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
-        for value in values:
-            self.use(value, moment.instruction, "in an argument of a function")
+        store = self._access(moment, "store", address, size, place)
+        self.accesses.append(replace(store, values=values))
 
     def _atomic(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -388,7 +374,8 @@ class Recorder:
         values = self._added(moment, operands[1:], operation, place == _SHARED)
         self.sums.changed(address, operation)
         size = TYPE_BYTES[kind] * len(parts(operands[1]))
-        self._add(moment, "atomic", address, size, values, operation, place)
+        atomic = self._access(moment, "atomic", address, size, place)
+        self.accesses.append(replace(atomic, values=values, operation=operation))
 
     def _added(
         self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
@@ -400,38 +387,32 @@ class Recorder:
             self._values(moment, *texts, how="in a value of an atomic operation")
         return values
 
-    # Calls and warps.
-
     def _call(self, moment: Moment) -> None:
         """A called function gets no raw arguments, and may do anything but read its ids."""
         instruction = moment.instruction
         target = call_target(instruction)
         if target in ENDINGS:
-            self._add(moment, "end")
+            self.accesses.append(self._access(moment, "end"))
             return
         problem = uncallable(target, self.functions, self.variables, set())
         if problem is not None:
             raise NotUnderstood(problem[0], problem[1], instruction)
-        self._add(moment, "call")
-        returned = (
-            parts(instruction.operands[0].strip("()")) if target != instruction.operands[0] else []
-        )
+        self.accesses.append(self._access(moment, "call"))
         properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
-        for name in returned:
-            moment.write(
-                _slot(name), self.atoms.named(f"call{instruction.line}.{name}", properties)
-            )
+        first = instruction.operands[0]
+        for name in parts(first.strip("()")) if target != first else ():
+            value = self.atoms.named(f"call{instruction.line}.{name}", properties)
+            moment.write(_slot(name), value)
 
     def _barrier(self, moment: Moment) -> None:
         instruction = moment.instruction
         if "warp" in instruction.modifiers:
             self._whole_warp(moment, instruction.operands[-1])
             return
+        self.barriers.add(moment.block)
         is_plain = set(instruction.modifiers) <= BARRIER_WORDS and len(instruction.operands) == 1
         if not self.shares_rows or not is_plain or moment.guard is not None:
-            self.barriers.add(moment.block)
             raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
-        self.barriers.add(moment.block)
 
     def _vote(self, moment: Moment) -> None:
         """Lanes of a whole warp exchange the same values where each warp keeps its threads."""
@@ -444,18 +425,12 @@ class Recorder:
         for operand in instruction.operands[1:-1]:
             value = moment.read(operand.removeprefix("!"))
             self.use(value, instruction, "in a warp-level function")
-        properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         for register in map(str.strip, instruction.operands[0].split("|")):
-            if register == "_":
-                continue
-            name = f"told{instruction.line}.{register}"
-            if self.function.registers.get(register) == "pred":
-                moment.write(register, Unknown(name, properties))
-            else:
-                moment.write(register, self.atoms.named(name, properties))
+            if register != "_":
+                self._write_unknown(moment, "told", register)
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
-        if self.reduced is not None and self._block in self.reduced.blocks:
+        if self._is_in_reduction:
             return
         if moment.read(mask) != _FULL_MASK or moment.guard is not None:
             what = "'warp-level code for a part of a warp'"
@@ -471,17 +446,12 @@ class Recorder:
             if register != "_":
                 moment.write(register, self._loaded(moment, index, properties))
 
-    # Spaces, addresses and operands.
-
     def _space(self, instruction: Instruction) -> str:
-        space = ""
-        for modifier in instruction.modifiers:
-            base = modifier.split("::")[0]
-            if base in SPACES:
-                space = base
-            if not is_plain(modifier):
-                what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
-                raise NotUnderstood(Code.ORDERING, what, instruction)
+        if not all(map(is_plain, instruction.modifiers)):
+            what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
+            raise NotUnderstood(Code.ORDERING, what, instruction)
+        bases = [modifier.split("::")[0] for modifier in instruction.modifiers]
+        space = next((base for base in reversed(bases) if base in SPACES), "")
         if space == _SHARED and not self.shares_rows:
             raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
         return space
@@ -491,9 +461,7 @@ class Recorder:
         found = ADDRESS.match(text)
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, f"the address '{text}'", moment.instruction)
-        address = self._value(moment, found[1]) + IntegerPolynomial.constant(
-            integer(found[2] or "0")
-        )
+        address = self._value(moment, found[1]) + integer(found[2] or "0")
         for atom in address.atoms:
             name = atom.name.removeprefix("&")
             variable = self.variables.get(name) if atom.kind == OPAQUE else None
@@ -508,41 +476,31 @@ class Recorder:
         return value
 
     def _values(self, moment: Moment, *texts: str, how: str = "") -> tuple[IntegerPolynomial, ...]:
-        values = []
-        for text in texts:
-            address = ADDRESS.match(text)
-            value = self._value(moment, address[1] if address else text)
-            values.append(value)
-            if how:
-                self._used(moment, value, how)
-        return tuple(values)
+        addresses = map(ADDRESS.match, texts)
+        names = (found[1] if found else text for text, found in zip(texts, addresses, strict=True))
+        values = tuple(self._value(moment, name) for name in names)
+        for value in values if how else ():
+            self._used(moment, value, how)
+        return values
 
     def _used(self, moment: Moment, value: IntegerPolynomial, how: str) -> AtomProperties:
         self.use(value, moment.instruction, how)
         return self.atoms.of(value)
 
-    def _add(
+    def _access(
         self,
         moment: Moment,
         kind: str,
         address: IntegerPolynomial | None = None,
         bytes: int = 0,
-        values: tuple[IntegerPolynomial, ...] = (),
-        operation: str = "",
         space: str = "global",
-        read_only: bool = False,
-    ) -> None:
+    ) -> MemoryAccess:
         properties = self.atoms.of(address) if address is not None else NOTHING
         where = moment.instruction, moment.block, moment.known
-        self.accesses.append(
-            MemoryAccess(
-                kind, *where, properties, address, bytes, values, operation, space, read_only
-            )
-        )
+        return MemoryAccess(kind, *where, properties, address, bytes, space=space)
 
 
 def _slot(name: str) -> str:
-    """The name under which the walk keeps what a call has returned."""
     return f"{name} returned"
 
 
@@ -552,7 +510,6 @@ def _plain(kind: str) -> str:
 
 
 def _interval_of(kind: str) -> Interval:
-    """The range of a number in memory; long ones are read as signed."""
     bits = bits_of(kind)
     if kind[0] not in "usb" or bits > 64:
         return ANYTHING
@@ -576,10 +533,8 @@ def raw_kinds(value: Value, dimension: str, atoms: Atoms) -> tuple[set[str], boo
                 left += operation.operands
             case Atom():
                 is_all = is_all and dimension not in atoms.properties(part).raw
-            case Relation(left=first, right=second) | Both(first, second):
-                left += [first, second]
-            case Not(inner):
-                left.append(inner)
             case Unknown(properties=properties):
                 is_all = is_all and dimension not in properties.raw
+            case _:
+                left += operands_of(part)
     return kinds, is_all and bool(kinds)

@@ -42,7 +42,6 @@ class BlockSums:
     _known: int = 0
 
     def begin(self) -> None:
-        """Begin a walk."""
         self.parts.clear()
         self.adding.clear()
 

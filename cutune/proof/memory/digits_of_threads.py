@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import LARGEST_UNSIGNED, AccessPlace, common_width, size_of
 from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.id_digits import Digit, DigitReader, InDigits
@@ -58,36 +58,30 @@ def element_limits(walk: Walk, header: int, dimension: str) -> frozenset[Integer
     both on registers. By induction these hold the exact numbers: j < n <= 2^30, and there are at
     most 2^30 threads, so that j + threads fits, with a sign or without.
     """
-    graph = walk.graph
     identity = IntegerPolynomial.atom(IDENTITY, dimension)
-    following = identity + elements_of(header, dimension)
-    following = following + IntegerPolynomial.atom(STRIDE, dimension)
-    ways = [(walk.known_on_way(block, header), identity) for block in graph.entries(header)]
-    ways += [(walk.known_on_way(block, header), following) for block in graph.latches(header)]
-    limits = [_limits(known, value) for known, value in ways]
+    threads = IntegerPolynomial.atom(STRIDE, dimension)
+    following = identity + elements_of(header, dimension) + threads
+    ways = [(block, identity) for block in walk.graph.entries(header)]
+    ways += [(block, following) for block in walk.graph.latches(header)]
+    limits = [
+        frozenset(
+            large
+            for comparison in walk.known_on_way(block, header)
+            if comparison.bits >= ID_BITS
+            for small, large in ordered(comparison)
+            if small == value and is_of_parameters(large)
+        )
+        for block, value in ways
+    ]
     return frozenset.intersection(*limits) if limits else frozenset()
-
-
-def _limits(known: Known, value: IntegerPolynomial) -> frozenset[IntegerPolynomial]:
-    return frozenset(
-        large
-        for comparison in known
-        if comparison.bits >= ID_BITS
-        for small, large in ordered(comparison)
-        if small == value and is_of_parameters(large)
-    )
 
 
 #: Orders of more digits are not tried.
 _MOST_DIGITS = 5
 
 
-@dataclass(frozen=True)
-class SeparatingDigits:
-    """Conditions under which each thread has places of its own."""
-
-    conditions: SizeConditions
-    spreads: frozenset[Spread]
+Separated = tuple[SizeConditions, frozenset[Spread]]
+"""Conditions under which each thread has places of its own."""
 
 
 def separating_digits(
@@ -96,13 +90,11 @@ def separating_digits(
     needed: frozenset[str],
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     ranges: Ranges,
-) -> SeparatingDigits | None:
+) -> Separated | None:
     """Return when digits tell threads apart in a place; None: not proven.
 
-    Args:
-        bytes: how many are used there.
-        needed: dimensions in which threads differ there.
-        limits: for each, numbers that the id stays below.
+    `bytes`: how many are used there. `needed`: dimensions in which threads differ there. `limits`:
+    for each, numbers that the id stays below.
     """
     for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
         try:
@@ -125,7 +117,6 @@ class _Ends:
     conditions: SizeConditions = NO_CONDITIONS
 
     def of(self, dimension: str) -> Sequence[IntegerPolynomial]:
-        """Limits known by parameters."""
         return self.limits.get(dimension, ())
 
 
@@ -140,18 +131,17 @@ def _strided(
     elements: dict[str, IntegerPolynomial] = {}
     for header in sorted(walk.graph.loops_around[place.access.block]):
         for dimension in needed - elements.keys():
-            found = element_limits(walk, header, dimension)
-            if found:
+            if found := element_limits(walk, header, dimension):
                 ends[dimension] = sorted(found, key=size_of)
                 elements[dimension] = elements_of(header, dimension)
     every = [one for each in ends.values() for one in each]
-    within = frozenset(end for one in every for end in (one - ONE, LARGEST - one))
+    within = frozenset(end for one in every for end in (one - 1, LARGEST - one))
     return _Ends({**limits, **ends}, elements, SizeConditions(within)) if elements else None
 
 
 def _by_ends(
     place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
-) -> SeparatingDigits | None:
+) -> Separated | None:
     parts = _in_digits(place, ends, walk)
     if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
         return None
@@ -162,7 +152,7 @@ def _by_ends(
     if moving and width is None:
         return None
     spreads = _least(parts.digits, bytes, width, ends)
-    return SeparatingDigits(parts.conditions, spreads) if spreads is not None else None
+    return None if spreads is None else (parts.conditions, spreads)
 
 
 def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
@@ -176,24 +166,18 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
         return None
     conditions = parts.conditions.joined(ends.conditions)
     for value in reader.unsigned:
-        fits = _fits(reader.in_digits(value), ends)
-        if fits is None:
+        if (fits := _fits(reader.in_digits(value), ends)) is None:
             return None
         conditions = conditions.joined(fits)
     return InDigits(parts.digits, parts.rest, conditions)
 
 
 def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
-    """The terms that loops move; None where threads, or memory, move any."""
-    known = [
-        (monomial, c, atoms.of(IntegerPolynomial.of({monomial: 1}))) for monomial, c in rest.terms
-    ]
-    if any(one.ids or one.is_loaded for _, _, one in known):
+    terms = [IntegerPolynomial((term,)) for term in rest.terms]
+    known = [atoms.of(term) for term in terms]
+    if any(one.ids or one.is_loaded for one in known):
         return None
-    return [IntegerPolynomial.of({monomial: c}) for monomial, c, one in known if one.loops]
-
-
-# The order of digits.
+    return [term for term, one in zip(terms, known, strict=True) if one.loops]
 
 
 def _least(
@@ -237,7 +221,6 @@ def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
 def _conditions(
     order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
-    """Conditions under which digits tell threads apart in this order."""
     spreads = []
     first = order[0].step
     if first.literal is None:
@@ -248,8 +231,7 @@ def _conditions(
     for digit, step in zip(order, larger, strict=False):
         if step in _wholes(digit, ends):
             continue
-        reaches = next(_reaches(digit, step, ends), None)
-        if reaches is None:
+        if (reaches := next(_reaches(digit, step, ends), None)) is None:
             return None
         spreads.append(reaches)
     return frozenset(spreads) if all(map(can_hold, spreads)) else None
@@ -264,9 +246,7 @@ def _wholes(digit: Digit, ends: _Ends) -> Iterator[IntegerPolynomial]:
         if digit.dimension not in ends.elements:
             limits.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
         counts = [count for end in limits if (count := exactly(end, digit.divisor)) is not None]
-    for radix in counts:
-        yield digit.step * radix
-        yield -digit.step * radix
+    yield from (step * radix for radix in counts for step in (digit.step, -digit.step))
 
 
 def _reaches(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
@@ -287,13 +267,8 @@ def _reaches(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[S
         yield from (Spread(larger, digit.step * end, -1) for end in limits)
         if threads is not None:
             yield Spread(larger, digit.step, threads)
-    for end in limits:
-        radix = exactly(end, digit.divisor)
-        if radix is not None:
-            yield Spread(larger, digit.step * radix, -1)
-
-
-# Unsigned indices.
+    counts = (exactly(end, digit.divisor) for end in limits)
+    yield from (Spread(larger, digit.step * count, -1) for count in counts if count is not None)
 
 
 def _fits(value: InDigits | None, ends: _Ends) -> SizeConditions | None:

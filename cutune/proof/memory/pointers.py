@@ -57,11 +57,10 @@ class PointerOrigin:
     @property
     def scrambled(self) -> PointerOrigin:
         """The origin of any other function of it."""
-        return PointerOrigin(frozenset(), self.everything)
+        return PointerOrigin(parts=self.everything)
 
     @property
     def everything(self) -> frozenset[Name]:
-        """All names that it depends on."""
         return self.whole | self.parts
 
 
@@ -107,7 +106,6 @@ class Reached:
     changed: frozenset[int] = frozenset()
 
     def joined(self, other: Reached) -> Reached:
-        """Return the pointers of two entries."""
         return Reached(
             self.pointers | other.pointers,
             self.written | other.written,
@@ -115,21 +113,21 @@ class Reached:
         )
 
 
-@dataclass(frozen=True)
-class NotReached:
+class NotReached(Exception):
     """Why the pointers are not known: words. `is_order`: because other threads may matter."""
 
-    what: str
-    is_order: bool = False
+    def __init__(self, what: str, is_order: bool = False) -> None:
+        super().__init__(what)
+        self.what, self.is_order = what, is_order
 
 
-def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReached:
-    """Return the pointers that an entry uses, of those with these names; or why that is open."""
+def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached:
+    """Return the pointers that an entry uses, of those with these names; raises NotReached."""
     if uses.problem is not None:
-        return NotReached(uses.problem, uses.is_order)
+        raise NotReached(uses.problem, uses.is_order)
     leaking = sorted(uses.leaks & pointers.keys(), key=str)
     if leaking:
-        return NotReached(f"compares or stores the pointer '{pointers[int(leaking[0])]}'")
+        raise NotReached(f"compares or stores the pointer '{pointers[int(leaking[0])]}'")
     spaces = dict(uses.spaces)
     kinds: defaultdict[int, set[str]] = defaultdict(set)
     for access in uses.accesses:
@@ -139,23 +137,22 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReac
         if not bases and not others and _is_harmless(access, variables, spaces):
             continue
         if variables:
-            return NotReached(f"accesses the variable '{min(variables)}'")
+            raise NotReached(f"accesses the variable '{min(variables)}'")
         if len(bases) != 1 or others:
             shown = ", ".join(f"'{pointers[int(i)]}'" for i in sorted(bases | others, key=str))
             what = f"made of {shown}" if shown else "that is no pointer parameter"
-            return NotReached(f"accesses memory at an address {what}")
+            raise NotReached(f"accesses memory at an address {what}")
         kinds[int(min(bases, key=str))].add(access.kind)
     for position, of_pointer in sorted(kinds.items()):
         if {"load", "atomic"} <= of_pointer:
             what = f"reads '{pointers[position]}' and changes it by atomic operations"
-            return NotReached(what, is_order=True)
+            raise NotReached(what, is_order=True)
     written = frozenset(i for i, of_pointer in kinds.items() if of_pointer & {"store", "atomic"})
     changed = frozenset(i for i in written if "load" in kinds[i])
     return Reached(frozenset(kinds), written, changed)
 
 
 def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
-    """Is it one of local memory, or does it read memory that nobody writes?"""
     if len(variables) != 1 or access.address.whole != frozenset(variables):
         return False
     (name,) = variables
@@ -166,11 +163,8 @@ def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str
 
 def assembly_lines(text: str) -> frozenset[int]:
     """Return the lines of PTX that the program has written itself."""
-    lines: set[int] = set()
-    if "inline asm" not in text:
-        return frozenset()
-    begin = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    lines, begin = set[int](), 0
+    for number, line in enumerate(text.splitlines() if "inline asm" in text else (), 1):
         if (mark := _ASSEMBLY.search(line)) is not None:
             if "begin" in mark[0]:
                 begin = number
@@ -187,18 +181,10 @@ def pointer_uses(
     try:
         job.follow()
         return job.uses()
-    except _Unknown as error:
+    except NotReached as error:
         return PointerUses(error.what, is_order=error.is_order)
     except UNREADABLE as error:
         return PointerUses(f"is not read ({error})")
-
-
-class _Unknown(Exception):
-    """Nothing can be said; the words why. `is_order`: because other threads may matter."""
-
-    def __init__(self, what: str, is_order: bool = False) -> None:
-        super().__init__(what)
-        self.what, self.is_order = what, is_order
 
 
 @dataclass
@@ -215,14 +201,8 @@ class _Following:
     def positions(self) -> dict[str, int]:
         return {parameter.name: i for i, parameter in enumerate(self.function.parameters)}
 
-    # Where values come from.
-
     def follow(self) -> None:
-        """Find the origin of each register.
-
-        Raises:
-            _Unknown: an instruction that is not known to be harmless.
-        """
+        """Find the origin of each register; raises NotReached where an instruction may do harm."""
         for instruction in self.function.instructions:
             self._check(instruction)
             self._waiting_for.update(results(instruction))
@@ -230,7 +210,6 @@ class _Following:
             pass
 
     def _pass(self, instruction: Instruction) -> bool:
-        """Take the results of an instruction into account; has that changed anything?"""
         changed = False
         if any(name in self._waiting_for for name in sources(instruction)):
             return False
@@ -256,13 +235,13 @@ class _Following:
             return _NUMBER
         # The compiler does not see what assembly computes.
         sum_or_copy = None if instruction.line in self.assembly else _computed(instruction, values)
-        return sum_or_copy or PointerOrigin(frozenset(), _names_in(values))
+        return sum_or_copy or PointerOrigin(parts=_names_in(values))
 
     def _parameter(self, instruction: Instruction) -> PointerOrigin:
         """A whole parameter as long as a pointer; any other may be a part of one."""
         address = ADDRESS.match(instruction.operands[1])
         if address is None:
-            raise _Unknown("reads a parameter at an address that is not known")
+            raise NotReached("reads a parameter at an address that is not known")
         position = self.positions.get(address[1])
         if position is None:
             # At an address that was computed: any part of the parameter there.
@@ -272,14 +251,13 @@ class _Following:
         is_single = len(parts(instruction.operands[0])) == 1
         if is_whole and has_size and is_single:
             return PointerOrigin(frozenset({position}))
-        return PointerOrigin(frozenset(), frozenset({position})) if has_size else _NUMBER
+        return PointerOrigin(parts=frozenset({position})) if has_size else _NUMBER
 
     def _origin(self, operand: str) -> PointerOrigin:
-        """The origin of an operand: registers, variables, numbers."""
         if operand[:1] not in ("{", "[", "!"):
             return self._origin_of_name(operand)
         values = [self._origin_of_name(name) for name in names(operand)]
-        return values[0] if len(values) == 1 else PointerOrigin(frozenset(), _names_in(values))
+        return values[0] if len(values) == 1 else PointerOrigin(parts=_names_in(values))
 
     def _origin_of_name(self, name: str) -> PointerOrigin:
         if name in self._origins:
@@ -288,57 +266,49 @@ class _Following:
             return PointerOrigin(frozenset({name}))
         if name in self.positions:
             # The address of a parameter: the pointer in it may be read through that.
-            return PointerOrigin(frozenset(), frozenset({self.positions[name]}))
+            return PointerOrigin(parts=frozenset({self.positions[name]}))
         return _NUMBER
 
     def _is_condition(self, instruction: Instruction) -> bool:
         written = results(instruction)
         return bool(written) and self.function.registers.get(written[0]) == "pred"
 
-    # Instructions that are not known to be harmless.
-
     def _check(self, instruction: Instruction) -> None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         words = f"'{'.'.join((opcode, *modifiers))}'"
         is_memory = opcode in ("ld", "st", "atom", "red")
         if opcode == "call":
-            raise _Unknown("calls a function that is not inlined")
+            raise NotReached("calls a function that is not inlined")
         if not is_memory and opcode not in FUNCTIONS | _FLOW | PREFETCHES:
-            raise _Unknown(f"uses {words}", is_order=True)
+            raise NotReached(f"uses {words}", is_order=True)
         # `__ldg` is assembly in CUDA's own headers: it reads memory that nobody writes meanwhile.
         is_read_only = opcode == "ld" and "nc" in modifiers
         if is_memory and instruction.line in self.assembly and not is_read_only:
-            raise _Unknown(f"accesses memory by inline assembly: {words}")
+            raise NotReached(f"accesses memory by inline assembly: {words}")
         if opcode in ("ld", "st") and not all(map(is_plain, modifiers)):
-            raise _Unknown(f"uses {words}", is_order=True)
+            raise NotReached(f"uses {words}", is_order=True)
         if any(modifier.split("::")[0] == _SHARED for modifier in modifiers):
-            raise _Unknown("uses shared memory", is_order=True)
+            raise NotReached("uses shared memory", is_order=True)
         if opcode in ("atom", "red"):
             self._check_atomic(instruction, words)
         for operand in instruction.operands:
             for name in _REGISTER.findall(operand):
                 if name not in self.function.registers and not _BUILTIN.fullmatch(name):
-                    raise _Unknown(f"reads '{name}'")
+                    raise NotReached(f"reads '{name}'")
 
     def _check_atomic(self, instruction: Instruction, words: str) -> None:
         known = (ATOMIC_WORDS | COMMUTATIVE | TYPE_BYTES.keys()) - {"cas", "exch"}
         if not set(instruction.modifiers) <= known:
-            raise _Unknown(f"uses {words}", is_order=True)
+            raise NotReached(f"uses {words}", is_order=True)
         if instruction.opcode == "atom" and self._read & {*parts(instruction.operands[0])} - {"_"}:
-            raise _Unknown(f"uses the result of {words}", is_order=True)
+            raise NotReached(f"uses the result of {words}", is_order=True)
 
     @cached_property
     def _read(self) -> frozenset[str]:
         return frozenset(name for item in self.function.instructions for name in sources(item))
 
-    # Where they lead.
-
     def uses(self) -> PointerUses:
-        """Return the accesses, and the parameters that reach anything else.
-
-        Raises:
-            _Unknown: it may wait for another thread.
-        """
+        """Return accesses, and what else parameters reach; raises NotReached where it may wait."""
         accesses: set[PointerAccess] = set()
         for instruction in self.function.instructions:
             match instruction.opcode:
@@ -356,7 +326,7 @@ class _Following:
                 case _:
                     self._leaks |= self._revealed(instruction)
         if may_wait(self.function, self.function.instructions):
-            raise _Unknown("has a loop that may wait for another thread", is_order=True)
+            raise NotReached("has a loop that may wait for another thread", is_order=True)
         spaces = tuple(sorted((v.name, v.space) for v in self.variables.values()))
         return PointerUses(None, frozenset(accesses), frozenset(self._leaks), spaces)
 
@@ -366,7 +336,7 @@ class _Following:
             return
         address = ADDRESS.match(text)
         if address is None:
-            raise _Unknown(f"accesses memory at '{text}'")
+            raise NotReached(f"accesses memory at '{text}'")
         if not spaces & {"local", "const"}:
             yield PointerAccess(kind, self._origin_of_name(address[1]))
 
@@ -376,9 +346,8 @@ class _Following:
         if not is_condition or instruction.opcode in _FLOW:
             return frozenset()
         values = [self._origin(operand) for operand in instruction.operands[1:]]
-        first, *others = values
-        is_distance = instruction.opcode == "setp" and len(others) == 1
-        if is_distance and first == others[0] and len(first.whole) == 1 and not first.parts:
+        is_of_one = values[0] == values[-1] and len(values[0].whole) == 1 and not values[0].parts
+        if instruction.opcode == "setp" and len(values) == 2 and is_of_one:
             return frozenset()
         return _names_in(values)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from cutune.proof.flow.graph import Graph
@@ -18,18 +19,16 @@ from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
-    OPAQUE,
     PARAMETER,
     Atom,
     IntegerPolynomial,
     Monomial,
 )
-from cutune.proof.values.predicates import Both, Not, Predicate, Relation
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation, operands_of
 from cutune.proof.values.terms import Atoms
 from cutune.source.program import Role
 
 _ORDER = tuple(Role)
-_EQUALITIES = ("eq", "ne")
 _LARGER = ("gt", "ge", "hi", "hs")
 #: A number that was made longer is the number.
 _EXTENSIONS = ("s8", "u8", "s16", "u16", "s32", "u32")
@@ -70,7 +69,8 @@ def _uses(
     for access in accesses:
         for comparison in access.known if access.instruction.guard else ():
             yield from _compared(comparison, Role.BRANCH, terms)
-        for term in terms.of(_distance(access.address)):
+        offset = access.address.terms if access.address is not None else ()
+        for term in terms.of(IntegerPolynomial(tuple(t for t in offset if not _is_pointer(t[0])))):
             yield from _each(term, Role.STRIDE if term.varies else Role.OFFSET)
     yield from _in_steps(accesses)
 
@@ -89,12 +89,6 @@ def _in_steps(accesses: Iterable[MemoryAccess]) -> Iterator[tuple[str, Role]]:
             yield from ((atom.name, Role.STRIDE) for atom in monomial)
 
 
-def _distance(address: IntegerPolynomial | None) -> IntegerPolynomial:
-    """An address without the pointers that it is counted from."""
-    terms = address.terms if address is not None else ()
-    return IntegerPolynomial(tuple((m, c) for m, c in terms if not _is_pointer(m)))
-
-
 def _is_pointer(monomial: Monomial) -> bool:
     return len(monomial) == 1 and monomial[0].name.endswith(":b64")
 
@@ -109,13 +103,13 @@ def _compared(comparison: Relation, plain: Role, terms: _Terms) -> Iterator[tupl
     if comparison.relation in _LARGER:
         left, right = right, left
     has_counterpart = all(any(t.varies or t.places for t in side) for side in (left, right))
-    if not has_counterpart and not any(term.varies for term in (*left, *right)):
-        for term in (*left, *right):
+    sides = [(term, -1) for term in left] + [(term, 1) for term in right]
+    if not has_counterpart and not any(term.varies for term, _ in sides):
+        for term, _ in sides:
             yield from _each(term, plain)
         return
-    is_equality = comparison.relation in _EQUALITIES
+    is_equality = comparison.relation in ("eq", "ne")
     is_loop_end = is_equality and plain is Role.BOUND
-    sides = [(term, -1) for term in left] + [(term, 1) for term in right]
     # What a loop counts up to has the other sign than what it counts from.
     counting = next((term.sign * larger for term, larger in sides if term.varies), -1)
     for term, larger in sides:
@@ -144,18 +138,15 @@ class _Readings:
         self._working = sum(1 << block for block in set(working))
 
     def of(self, block: int) -> tuple[bool, ...]:
-        """Both, where both ways on do work, or neither does."""
         targets = self.graph.flow.blocks[block].terminator.targets
         if self.leaves_loop(block):
             inside = self._inside(block)
             return tuple(target in inside for target in targets[:1])
         taken, other = (self._ahead[target] & self._working for target in targets[:2])
-        if bool(taken & ~other) == bool(other & ~taken):
-            return (True, False)
-        return (bool(taken & ~other),)
+        ways = bool(taken & ~other), bool(other & ~taken)
+        return (True, False) if ways[0] == ways[1] else ways[:1]
 
     def leaves_loop(self, block: int) -> bool:
-        """Does one way on leave a loop?"""
         return not self._inside(block) >= {*self.graph.flow.blocks[block].terminator.targets}
 
     def _inside(self, block: int) -> frozenset[int]:
@@ -175,8 +166,6 @@ class _Readings:
 
 
 class _Terms:
-    """Values as sums of signed products."""
-
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
         self._inside: dict[Atom, frozenset[str]] = {}
@@ -206,28 +195,17 @@ class _Terms:
         return atom.kind == IDENTITY or is_kept_block or bool(known.ids or known.loops)
 
     def _places(self, atom: Atom) -> frozenset[str]:
-        """The parameters that an atom is, or is computed from."""
         if atom.kind == PARAMETER:
             return frozenset({atom.name})
         if atom not in self._inside:
             self._inside[atom] = frozenset()
-            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
-            operands = operation.operands if operation is not None else ()
-            self._inside[atom] = frozenset(
-                place for operand in operands for place in self._in_operand(operand)
-            )
+            operation = self.atoms.operation(atom)
+            inside = map(self._in_operand, operation.operands if operation is not None else ())
+            self._inside[atom] = frozenset(chain(*inside))
         return self._inside[atom]
 
     def _in_operand(self, operand: object) -> Iterator[str]:
-        match operand:
-            case IntegerPolynomial():
-                for atom in operand.atoms:
-                    yield from self._places(atom)
-            case Relation(left=left, right=right):
-                yield from self._in_operand(left)
-                yield from self._in_operand(right)
-            case Both(first, second):
-                yield from self._in_operand(first)
-                yield from self._in_operand(second)
-            case Not(inner):
-                yield from self._in_operand(inner)
+        for atom in operand.atoms if isinstance(operand, IntegerPolynomial) else ():
+            yield from self._places(atom)
+        for part in operands_of(operand):
+            yield from self._in_operand(part)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import gcd
 
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.access_places import AccessPlace, is_multiple, size_of, steps_of
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
-from cutune.proof.values.polynomial import IDENTITY, ONE, PARAMETER, ZERO, IntegerPolynomial
+from cutune.proof.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial
 from cutune.proof.values.terms import is_of_parameters, only_atom
 
 
@@ -42,18 +43,15 @@ def row_per_thread(
 ) -> RowPerThread | None:
     """Return when all of these places lie in one row per thread; None: not proven.
 
-    Args:
-        bytes: how many are used there, if more than in an access.
-        needed: dimensions in which threads differ there.
-        limits: for each, numbers that the id stays below.
-
-    Raises:
-        TooLarge: a polynomial has too many terms.
+    `bytes`: how many are used there, if more than in an access. `needed`: dimensions in which
+    threads differ there. `limits`: for each, numbers that the id stays below. Raises TooLarge.
     """
     steps = _common_steps(places, needed, ranges)
     if not steps or not all(map(_are_exact, places)):
         return None
-    rests = [_rest(place, steps) for place in places]
+    rests = [place.offset for place in places]
+    for d, of_id in steps:
+        rests = [rest - of_id * IntegerPolynomial.atom(IDENTITY, d) for rest in rests]
     begin = _begin(rests[0], steps[0][1])
     rests = [rest - begin for rest in rests]
     (dimension, step), own_rows = steps[-1], []
@@ -63,12 +61,13 @@ def row_per_thread(
         conditions: SizeConditions | None,
         plane: IntegerPolynomial | None = None,
     ) -> None:
-        for place, rest in zip(places, rests, strict=True):
-            size = max(bytes, place.access.bytes)
-            within = _without_rows(rest, width)
-            conditions = _stays(conditions, place, size, within, steps[0][1], ranges)
-        if conditions is not None:
-            own_rows.append(RowPerThread(conditions, steps, plane))
+        proven = (
+            ranges.not_negative(goal, place.access.known)
+            for place, rest in zip(places, rests, strict=True)
+            for goal in _staying(place, bytes, _without_rows(rest, width), steps[0][1])
+        )
+        if (found := all_of(chain([conditions], proven))) is not None:
+            own_rows.append(RowPerThread(found, steps, plane))
 
     try_rows(ZERO, NO_CONDITIONS)
     for row in limits.get(dimension, ()):
@@ -76,15 +75,11 @@ def row_per_thread(
             try_rows(step * row, _below(places, dimension, row, ranges))
     if not own_rows:
         degree = max(len(monomial) for monomial, _ in step.terms)
-        for plane in _planes(rests, degree) if _move_alike(rests, ranges) else ():
+        moving = ranges.walk.atoms.joined(rests)
+        # Planes that threads choose, not loops alone, are shorter than all rows.
+        for plane in () if moving.ids or moving.is_loaded else _planes(rests, degree):
             try_rows(plane, NO_CONDITIONS, plane)
     return min(own_rows, key=lambda row: len(row.conditions.not_negative), default=None)
-
-
-def _move_alike(rests: Sequence[IntegerPolynomial], ranges: Ranges) -> bool:
-    """Do places move by loops alone? Planes that threads choose are shorter than all rows."""
-    properties = ranges.walk.atoms.joined(rests)
-    return not (properties.ids or properties.is_loaded)
 
 
 def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPolynomial]:
@@ -102,8 +97,7 @@ def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPoly
 def _below(
     places: Sequence[AccessPlace], dimension: str, limit: IntegerPolynomial, ranges: Ranges
 ) -> SizeConditions | None:
-    """Conditions under which the id is below a limit in all of these places."""
-    room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - ONE
+    room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - 1
     return all_of([ranges.not_negative(room, place.access.known) for place in places])
 
 
@@ -115,56 +109,34 @@ def _common_steps(
     if not needed or any(not needed <= one.keys() for one in of_places):
         return ()
     steps = {dimension: of_places[0][dimension] for dimension in needed}
-    if any(one[d] != steps[d] for one in of_places for d in needed):
-        return ()
-    if any(step == ZERO or not ranges.walk.atoms.of(step).is_uniform for step in steps.values()):
+    are_alike = all(one[d] == steps[d] for one in of_places for d in needed)
+    atoms = ranges.walk.atoms
+    if not are_alike or any(s == ZERO or not atoms.of(s).is_uniform for s in steps.values()):
         return ()
     return tuple(sorted(steps.items(), key=lambda item: size_of(item[1])))
 
 
-def _rest(
-    place: AccessPlace, steps: tuple[tuple[str, IntegerPolynomial], ...]
-) -> IntegerPolynomial:
-    rest = place.offset
-    for dimension, step in steps:
-        rest = rest - step * IntegerPolynomial.atom(IDENTITY, dimension)
-    return rest
-
-
 def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomial:
     """The part of the beginning of rows that is the same for all threads: `out + first`."""
-    of_step = {monomial for monomial, _ in step.terms}
-    terms = {m: c for m, c in rest.terms if m and m not in of_step}
+    beside = [(m, c) for m, c in rest.terms if m and m not in dict(step.terms)]
     return IntegerPolynomial.of(
-        {m: c for m, c in terms.items() if all(atom.kind == PARAMETER for atom in m)}
+        {m: c for m, c in beside if all(atom.kind == PARAMETER for atom in m)}
     )
 
 
 def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerPolynomial:
-    """The rest without whole rows of all threads."""
     if width == ZERO:
         return rest
     terms = {m: c for m, c in rest.terms if not is_multiple(width, IntegerPolynomial.of({m: c}))}
     return IntegerPolynomial.of(terms)
 
 
-def _stays(
-    conditions: SizeConditions | None,
-    place: AccessPlace,
-    bytes: int,
-    offset: IntegerPolynomial,
-    step: IntegerPolynomial,
-    ranges: Ranges,
-) -> SizeConditions | None:
-    """Conditions under which an offset stays within the step, besides those given."""
+def _staying(
+    place: AccessPlace, bytes: int, offset: IntegerPolynomial, step: IntegerPolynomial
+) -> tuple[IntegerPolynomial, ...]:
+    """Values that are not negative where an offset stays within the step."""
     length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
-    end = length - IntegerPolynomial.constant(bytes)
-    for goal in (offset, end - offset, *place.unsigned):
-        if conditions is None:
-            break
-        proven = ranges.not_negative(goal, place.access.known)
-        conditions = conditions.joined(proven) if proven is not None else None
-    return conditions
+    return offset, length - max(bytes, place.access.bytes) - offset, *place.unsigned
 
 
 def _are_exact(place: AccessPlace) -> bool:

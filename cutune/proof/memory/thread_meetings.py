@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
+from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.proof.flow.ranges import Ranges
@@ -35,6 +37,7 @@ from cutune.proof.memory.access_places import (
     single_threads,
     size_of,
     steps_of,
+    terms_by_ids,
     wrap_together,
 )
 from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
@@ -64,12 +67,8 @@ def meetings(
 ) -> Meetings:
     """Return the conditions under which threads meet as in the original.
 
-    Args:
-        indexed: the dimensions in which threads differ.
-        limits: the guard bounds by dimension.
-
-    Raises:
-        NotUnderstood: operations whose order matters even if warps keep their threads.
+    `indexed`: the dimensions in which threads differ. `limits`: the guard bounds by dimension.
+    Raises NotUnderstood for operations whose order matters even if warps keep their threads.
     """
     job = _ThreadMeetings(atoms, indexed, limits, ranges)
     seen = (a for a in accesses if a.kind != "end" and a.space not in ("const", "local"))
@@ -84,15 +83,15 @@ class _ThreadMeetings:
     limits: Mapping[str, list[IntegerPolynomial]]
     ranges: Ranges
     conditions: Meetings = field(default_factory=Meetings)
-    #: Results for single places, by the place's identity: there are many pairs.
-    _exact: dict[int, bool] = field(default_factory=dict)
-    _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
-    _digits: dict[tuple[int, int, frozenset[str]], bool] = field(default_factory=dict)
-    _columns: dict[int, tuple[int, int, _Widths]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Of single places the results are kept: there are many pairs.
+        self._is_exact, self._column = cache(self._tells_ids_apart), cache(self._column_of)
+        self._has_own_digits, self._share_row = cache(self._digits), cache(self._row)
 
     def judge(self, places: list[AccessPlace]) -> None:
         writes = [place for place in places if place.access.is_effect]
-        order = {id(write): index for index, write in enumerate(writes)}
+        order = {write: index for index, write in enumerate(writes)}
         outside: dict[Column, list[AccessPlace]] = {}
         for index, write in enumerate(writes):
             if not self._is_own(write, places):
@@ -101,12 +100,9 @@ class _ThreadMeetings:
             if column is not None and column not in outside:
                 outside[column] = [p for p in places if self._certain_column(p) != column]
             others = places if column is None else outside[column]
-            for other in others:
-                if order.get(id(other), -1) > index:
-                    self._two(write, other)
-            for other in others:
-                if not other.access.is_effect:
-                    self._two(write, other)
+            later = [other for other in others if order.get(other, -1) > index]
+            for other in [*later, *(p for p in others if not p.access.is_effect)]:
+                self._two(write, other)
 
     def _certain_column(self, place: AccessPlace) -> Column | None:
         """The column that each thread has in places like this one, under no condition."""
@@ -116,35 +112,31 @@ class _ThreadMeetings:
         return (place.base, bytes, step, widths) if widths else None
 
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
-        if self._has_own_place(write) or self._is_same_value(write, places):
+        alike = [p for p in places if p.base is None or p.base == write.base]
+        # A flag: all writes there store the same, and it is never read.
+        is_flag = write.access.kind == "store" and write.base is not None
+        if self._has_own_place(write) or (is_flag and all(self._is_flag(write, p) for p in alike)):
             return True
         # Operations in any order need no row, and so no conditions.
         operation = write.access.operation.split(".")[0]
         return operation not in _ANY_ORDER and self._share_own_row(write)
 
     def _shared(self, write: AccessPlace) -> None:
-        """Note that several threads may write one place."""
         access = write.access
         operation = access.operation.split(".")[0]
         if access.kind != "atomic":
             self.conditions.keep_warps = True
         elif operation in ("exch", "cas"):
-            what = f"atomic '{operation}' at a place that threads may share"
-            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+            self._refuse(write, f"atomic '{operation}' at a place that threads may share")
         elif operation in ("inc", "dec") and not self._are_uniform(access.values):
-            what = f"atomic '{operation}' with different bounds"
-            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+            self._refuse(write, f"atomic '{operation}' with different bounds")
+
+    def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
+        raise NotUnderstood(Code.ORDERING, what, place.access.instruction)
 
     def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
         properties = self.atoms.joined(values)
         return not (properties.ids or properties.loops or properties.is_loaded)
-
-    def _is_same_value(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
-        """Is it a flag: do all writes there store the same, and is it never read?"""
-        if write.access.kind != "store" or write.base is None:
-            return False
-        others = [p for p in places if p.base is None or p.base == write.base]
-        return all(self._is_flag(write, other) for other in others)
 
     def _two(self, write: AccessPlace, other: AccessPlace) -> None:
         if write.access.kind == other.access.kind == "atomic":
@@ -158,7 +150,6 @@ class _ThreadMeetings:
             self.conditions.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
-        """Does each thread meet no other one in the two places?"""
         if not self._are_exact(write, other):
             return False
         return (
@@ -185,13 +176,7 @@ class _ThreadMeetings:
         one, other = self._column(first), self._column(second)
         return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
 
-    def _column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
-        """Its bytes and step, and the widths of which the rest is a multiple."""
-        if id(place) not in self._columns:
-            self._columns[id(place)] = self._new_column(place)
-        return self._columns[id(place)]
-
-    def _new_column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
+    def _column_of(self, place: AccessPlace) -> tuple[int, int, _Widths]:
         bytes, nowhere = place.access.bytes, _Widths()
         if len(self.indexed) != 1:
             return bytes, 0, nowhere
@@ -201,8 +186,7 @@ class _ThreadMeetings:
         if abs(step) < bytes:
             return bytes, step, nowhere
         rest = place.offset - IntegerPolynomial.of({identity: step})
-        whole = IntegerPolynomial.constant(step)
-        widths = _single_terms(limit * whole for limit in self.limits.get(dimension, ()))
+        widths = _single_terms(limit * step for limit in self.limits.get(dimension, ()))
         return bytes, step, frozenset(width for width in widths if is_multiple(width, rest))
 
     def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
@@ -255,14 +239,11 @@ class _ThreadMeetings:
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
         if self._commute(first, second):
             return
-        if first.base is not None and second.base is not None:
-            if first.base != second.base:
-                self._two_bases(first, second)
-                return
-            if self._are_exact(first, second) and never_overlap(first, second):
-                return
-        what = "different atomic operations on one array"
-        raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+        are_known = first.base is not None and second.base is not None
+        if are_known and first.base != second.base:
+            self._two_bases(first, second)
+        elif not (are_known and self._are_exact(first, second) and never_overlap(first, second)):
+            self._refuse(first, "different atomic operations on one array")
 
     def _commute(self, first: AccessPlace, second: AccessPlace) -> bool:
         """May either come first? Not where they count up to a bound, or exchange values."""
@@ -277,18 +258,11 @@ class _ThreadMeetings:
     def _are_exact(self, first: AccessPlace, second: AccessPlace) -> bool:
         return self._is_exact(first) and self._is_exact(second) and wrap_together(first, second)
 
-    def _is_exact(self, place: AccessPlace) -> bool:
+    def _tells_ids_apart(self, place: AccessPlace) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
-        if id(place) not in self._exact:
-            self._exact[id(place)] = self._may_be_exact(place)
-        return self._exact[id(place)]
-
-    def _may_be_exact(self, place: AccessPlace) -> bool:
         needed = []
         for value in place.unsigned:
-            for monomial, coefficient in value.terms:
-                ids = [atom for atom in monomial if atom.kind == IDENTITY]
-                rest = tuple(atom for atom in monomial if atom.kind != IDENTITY)
+            for ids, rest, coefficient in terms_by_ids(value):
                 properties = [self.atoms.properties(atom) for atom in rest]
                 if len(ids) > 1 or any(one.ids or one.loops for one in properties):
                     return False
@@ -307,8 +281,6 @@ class _ThreadMeetings:
         if is_end or not self.conditions.lie_apart(first.base, second.base):
             self.conditions.keep_warps = True
 
-    # Own places.
-
     def _has_own_place(
         self,
         place: AccessPlace,
@@ -318,9 +290,8 @@ class _ThreadMeetings:
     ) -> bool:
         """Do threads use different places? Perhaps on conditions, which are noted then.
 
-        `bytes`: how many are used there, if more than in this access. `both`: the accesses for
-        which it stands, if not for its own alone. `needed`: dimensions in which threads differ
-        there, besides those in which they differ in this access.
+        `bytes`, `needed`: how many are used, and dimensions in which threads differ there, besides
+        those of this access. `both`: the accesses for which it stands, if not for its own alone.
         """
         if place.base is None:
             return False
@@ -328,41 +299,34 @@ class _ThreadMeetings:
         bytes = max(bytes, place.access.bytes)
         parts = parts_of(place, self.atoms) if self._is_exact(place) else None
         if parts is None:
-            return self._has_own_digits(place, bytes, needed)
+            # Where warps are kept, nothing is gained by it.
+            return not self.conditions.keep_warps and self._has_own_digits(place, bytes, needed)
         steps, moving = parts
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
         return self._are_spread(steps, moving, bytes, both or (place,))
 
-    def _has_own_digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
-        """Do threads use different places by quotients and remainders of ids?"""
-        if self.conditions.keep_warps:
-            return False  # nothing is gained by it
-        key = id(place), bytes, needed
-        if key not in self._digits:
-            own = separating_digits(place, bytes, needed, self.limits, self.ranges)
-            self._digits[key] = own is not None
-            if own is not None:
-                self.conditions.ask(own.conditions)
-                self.conditions.spreads |= own.spreads
-        return self._digits[key]
+    def _digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
+        own = separating_digits(place, bytes, needed, self.limits, self.ranges)
+        if own is not None:
+            self.conditions.ask(own[0])
+            self.conditions.spreads |= own[1]
+        return own is not None
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
         """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
-        if self.conditions.keep_warps:
-            return False  # nothing is gained by it
+        # Where warps are kept, nothing is gained by it.
+        return not self.conditions.keep_warps and self._share_row(places, bytes)
+
+    def _row(self, places: tuple[AccessPlace, ...], bytes: int) -> bool:
         known = frozenset.intersection(*(place.access.known for place in places))
-        key = (bytes, *map(id, places))
-        if key not in self._rows_shared:
-            needed = self.indexed - single_threads(known, self.atoms)
-            row = None
-            with suppress(TooLarge):
-                row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
-            self._rows_shared[key] = row is not None
-            if row is not None:
-                self.conditions.ask(row.conditions)
-                self._reach_each_other(row.steps, row.plane)
-        return self._rows_shared[key]
+        needed, row = self.indexed - single_threads(known, self.atoms), None
+        with suppress(TooLarge):
+            row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
+        if row is not None:
+            self.conditions.ask(row.conditions)
+            self._reach_each_other(row.steps, row.plane)
+        return row is not None
 
     def _are_spread(
         self,
@@ -371,10 +335,7 @@ class _ThreadMeetings:
         bytes: int,
         places: Sequence[AccessPlace],
     ) -> bool:
-        """Do ids lie far enough apart, and rounds of loops farther than all ids?
-
-        `places`: the accesses, which may stay in a row of the thread.
-        """
+        """Do ids lie far enough apart, and rounds farther than all ids, or in a thread's row?"""
         order = sorted(steps.items(), key=lambda item: size_of(item[1]))
         if not order:
             return True
@@ -420,15 +381,10 @@ class _ThreadMeetings:
         self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
     ) -> bool:
         """Is the larger step that of a row as long as the extent?"""
-        for row in self._rows(dimension):
-            spare = (larger - smaller * row).literal
-            if spare is None:
-                continue
-            # Steps may be negative: their lengths count.
-            sign = smaller.literal or 0
-            if spare == 0 or spare * sign > 0:
-                return True
-        return False
+        spares = [(larger - smaller * row).literal for row in self._rows(dimension)]
+        # Steps may be negative: their lengths count.
+        sign = smaller.literal or 0
+        return any(spare is not None and (spare == 0 or spare * sign > 0) for spare in spares)
 
     def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
         self.conditions.spreads.add(Spread(larger, smaller, dimension))

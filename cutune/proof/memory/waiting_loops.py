@@ -49,7 +49,6 @@ class _Loops:
 
     @property
     def load_decides_branch(self) -> bool:
-        """Does any loaded value decide about a branch?"""
         leaving = ("bra", "ret", "exit")
         guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
         return any(item.opcode == "ld" for item in self._made_of(guards, None))
@@ -80,11 +79,8 @@ class _Loops:
         for block in blocks:
             terminator = flow.blocks[block].terminator
             if terminator.guard and set(terminator.targets) - blocks:
-                made_of = self._made_of({terminator.guard}, lines)
-                yield any(
-                    item.opcode == "setp" and self._is_waiting({*sources(item)}, lines)
-                    for item in made_of
-                )
+                tests = (o for o in self._made_of({terminator.guard}, lines) if o.opcode == "setp")
+                yield any(self._is_waiting({*sources(item)}, lines) for item in tests)
 
     def _is_waiting(self, registers: set[str], lines: Container[int]) -> bool:
         made_of = self._made_of(registers, lines)
@@ -92,25 +88,20 @@ class _Loops:
         return has_loads and all(self._is_steady(item, lines) for item in made_of)
 
     def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
-        """Does it do the same in each round, as long as memory is the same?"""
         if instruction.opcode != "ld":
             return not self._goes_on(instruction, lines)
-        address = self._made_of({*sources(instruction)}, lines, through_loads=True)
-        return not any(
-            self._goes_on(item, lines, through_loads=True) for item in (instruction, *address)
-        )
+        address = self._made_of({*sources(instruction)}, lines, True)
+        return not any(self._goes_on(item, lines, True) for item in (instruction, *address))
 
     def _goes_on(
         self, instruction: Instruction, lines: Container[int], through_loads: bool = False
     ) -> bool:
         """Does it depend on its result of the round before, by nothing that may come back to it?"""
         behind = self._made_of({*sources(instruction)}, lines, through_loads)
-        if instruction not in behind:
-            return False
-        return not any(
-            item.opcode in _RETURNING
-            and instruction in self._made_of({*sources(item)}, lines, through_loads)
-            for item in behind
+        returning = (item for item in behind if item.opcode in _RETURNING)
+        return instruction in behind and not any(
+            instruction in self._made_of({*sources(item)}, lines, through_loads)
+            for item in returning
         )
 
 

@@ -22,26 +22,22 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
-    Monomial,
+    without,
 )
 from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
-_WARP = IntegerPolynomial.constant(WARP)
+#: The registers of PTX that hold the raw built-ins, without their dimensions.
+REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
 
 
 @dataclass(frozen=True)
 class BuiltIns:
-    """A reading of built-ins.
-
-    `single_thread`: dimensions in which blocks are taken to have one thread. `of_warps`: are ids in
-    x those of warps?
-    """
+    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?"""
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in."""
         if dimension in self.single_thread:
             if kind in (THREAD, BLOCK_SIZE):
                 return ZERO if kind == THREAD else ONE
@@ -51,8 +47,8 @@ class BuiltIns:
             return value
         if kind == THREAD:
             lane = AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
-            return _WARP * value + atoms.named("lane", lane)
-        return _WARP * value if kind == BLOCK_SIZE else value
+            return value * WARP + atoms.named("lane", lane)
+        return value * WARP if kind == BLOCK_SIZE else value
 
 
 BUILT_INS = BuiltIns()
@@ -100,7 +96,6 @@ class KeptGrid:
         return self._known > before
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in of any dimension."""
         if kind in _RANGES:
             return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:
@@ -120,7 +115,7 @@ class KeptGrid:
         thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
         terms = dict(value.terms)
         for monomial, coefficient in value.terms:
-            rest = _without(monomial, thread)
+            rest = without(monomial, thread)
             stepping = tuple(sorted((*(rest or ()), size, *step_of_round)))
             if rest is None or terms.get(stepping) != coefficient:
                 continue
@@ -164,15 +159,6 @@ class RowsOfEachBlock(KeptGrid):
         return frozenset({"row"})
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in, from which ids are formed."""
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
-
-
-def _without(monomial: Monomial, atom: Atom) -> Monomial | None:
-    if atom not in monomial:
-        return None
-    rest = list(monomial)
-    rest.remove(atom)
-    return tuple(rest)

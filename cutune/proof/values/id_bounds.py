@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from cutune.proof.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
+from cutune.proof.values.polynomial import IDENTITY, PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import (
     WARP,
@@ -28,7 +28,8 @@ _SMALL = 1 << 19
 ID_BITS = 32
 #: Ids that a thread does at most for its guard to be understood.
 _MOST_STEP = 32
-_MOST_SHIFT = 19
+#: Ids are compared with quotients by no more than this.
+_MOST_BY = {"div": _SMALL, "shr": 19}
 _Limit = tuple[int, IntegerPolynomial]
 
 
@@ -53,14 +54,9 @@ def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Lim
         for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
-                other = shortest.get(key)
-                if other is None or _order(bound) < _order(other):
-                    shortest[key] = bound
+                both = shortest.get(key, bound), bound
+                shortest[key] = min(both, key=lambda one: (len(one.conditions), not one.is_firm))
     return shortest
-
-
-def _order(bound: IdBound) -> tuple[int, bool]:
-    return len(bound.conditions), not bound.is_firm
 
 
 def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms) -> list[IdBound]:
@@ -75,8 +71,7 @@ def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms
 
 def of_threads(of_warps: Iterable[IdBound]) -> list[IdBound]:
     """Return bounds of the ids of threads, from those of the ids of warps; none of them is firm."""
-    warp = IntegerPolynomial.constant(WARP)
-    return [replace(b, limit=b.limit * warp, is_firm=False) for b in of_warps if b.step == 1]
+    return [replace(b, limit=b.limit * WARP, is_firm=False) for b in of_warps if b.step == 1]
 
 
 def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
@@ -84,10 +79,9 @@ def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
 
 
 def _joined(alike: list[IdBound]) -> IdBound:
-    conditions = {c for bound in alike for c in bound.conditions}
+    conditions = sorted({c for bound in alike for c in bound.conditions}, key=_shortest)
     is_firm = all(bound.is_firm for bound in alike)
-    sorted_conditions = tuple(sorted(conditions, key=_shortest))
-    return IdBound(alike[0].limit, sorted_conditions, is_firm, alike[0].step)
+    return replace(alike[0], conditions=tuple(conditions), is_firm=is_firm)
 
 
 def ordered(comparison: Relation) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
@@ -97,14 +91,14 @@ def ordered(comparison: Relation) -> Iterator[tuple[IntegerPolynomial, IntegerPo
         case "lt":
             yield left, right
         case "le":
-            yield left, right + ONE
+            yield left, right + 1
         case "gt":
             yield right, left
         case "ge":
-            yield right, left + ONE
+            yield right, left + 1
         case "eq" if comparison.bits >= ID_BITS:
-            yield left, right + ONE
-            yield right, left + ONE
+            yield left, right + 1
+            yield right, left + 1
 
 
 def _bounds(
@@ -147,7 +141,7 @@ def _of_multiple(
         return
     size = _without_constant(large)
     if size is not None and size.kind == PARAMETER and abs(constant_term(large)) <= _SMALL:
-        yield IdBound(large - IntegerPolynomial.constant(shift), (), comparison.signed, step)
+        yield IdBound(large - shift, (), comparison.signed, step)
 
 
 def _of_part(
@@ -155,35 +149,34 @@ def _of_part(
 ) -> Iterator[IdBound]:
     """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
     constant = constant_term(large)
-    operation = _operation_of(large - IntegerPolynomial.constant(constant), atoms)
-    offset = (IntegerPolynomial.constant(constant) - shift).literal
+    operation = atoms.operation_of(large - constant)
+    offset = (-shift + constant).literal
     if operation is None or offset is None or abs(offset) > _SMALL:
         return
-    quotient = _quotient(operation, atoms)
-    if quotient is not None and is_of_parameters(quotient[0]):
-        whole, by = quotient
-        # A number too large for a sign is divided as one below 0, which must not be read as a large
-        # one. A parameter alone is known to fit.
-        is_alone = _without_constant(whole) is not None
-        if not (comparison.signed or is_alone or operation.name.split(".")[1][0] == "u"):
-            return
+    whole, by = _quotient(operation, atoms) or (None, 0)
+    if whole is None or not is_of_parameters(whole):
+        return
+    # A number too large for a sign is divided as one below 0, which must not be read as a large
+    # one. A parameter alone is known to fit.
+    is_alone = _without_constant(whole) is not None
+    if comparison.signed or is_alone or operation.name.split(".")[1][0] == "u":
         # Less than floor(n / by) is: by * (it + 1) <= n.
-        limit = whole + IntegerPolynomial.constant(by * offset - by + 1)
+        limit = whole + (by * offset - by + 1)
         # Below 0 it is rounded upwards, or read as a large number.
         yield IdBound(limit, (whole,) if offset > 0 else (), False, by)
 
 
 def _quotient(operation: AtomOperation, atoms: Atoms) -> tuple[IntegerPolynomial, int] | None:
-    """The dividend, and a constant that divides it."""
     operands = operation.numbers
     by = operands[1].literal if len(operands) == 2 else None
     if by is None or by < 1:
         return None
-    if operation.name in ("div.s32", "div.u32", "div.s64", "div.u64"):
-        return (operands[0], by) if by <= _SMALL else None
-    if operation.name not in ("shr.s32", "shr.u32", "shr.s64", "shr.u64") or by > _MOST_SHIFT:
+    name, _, kind = operation.name.partition(".")
+    if kind not in ("s32", "u32", "s64", "u64") or by > _MOST_BY.get(name, 0):
         return None
-    return _without_rounding(operands[0], by, operation.name[-2:], atoms), 1 << by
+    if name == "div":
+        return operands[0], by
+    return _without_rounding(operands[0], by, kind[1:], atoms), 1 << by
 
 
 def _without_rounding(
@@ -195,7 +188,7 @@ def _without_rounding(
         if outer is None or outer.name != f"shr.u{bits}" or is_of_parameters(value):
             continue
         sign, distance = outer.numbers
-        inner = _operation_of(sign, atoms)
+        inner = atoms.operation_of(sign)
         if inner is None or inner.name != f"shr.s{bits}" or distance.literal != int(bits) - by:
             continue
         rest = value - IntegerPolynomial.of({(atom,): 1})
@@ -204,14 +197,7 @@ def _without_rounding(
     return value
 
 
-def _operation_of(value: IntegerPolynomial, atoms: Atoms) -> AtomOperation | None:
-    """The operation whose result a value is; None for any other value."""
-    atom = only_atom(value)
-    return atoms.operation(atom) if atom is not None else None
-
-
 def _without_constant(value: IntegerPolynomial) -> Atom | None:
-    """The atom that a value is but for a constant; None for any other value."""
     return only_atom(IntegerPolynomial(tuple((m, c) for m, c in value.terms if m)))
 
 
@@ -226,14 +212,13 @@ def _is_shift(shift: IntegerPolynomial) -> bool:
 def _rights(
     large: IntegerPolynomial, comparison: Relation, atoms: Atoms
 ) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
-    """Values that the larger side does not exceed, with conditions, and the bits of a register that
-    holds them; of a minimum, both operands."""
-    offset = IntegerPolynomial.constant(constant_term(large))
-    operation = _operation_of(large - offset, atoms)
+    """Upper limits of the larger side, their conditions, and the bits that hold them."""
+    offset = constant_term(large)
+    operation = atoms.operation_of(large - offset)
     if operation is None:
         yield large, (), comparison.bits
         return
-    if abs(constant_term(large)) > _SMALL:
+    if abs(offset) > _SMALL:
         return
     kind, sign = operation.name, "s" if comparison.signed else "u"
     if kind in (f"min.{sign}32", f"min.{sign}64"):

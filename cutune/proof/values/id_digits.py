@@ -30,13 +30,7 @@ from cutune.proof.values.polynomial import (
     Monomial,
     exactly,
 )
-from cutune.proof.values.terms import (
-    MOST_THREADS,
-    Alternatives,
-    Atoms,
-    is_of_parameters,
-    modulo,
-)
+from cutune.proof.values.terms import MOST_THREADS, Alternatives, Atoms, is_of_parameters, modulo
 
 _MOST = IntegerPolynomial.constant(MOST_THREADS)
 _BITS = {"s32": 32, "u32": 32, "b32": 32, "s64": 64, "u64": 64, "b64": 64}
@@ -95,18 +89,8 @@ class DigitReader:
     _depth: int = 0
 
     def read(self, value: IntegerPolynomial) -> IntegerPolynomial:
-        """Return a value as a polynomial in quotients of ids.
-
-        Raises:
-            TooLarge: it has too many terms.
-        """
-        result = ZERO
-        for monomial, coefficient in value.terms:
-            product = IntegerPolynomial.constant(coefficient)
-            for atom in monomial:
-                product = product * self._atom(atom)
-            result = result + product
-        return result
+        """Return a value as a polynomial in quotients of ids; raises TooLarge."""
+        return value.substituted(self._atom)
 
     def in_digits(self, value: IntegerPolynomial) -> InDigits | None:
         """Return the digits of a value that was read; None where it is not a sum of them."""
@@ -126,17 +110,13 @@ class DigitReader:
         digits: list[Digit] = []
         for dimension in sorted({quotient.dimension for quotient in factors}):
             of_dimension = {q.divisor: f for q, f in factors.items() if q.dimension == dimension}
-            parts = _digits_of(dimension, of_dimension)
-            if parts is None:
+            if (parts := _digits_of(dimension, of_dimension)) is None:
                 return None
             digits += parts
         # For all divisors: some may have vanished only because these conditions hold.
-        values = {end for one in self._divisors for end in (one - ONE, _MOST - one)}
-        return InDigits(
-            tuple(digits), IntegerPolynomial.of(rest), SizeConditions(frozenset(values))
-        )
-
-    # Quotients as atoms.
+        values = {end for one in self._divisors for end in (one - 1, _MOST - one)}
+        conditions = SizeConditions(frozenset(values))
+        return InDigits(tuple(digits), IntegerPolynomial.of(rest), conditions)
 
     def _quotient(self, atom: Atom) -> Quotient | None:
         if atom.kind == IDENTITY and atom.name not in self.elements:
@@ -148,11 +128,10 @@ class DigitReader:
         if (divisor.literal or 0) > MOST_THREADS:
             return ZERO
         quotient = Quotient(dimension, divisor)
-        atom = self._quotients.get(quotient)
-        if atom is None:
-            atom = Atom(OPAQUE, f"quotient {len(self._quotients)}")
-            self._quotients[quotient], self._named[atom] = atom, quotient
-        return IntegerPolynomial.of({(atom,): 1})
+        unused = Atom(OPAQUE, f"quotient {len(self._quotients)}")
+        atom = self._quotients.setdefault(quotient, unused)
+        self._named[atom] = quotient
+        return IntegerPolynomial.atom(*atom)
 
     def _part(self, value: IntegerPolynomial) -> tuple[Quotient, IntegerPolynomial | None] | None:
         """The quotient of Q(D), or of Q(D) % E, and E. Both are from 0 to 2^30."""
@@ -168,8 +147,6 @@ class DigitReader:
                 if rest == -radix * IntegerPolynomial.of({(other,): 1}):
                     return quotient, radix
         return None
-
-    # Operations.
 
     def _atom(self, atom: Atom) -> IntegerPolynomial:
         value = self._read.get(atom)
@@ -231,7 +208,6 @@ class DigitReader:
         return value
 
     def _divided(self, value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
-        """`value / by`, where the value is a quotient or a remainder."""
         if value == ZERO or by == ONE:
             return value
         is_size = by.literal is None and is_of_parameters(by)
@@ -241,8 +217,8 @@ class DigitReader:
         if part is None:
             return self._without_factor(value, by)
         quotient, radix = part
-        is_beyond = (by.literal or 0) > MOST_THREADS
-        if is_beyond or (radix is not None and _is_at_least(by, radix)):
+        spare = (by - radix).literal if radix is not None else None
+        if (by.literal or 0) > MOST_THREADS or (spare is not None and spare >= 0):
             return ZERO
         digits = exactly(radix, by) if radix is not None else ONE
         if digits is None:
@@ -341,7 +317,7 @@ class DigitReader:
         if not is_adjacent or self._part(value) is None:
             return None
         bits = self._field_at(value, first, length)
-        return None if bits is None else bits * IntegerPolynomial.constant(step)
+        return None if bits is None else bits * step
 
     def _joined(
         self, first: IntegerPolynomial, second: IntegerPolynomial
@@ -383,7 +359,6 @@ class DigitReader:
     def _field_at(
         self, value: IntegerPolynomial, first: int, length: int | None
     ) -> IntegerPolynomial | None:
-        """The bits from one on, where they are in the number."""
         above = self._times_bits(value, first)
         if above is None or length is None:
             return above
@@ -391,7 +366,6 @@ class DigitReader:
         return None if beyond is None else above - beyond
 
     def _times_bits(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial | None:
-        """The value without its lowest bits."""
         step = IntegerPolynomial.constant(1 << bits)
         whole = self._divided(value, step)
         return None if whole is None else whole * step
@@ -400,8 +374,7 @@ class DigitReader:
 def _digits_of(
     dimension: str, factors: Mapping[IntegerPolynomial, IntegerPolynomial]
 ) -> list[Digit] | None:
-    """The digits of one id, from the factors of its quotients; None where divisors do not divide
-    each other."""
+    """The digits of one id, by factors of its quotients; None where divisors form no chain."""
     chain = [ONE]
     waiting = [divisor for divisor in factors if divisor != ONE]
     while waiting:
@@ -414,26 +387,17 @@ def _digits_of(
     for index, divisor in enumerate(chain):
         step = ZERO
         for lower in chain[: index + 1]:
-            times = exactly(divisor, lower)
-            if times is None:
+            if (times := exactly(divisor, lower)) is None:
                 return None
-            step = step + factors.get(lower, ZERO) * times
-        is_last = index + 1 == len(chain)
-        radix = None if is_last else exactly(chain[index + 1], divisor)
+            step += factors.get(lower, ZERO) * times
+        radix = exactly(chain[index + 1], divisor) if index + 1 < len(chain) else None
         digits.append(Digit(dimension, divisor, step, radix))
     return digits
 
 
 def _is_bit(value: int) -> bool:
-    """Is it a power of two, or 0?"""
     return value & (value - 1) == 0
 
 
-def _is_at_least(first: IntegerPolynomial, second: IntegerPolynomial) -> bool:
-    difference = (first - second).literal
-    return difference is not None and difference >= 0
-
-
 def _over(value: IntegerPolynomial, step: int) -> IntegerPolynomial:
-    """The value divided by a number that divides each term."""
     return IntegerPolynomial.of({m: c // step for m, c in value.terms})

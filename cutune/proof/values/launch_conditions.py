@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -12,16 +13,12 @@ from cutune.proof.values.terms import MOST_THREADS
 
 @dataclass(frozen=True)
 class SizeConditions:
-    """Conditions on a launch: expressions of parameters that must not be negative.
-
-    `fitting`: parameters that must fit into 31 bits.
-    """
+    """Conditions on a launch: values are not negative, parameters fit into 31 bits."""
 
     not_negative: frozenset[IntegerPolynomial] = frozenset()
     fitting: frozenset[Atom] = frozenset()
 
     def joined(self, other: SizeConditions) -> SizeConditions:
-        """Return the conditions of both."""
         return SizeConditions(self.not_negative | other.not_negative, self.fitting | other.fitting)
 
 
@@ -67,23 +64,19 @@ def can_hold(spread: Spread) -> bool:
     near = _with_sizes(spread.smaller, least) * extent
     far = _with_sizes(spread.larger, least)
     return not any(
-        all(_is_never_negative(sign * near - one - ONE) for one in (far, -far))
-        for sign in (ONE, -ONE)
+        all(c >= 0 for one in (far, -far) for _, c in (near * sign - one - 1).terms)
+        for sign in (1, -1)
     )
 
 
 def _from(least: int, name: str) -> IntegerPolynomial:
-    return IntegerPolynomial.of({(Atom(OPAQUE, name),): 1}) + IntegerPolynomial.constant(least)
+    return IntegerPolynomial.atom(OPAQUE, name) + least
 
 
 def _with_sizes(value: IntegerPolynomial, least: int) -> IntegerPolynomial:
     for atom in set(value.atoms):
         value = value.replaced(atom, _from(least, f"{atom.kind} {atom.name}"))
     return value
-
-
-def _is_never_negative(value: IntegerPolynomial) -> bool:
-    return all(coefficient >= 0 for _, coefficient in value.terms)
 
 
 @dataclass
@@ -105,11 +98,10 @@ class Meetings:
 
     def that_can_hold(self) -> Meetings:
         """Return these conditions; `keep_warps` in place of conditions that never hold."""
-        try:
-            is_in_vain = not all(map(can_hold, self.spreads))
-        except TooLarge:
-            return self
-        return Meetings(keep_warps=True, pointers=self.pointers) if is_in_vain else self
+        with suppress(TooLarge):
+            if not all(map(can_hold, self.spreads)):
+                return Meetings(keep_warps=True, pointers=self.pointers)
+        return self
 
     def lie_apart(self, first: Atom, second: Atom) -> bool:
         """Tell whether two bases differ: two pointers in different allocations, which is noted."""

@@ -74,22 +74,17 @@ def hull(opcode: str, first: Interval, second: Interval) -> Interval:
 def divided(
     opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
 ) -> IntegerPolynomial | None:
-    """Return quotient or remainder of `step * quotient + rest`, with a rest from 0 up to the step.
-
-    By `shr`, `div`, `rem` or `and` with a constant.
-    """
+    """Return quotient or remainder by a constant of `step * quotient + rest`, 0 <= rest < step."""
     bits, by = bits_of(kind), values[1].literal
     if by is None:
         return None
     number = wrapped(by, bits, kind[0] == "s")
-    step = _step(opcode, number, bits)
-    value = modulo(values[0], bits)
+    step, value = _step(opcode, number, bits), modulo(values[0], bits)
     if step is None or not _is_exact(value, kind, atoms):
         return None
     quotient, rest = _parts(value, step)
-    if not atoms.interval(rest).within(0, step - 1):
-        return None
-    if opcode == "and" and any(coefficient % _lowest(number) for _, coefficient in rest.terms):
+    is_cut = opcode == "and" and any(c % _lowest(number) for _, c in rest.terms)
+    if is_cut or not atoms.interval(rest).within(0, step - 1):
         return None
     return quotient if opcode in ("shr", "div") else rest
 
@@ -101,11 +96,11 @@ def chosen(
     first, second = (modulo(value, bits_of(kind)) for value in values)
     if not (_is_exact(first, kind, atoms) and _is_exact(second, kind, atoms)):
         return None
-    small, large = (first, second) if opcode == "min" else (second, first)
-    for less, more, is_first in ((small, large, True), (large, small, False)):
+    for one, other in ((first, second), (second, first)):
+        less, more = (one, other) if opcode == "min" else (other, one)
         high, low = atoms.interval(less).high, atoms.interval(more).low
         if high is not None and low is not None and high <= low:
-            return first if is_first else second
+            return one
     return None
 
 
@@ -126,7 +121,6 @@ def _step(opcode: str, number: int, bits: int) -> int | None:
 
 
 def _lowest(mask: int) -> int:
-    """The lowest bit of a mask."""
     return mask & -mask
 
 

@@ -25,7 +25,6 @@ from cutune.proof.values.operation_results import (
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
-    ONE,
     OPAQUE,
     THREAD,
     ZERO,
@@ -35,30 +34,40 @@ from cutune.proof.values.polynomial import (
 from cutune.proof.values.predicates import (
     Both,
     Fixed,
+    Not,
     Predicate,
     Relation,
     Unknown,
     Value,
-    either,
     negation,
-    properties_of,
+    properties_of_all,
 )
 from cutune.proof.values.terms import (
     ANYTHING,
-    NOTHING,
     AtomOperation,
     AtomProperties,
     Atoms,
     Interval,
     modulo,
     number_range,
-    only_atom,
     wrapped,
 )
 from cutune.ptx.types import TYPE_BYTES, Instruction
 from cutune.source.syntax.tokens import word_set
 
-Read = Callable[[str], Value]
+
+@dataclass(frozen=True)
+class Moment:
+    """One instruction as it is executed, and the comparisons that hold there."""
+
+    instruction: Instruction
+    block: int
+    known: frozenset[Relation]
+    loops: frozenset[int]
+    read: Callable[[str], Value]
+    write: Callable[[str, Value], None]
+    guard: Predicate | None
+
 
 #: Opcodes whose result is a function of their operands alone.
 FUNCTIONS = word_set(
@@ -93,49 +102,47 @@ class NotUnderstood(Exception):
 class Operations:
     """Computes the values of instructions.
 
-    `uses_lanes`: did one of them ask for the place of its thread in the warp? `have_lanes`: does a
-    thread keep its place in the warp with any block?
+    `uses_lanes`: did one ask for the lane of its thread? `have_lanes`: does a thread keep its lane
+    with any block?
     """
 
     atoms: Atoms
     uses_lanes: bool = False
     have_lanes: bool = True
 
-    def compute(
-        self, instruction: Instruction, read: Read, loops: frozenset[int]
-    ) -> list[tuple[str, Value]]:
+    def compute(self, moment: Moment) -> list[tuple[str, Value]]:
         """Return the registers that an instruction writes, with their values."""
+        instruction = moment.instruction
         opcode, operands = instruction.opcode, instruction.operands
         kind = instruction.modifiers[-1] if instruction.modifiers else ""
         if opcode == "setp":
-            return self._setp(instruction, read, loops)
+            return self._setp(moment)
         if kind == "pred":
-            return [(operands[0], self._logic(instruction, read, loops))]
+            return [(operands[0], self._logic(moment))]
         if operands[0].startswith("{"):
-            return self._unpacked(instruction, read)
+            return self._unpacked(moment)
         if "|" in operands[0]:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{opcode}' with two results", instruction)
         if opcode == "mov" and not operands[1].startswith("{"):
-            return [(operands[0], read(operands[1]))]
-        value = self._integer(instruction, read) if _is_integer(instruction) else None
+            return [(operands[0], moment.read(operands[1]))]
+        value = self._integer(moment) if _is_integer(instruction) else None
         if value is None:
-            value = self._function(instruction, read)
+            value = self._function(moment)
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
             carry = AtomOperation("carry", (opcode, *instruction.modifiers, value))
-            properties = self._joined(self._read_all(instruction, read))
+            properties = properties_of_all(_read_all(moment), self.atoms)
             written.append((_CARRY, self.atoms.computed(carry, properties)))
         return written
 
-    # Integers.
-
-    def _integer(self, instruction: Instruction, read: Read) -> IntegerPolynomial | None:
+    def _integer(self, moment: Moment) -> IntegerPolynomial | None:
         """The polynomial, where the operation is one of the ring, or keeps the value."""
+        instruction = moment.instruction
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if "sat" in modifiers or "cc" in modifiers or instruction.operands[1].startswith("{"):
             return None
-        operands = list(map(read, instruction.operands[1:]))
-        values = [value for value in operands if isinstance(value, IntegerPolynomial)]
+        operands = list(map(moment.read, instruction.operands[1:]))
+        values = _numbers(operands)
         if len(values) < len(operands):
             return None
         kind = modifiers[-1]
@@ -152,11 +159,11 @@ class Operations:
                 case "neg":
                     return modulo(-values[0], bits_of(kind))
                 case "not":
-                    return modulo(-values[0] - ONE, bits_of(kind))
+                    return modulo(-values[0] - 1, bits_of(kind))
                 case "mul" | "mad":
                     return self._product(modifiers, values)
-                case "shl":
-                    return _shifted(values, bits_of(kind))
+                case "shl" if (by := values[1].literal) is not None and 0 <= by < bits_of(kind):
+                    return modulo(values[0] * (1 << by), bits_of(kind))
                 case "and":
                     return self._lane(values) or divided(opcode, kind, values, self.atoms)
                 case "shr" | "div" | "rem":
@@ -234,11 +241,9 @@ class Operations:
                 return high + low
         return None
 
-    # Any function of its operands.
-
-    def _function(self, instruction: Instruction, read: Read) -> IntegerPolynomial:
-        operands = tuple(self._read_all(instruction, read))
-        properties = self._joined(operands)
+    def _function(self, moment: Moment) -> IntegerPolynomial:
+        instruction, operands = moment.instruction, tuple(_read_all(moment))
+        properties = properties_of_all(operands, self.atoms)
         if _is_integer(instruction):
             operands = tuple(_as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
@@ -248,21 +253,9 @@ class Operations:
         name = ".".join((instruction.opcode, *instruction.modifiers))
         return self.atoms.computed(AtomOperation(name, operands), properties)
 
-    def _read_all(self, instruction: Instruction, read: Read) -> list[Value]:
-        texts = [t for operand in instruction.operands[1:] for t in parts(operand)]
-        if instruction.opcode in ("addc", "subc", "madc"):
-            texts.append(_CARRY)
-        return [read(text) for text in texts]
-
-    def _joined(self, values: Iterable[Value]) -> AtomProperties:
-        properties = NOTHING
-        for value in values:
-            properties = properties.joined(properties_of(value, self.atoms))
-        return properties
-
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
-        numbers = [value for value in operands if isinstance(value, IntegerPolynomial)]
+        numbers = _numbers(operands)
         # Read without a sign, what may be below 0 may be a large number.
         held = held_of(kind)
         ranges = [within(self.atoms.interval(value), held) for value in numbers]
@@ -280,10 +273,9 @@ class Operations:
             return shifted_right(ranges[0], last)
         return reduced(opcode, ranges[0], last)
 
-    def _unpacked(self, instruction: Instruction, read: Read) -> list[tuple[str, Value]]:
-        """`mov.b64 {%r1, %r2}, %rd3`."""
-        names = parts(instruction.operands[0])
-        value = read(instruction.operands[1])
+    def _unpacked(self, moment: Moment) -> list[tuple[str, Value]]:
+        instruction = moment.instruction
+        names, value = parts(instruction.operands[0]), moment.read(instruction.operands[1])
         if instruction.opcode != "mov" or not isinstance(value, IntegerPolynomial):
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         bits = bits_of(instruction.modifiers[-1]) // len(names)
@@ -294,33 +286,29 @@ class Operations:
             pieces.append((name, self.atoms.computed(operation, properties)))
         return [(name, value) for name, value in pieces if name != "_"]
 
-    # Conditions.
-
-    def _setp(
-        self, instruction: Instruction, read: Read, loops: frozenset[int]
-    ) -> list[tuple[str, Value]]:
-        operands, modifiers = instruction.operands, instruction.modifiers
-        combined = self._compared(instruction, read, loops)
-        results = operands[0].split("|")
+    def _setp(self, moment: Moment) -> list[tuple[str, Value]]:
+        operands, modifiers = moment.instruction.operands, moment.instruction.modifiers
+        combined = self._compared(moment)
         if len(operands) > 3:
-            other = read(operands[3].removeprefix("!"))
-            assert not isinstance(other, IntegerPolynomial), "the fourth operand is a predicate"
-            other = negation(other) if operands[3].startswith("!") else other
-            combined = self._combined(modifiers[1], combined, other, instruction, loops)
-        written: list[tuple[str, Value]] = [(results[0].strip(), combined)]
-        for name in results[1:]:
-            properties = properties_of(combined, self.atoms)
-            written.append((name.strip(), Unknown(f"second {instruction.line}", properties)))
+            other = _predicate(operands[3], moment)
+            combined = self._combined(modifiers[1], combined, other, moment)
+        first, *others = map(str.strip, operands[0].split("|"))
+        unknown = self._unknown(f"second {moment.instruction.line}", combined)
+        written: list[tuple[str, Value]] = [(first, combined), *((one, unknown) for one in others)]
         return [(name, value) for name, value in written if name != "_"]
 
-    def _compared(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
+    def _unknown(self, name: str, *operands: Value, loops: frozenset[int] = frozenset()) -> Unknown:
+        properties = properties_of_all(operands, self.atoms)
+        return Unknown(name, properties.joined(AtomProperties(loops=loops)))
+
+    def _compared(self, moment: Moment) -> Predicate:
+        instruction = moment.instruction
         relation, kind = instruction.modifiers[0], instruction.modifiers[-1]
-        values = [read(operand) for operand in instruction.operands[1:3]]
-        numbers = [value for value in values if isinstance(value, IntegerPolynomial)]
+        values = [moment.read(operand) for operand in instruction.operands[1:3]]
+        numbers = _numbers(values)
         is_order = kind in _INTEGERS and (relation in _ORDER or relation in _UNSIGNED_RELATIONS)
         if not is_order or len(numbers) < len(values):
-            properties = self.atoms.joined(numbers).joined(AtomProperties(loops=loops))
-            return Unknown(f"{instruction.line}", properties)
+            return self._unknown(f"{instruction.line}", *numbers, loops=moment.loops)
         bits = bits_of(kind)
         signed = kind[0] == "s" and relation in _ORDER
         relation = _UNSIGNED_RELATIONS.get(relation, relation)
@@ -339,8 +327,7 @@ class Operations:
 
     def _choice(self, value: IntegerPolynomial) -> Predicate | None:
         """Return p for `selp 1, 0, p`."""
-        atom = only_atom(value)
-        operation = self.atoms.operation(atom) if atom is not None else None
+        operation = self.atoms.operation_of(value)
         if operation is None or not operation.name.startswith("selp."):
             return None
         first, second, *others = operation.numbers
@@ -350,45 +337,51 @@ class Operations:
 
     def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
         """Yield the operands of `a | b | c`, which is 0 where all of them are."""
-        atom = only_atom(value)
-        operation = self.atoms.operation(atom) if atom is not None else None
+        operation = self.atoms.operation_of(value)
         if operation is None or operation.name not in ("or.b32", "or.b64"):
             yield value
             return
         for operand in operation.numbers:
             yield from self._alternatives(operand)
 
-    def _logic(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
-        values = [self._predicate(operand, read) for operand in instruction.operands[1:]]
+    def _logic(self, moment: Moment) -> Predicate:
+        instruction = moment.instruction
+        values = [_predicate(operand, moment) for operand in instruction.operands[1:]]
         match instruction.opcode:
             case "mov":
                 return values[0]
             case "not":
                 return negation(values[0])
             case "and" | "or" | "xor":
-                return self._combined(instruction.opcode, values[0], values[1], instruction, loops)
+                return self._combined(instruction.opcode, values[0], values[1], moment)
         raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}.pred'", instruction)
 
-    def _predicate(self, text: str, read: Read) -> Predicate:
-        value = read(text.removeprefix("!"))
-        if isinstance(value, IntegerPolynomial):
-            value = Fixed(value != ZERO)
-        return negation(value) if text.startswith("!") else value
-
     def _combined(
-        self,
-        operator: str,
-        first: Predicate,
-        second: Predicate,
-        instruction: Instruction,
-        loops: frozenset[int],
+        self, operator: str, first: Predicate, second: Predicate, moment: Moment
     ) -> Predicate:
         if operator == "and":
             return _all([*_conditions(first), *_conditions(second)])
         if operator == "or":
-            return either(first, second)
-        properties = properties_of(first, self.atoms).joined(properties_of(second, self.atoms))
-        return Unknown(f"{instruction.line}", properties.joined(AtomProperties(loops=loops)))
+            return Not(Both(negation(first), negation(second)))
+        return self._unknown(f"{moment.instruction.line}", first, second, loops=moment.loops)
+
+
+def _read_all(moment: Moment) -> list[Value]:
+    texts = [t for operand in moment.instruction.operands[1:] for t in parts(operand)]
+    if moment.instruction.opcode in ("addc", "subc", "madc"):
+        texts.append(_CARRY)
+    return [moment.read(text) for text in texts]
+
+
+def _numbers(values: Iterable[Value]) -> list[IntegerPolynomial]:
+    return [value for value in values if isinstance(value, IntegerPolynomial)]
+
+
+def _predicate(text: str, moment: Moment) -> Predicate:
+    value = moment.read(text.removeprefix("!"))
+    if isinstance(value, IntegerPolynomial):
+        value = Fixed(value != ZERO)
+    return negation(value) if text.startswith("!") else value
 
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:
@@ -403,22 +396,21 @@ def _all(conditions: Sequence[Predicate]) -> Predicate:
     """The conjunction of conditions; where threadIdx.d and blockIdx.d are 0 the global id is."""
     remaining = list(conditions)
     for dimension in "xyz":
-        thread, block = (
-            [c for c in remaining if isinstance(c, Relation) and _is_zero(c, kind, dimension)]
-            for kind in (THREAD, BLOCK)
-        )
-        if thread and block:
+        thread = [c for c in remaining if _is_zero(c, THREAD, dimension)]
+        block = [c for c in remaining if _is_zero(c, BLOCK, dimension)]
+        if thread and block and isinstance(thread[0], Relation):
             remaining = [c for c in remaining if c not in thread + block]
             remaining.append(replace(thread[0], left=IntegerPolynomial.atom(IDENTITY, dimension)))
     return reduce(Both, remaining)
 
 
-def _is_zero(comparison: Relation, kind: str, dimension: str) -> bool:
+def _is_zero(condition: Predicate, kind: str, dimension: str) -> bool:
     index = IntegerPolynomial.atom(kind, dimension)
-    # In fewer bits, block 65536 is 0 too.
-    is_whole = comparison.bits >= _INDEX_BITS
-    is_index = comparison.left in (index, -index)
-    return comparison.relation == "eq" and comparison.right == ZERO and is_index and is_whole
+    match condition:
+        case Relation(relation="eq", bits=bits, left=left, right=right):
+            # In fewer bits, block 65536 is 0 too.
+            return bits >= _INDEX_BITS and left in (index, -index) and right == ZERO
+    return False
 
 
 def _as_read(value: Value, kind: str) -> Value:
@@ -438,10 +430,3 @@ def parts(operand: str) -> list[str]:
 
 def _is_integer(instruction: Instruction) -> bool:
     return bool(instruction.modifiers) and instruction.modifiers[-1] in _INTEGERS
-
-
-def _shifted(values: list[IntegerPolynomial], bits: int) -> IntegerPolynomial | None:
-    count = values[1].literal
-    if count is None or not 0 <= count < bits:
-        return None
-    return modulo(values[0] * IntegerPolynomial.constant(1 << count), bits)

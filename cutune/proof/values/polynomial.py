@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -29,6 +29,16 @@ OPAQUE = "opaque"
 Monomial = tuple[Atom, ...]
 
 
+def without(monomial: Monomial, *atoms: Atom) -> Monomial | None:
+    """Return a product without these factors; None where it does not have them."""
+    rest = list(monomial)
+    for atom in atoms:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
 class TooLarge(ArithmeticError):
     """The polynomial has more terms than any index expression."""
 
@@ -48,12 +58,10 @@ class IntegerPolynomial:
 
     @staticmethod
     def constant(value: int) -> IntegerPolynomial:
-        """A literal."""
         return IntegerPolynomial.of({(): value})
 
     @staticmethod
     def atom(kind: str, name: str) -> IntegerPolynomial:
-        """One symbol."""
         return IntegerPolynomial.of({(Atom(kind, name),): 1})
 
     @cached_property
@@ -70,12 +78,16 @@ class IntegerPolynomial:
 
     def replaced(self, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
         """Return the polynomial with another value in place of a symbol."""
+        return self.substituted(lambda one: by if one == atom else IntegerPolynomial.atom(*one))
+
+    def substituted(self, value_of: Callable[[Atom], IntegerPolynomial]) -> IntegerPolynomial:
+        """Return the polynomial with values in place of its symbols."""
         result = ZERO
         for monomial, coefficient in self.terms:
             product = IntegerPolynomial.constant(coefficient)
-            for factor in monomial:
-                product = product * (by if factor == atom else IntegerPolynomial.of({(factor,): 1}))
-            result = result + product
+            for atom in monomial:
+                product *= value_of(atom)
+            result += product
         return result
 
     def split(self, atom: Atom) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
@@ -83,32 +95,31 @@ class IntegerPolynomial:
         factor: dict[Monomial, int] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms:
-            others = list(monomial)
-            if atom not in others:
+            others = without(monomial, atom)
+            if others is None:
                 rest[monomial] = coefficient
-                continue
-            others.remove(atom)
-            if atom in others:
+            elif atom in others:
                 return None
-            factor[tuple(others)] = coefficient
+            else:
+                factor[others] = coefficient
         return IntegerPolynomial.of(factor), IntegerPolynomial.of(rest)
 
-    def __add__(self, other: IntegerPolynomial) -> IntegerPolynomial:
+    def __add__(self, other: IntegerPolynomial | int) -> IntegerPolynomial:
         terms = dict(self.terms)
-        for monomial, coefficient in other.terms:
+        for monomial, coefficient in _terms_of(other):
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return _with_identities(terms)
 
     def __neg__(self) -> IntegerPolynomial:
         return IntegerPolynomial(tuple((m, -c) for m, c in self.terms))
 
-    def __sub__(self, other: IntegerPolynomial) -> IntegerPolynomial:
+    def __sub__(self, other: IntegerPolynomial | int) -> IntegerPolynomial:
         return self + -other
 
-    def __mul__(self, other: IntegerPolynomial) -> IntegerPolynomial:
+    def __mul__(self, other: IntegerPolynomial | int) -> IntegerPolynomial:
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
-            for right, b in other.terms:
+            for right, b in _terms_of(other):
                 monomial = _with_stride(tuple(sorted(left + right)))
                 terms[monomial] = terms.get(monomial, 0) + a * b
                 if len(terms) > _MAXIMAL_TERMS:
@@ -120,14 +131,15 @@ ZERO = IntegerPolynomial(())
 ONE = IntegerPolynomial.constant(1)
 
 
+def _terms_of(value: IntegerPolynomial | int) -> tuple[tuple[Monomial, int], ...]:
+    return (((), value),) if isinstance(value, int) else value.terms
+
+
 def _with_stride(monomial: Monomial) -> Monomial:
     """gridDim.d * blockDim.d is the number of threads, which re-blocking keeps."""
     for dimension in ("x", "y", "z"):
         grid, block = Atom(GRID_SIZE, dimension), Atom(BLOCK_SIZE, dimension)
-        while grid in monomial and block in monomial:
-            rest = list(monomial)
-            rest.remove(grid)
-            rest.remove(block)
+        while (rest := without(monomial, grid, block)) is not None:
             monomial = tuple(sorted([*rest, Atom(STRIDE, dimension)]))
     return monomial
 
@@ -141,8 +153,7 @@ def _with_identities(terms: dict[Monomial, int]) -> IntegerPolynomial:
     for monomial in list(terms):
         for thread in {atom for atom in monomial if atom.kind == THREAD}:
             coefficient = terms.get(monomial, 0)
-            rest = list(monomial)
-            rest.remove(thread)
+            rest = without(monomial, thread) or ()
             dimension = thread.name
             pair = (Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
             partner = tuple(sorted([*rest, *pair]))
@@ -179,14 +190,10 @@ def term_over(
 ) -> IntegerPolynomial | None:
     """A term divided by another one; None where something is left over."""
     monomial, coefficient = term
-    rest = list(monomial)
-    for atom in leading:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    if coefficient % factor:
+    rest = without(monomial, *leading)
+    if rest is None or coefficient % factor:
         return None
-    return IntegerPolynomial.of({tuple(rest): coefficient // factor})
+    return IntegerPolynomial.of({rest: coefficient // factor})
 
 
 def to_c(polynomial: IntegerPolynomial) -> str:

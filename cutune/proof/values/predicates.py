@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms
@@ -23,7 +24,6 @@ class Relation:
     right: IntegerPolynomial
 
     def negated(self) -> Relation:
-        """Return the comparison that holds where this one does not."""
         return Relation(_NEGATED[self.relation], self.bits, self.signed, self.left, self.right)
 
 
@@ -62,6 +62,11 @@ Value = IntegerPolynomial | Predicate
 """The value of a register of either kind."""
 
 
+def unknown(name: str, kind: str | None, properties: AtomProperties, atoms: Atoms) -> Value:
+    """Return a value of its own, for a register of this type, of which no more is known."""
+    return Unknown(name, properties) if kind == "pred" else atoms.named(name, properties)
+
+
 def negation(predicate: Predicate) -> Predicate:
     """Return the opposite."""
     match predicate:
@@ -74,9 +79,14 @@ def negation(predicate: Predicate) -> Predicate:
     return Not(predicate)
 
 
-def either(first: Predicate, second: Predicate) -> Predicate:
-    """Return the predicate that holds where one of two does."""
-    return Not(Both(negation(first), negation(second)))
+def operands_of(value: object) -> tuple[Value, ...]:
+    """Return the numbers or conditions that a condition is made of."""
+    match value:
+        case Relation(left=first, right=second) | Both(first, second):
+            return first, second
+        case Not(inner):
+            return (inner,)
+    return ()
 
 
 def properties_of(value: Value, atoms: Atoms) -> AtomProperties:
@@ -84,15 +94,14 @@ def properties_of(value: Value, atoms: Atoms) -> AtomProperties:
     match value:
         case IntegerPolynomial():
             return atoms.of(value)
-        case Relation(left=left, right=right):
-            return atoms.of(left).joined(atoms.of(right))
-        case Both(first, second):
-            return properties_of(first, atoms).joined(properties_of(second, atoms))
-        case Not(inner):
-            return properties_of(inner, atoms)
         case Unknown(properties=properties):
             return properties
-    return NOTHING
+    return properties_of_all(operands_of(value), atoms)
+
+
+def properties_of_all(values: Iterable[Value], atoms: Atoms) -> AtomProperties:
+    """Return the properties of a value that depends on all of these."""
+    return reduce(AtomProperties.joined, (properties_of(value, atoms) for value in values), NOTHING)
 
 
 def follows(predicate: Predicate, holds: bool) -> Iterator[Relation]:

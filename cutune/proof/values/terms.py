@@ -13,8 +13,9 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import NamedTuple
 
 from cutune.proof.values.polynomial import (
@@ -29,6 +30,7 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
     Monomial,
+    without,
 )
 
 #: Threads per dimension of a launch that may be changed.
@@ -56,11 +58,14 @@ ANYTHING = Interval(None, None)
 
 @dataclass(frozen=True)
 class AtomProperties:
-    """Properties of an atom.
+    """Properties of the value of an atom.
 
-    `raw`: dimensions in which it depends on the thread block. `ids`: dimensions in which threads
-    differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between the rounds of
-    the loops with these headers. `strides`: dimensions of whose number of threads it is made.
+    `raw`: dimensions in which it changes with the size of blocks. `threadIdx.x` is raw in x; the id
+    `blockIdx.x * blockDim.x + threadIdx.x` is not, since other blocks have the same ids.
+    `ids`: dimensions in which threads of different ids may have different values.
+    `is_loaded`: it was read from memory, or computed from such a value.
+    `loops`: headers of the loops between whose rounds it may differ.
+    `strides`: dimensions whose number of threads it is computed from.
     """
 
     raw: frozenset[str] = frozenset()
@@ -72,11 +77,10 @@ class AtomProperties:
 
     @property
     def is_uniform(self) -> bool:
-        """Is it one number for all threads, at any time?"""
+        """Is it the same number in all threads and in all rounds of loops?"""
         return not (self.raw or self.ids or self.loops or self.is_loaded)
 
     def joined(self, other: AtomProperties) -> AtomProperties:
-        """Return the properties of a value that depends on both."""
         if other is NOTHING or other is self:
             return self
         return AtomProperties(
@@ -131,10 +135,7 @@ class AtomOperation:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The values of a register of `bits` bits where ways to a block meet.
-
-    `values`: each with the block that it comes from.
-    """
+    """Values of a register of `bits` bits where control flow joins, each with its predecessor."""
 
     block: int
     bits: int
@@ -143,10 +144,7 @@ class Alternatives:
 
 @dataclass
 class Atoms:
-    """The atoms of one entry and their properties.
-
-    `threads_per_id`: more than one where ids are those of warps.
-    """
+    """The atoms of one entry. `threads_per_id`: more than one where ids are those of warps."""
 
     threads_per_id: int = 1
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
@@ -154,14 +152,17 @@ class Atoms:
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
 
     def properties(self, atom: Atom) -> AtomProperties:
-        """Return the properties of an atom."""
         if atom.kind == OPAQUE:
             return self._properties[atom]
         known = self._properties.get(atom) or _of_builtin(atom, self.threads_per_id)
         return known or NOTHING
 
+    def operation_of(self, value: IntegerPolynomial) -> AtomOperation | None:
+        """Return the operation whose result a value is, if it is one and nothing else."""
+        atom = only_atom(value)
+        return self._operations.get(atom) if atom is not None else None
+
     def operation(self, atom: Atom) -> AtomOperation | None:
-        """Return the operation that an atom is the result of, if it is one."""
         return self._operations.get(atom)
 
     def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:
@@ -171,7 +172,7 @@ class Atoms:
         return IntegerPolynomial.atom(*atom)
 
     def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
-        """Make the atom of this name: a value that depends on more than operands."""
+        """Make the atom of this name, for a value that is no function of operands."""
         atom = Atom(OPAQUE, name)
         self._properties[atom] = properties
         return IntegerPolynomial.atom(*atom)
@@ -193,32 +194,26 @@ class Atoms:
             return self.properties(atom)
         if value.literal is not None:
             return NOTHING
-        properties = NOTHING
-        for atom in value.atoms:
-            properties = properties.joined(self.properties(atom))
-        return replace(properties, interval=self.interval(value))
+        properties = reduce(AtomProperties.joined, map(self.properties, value.atoms), NOTHING)
+        return replace(properties, interval=sum_of_intervals(value, self._monomial))
 
     def joined(self, values: Iterable[IntegerPolynomial]) -> AtomProperties:
         """Return the properties of a value that depends on all of these."""
-        properties = NOTHING
-        for value in values:
-            properties = properties.joined(self.of(value))
-        return properties
+        return reduce(AtomProperties.joined, map(self.of, values), NOTHING)
 
     def interval(self, value: IntegerPolynomial) -> Interval:
-        """Return the range of the exact polynomial."""
         return sum_of_intervals(value, self._monomial)
 
     def _monomial(self, monomial: Monomial) -> Interval:
-        """The range of a product: of numbers from 0 on only, other signs are not needed."""
+        """The range of a product; anything where a factor may be negative."""
         if len(monomial) == 1:
             return self.properties(monomial[0]).interval
         low, high = 1, 1
         for dimension in "xyz":
             # blockIdx.d * blockDim.d is less than the threads of the launch.
-            pair = (Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
-            if set(pair) <= set(monomial):
-                monomial = _without(monomial, pair)
+            rest = without(monomial, Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
+            if rest is not None:
+                monomial = rest
                 low, high = 0, MOST_THREADS // (self.threads_per_id if dimension == "x" else 1)
                 break
         for atom in monomial:
@@ -244,13 +239,6 @@ def sum_of_intervals(
     return Interval(low, high)
 
 
-def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
-    rest = list(monomial)
-    for atom in atoms:
-        rest.remove(atom)
-    return tuple(rest)
-
-
 def only_atom(value: IntegerPolynomial) -> Atom | None:
     """Return the atom that a value is, if it is one and nothing else."""
     match value.terms:
@@ -267,12 +255,6 @@ def constant_term(value: IntegerPolynomial) -> int:
 def is_of_parameters(value: IntegerPolynomial) -> bool:
     """Tell whether parameters are all atoms of a value, so that a launch can compute it."""
     return all(atom.kind == PARAMETER for atom in value.atoms)
-
-
-def common_terms(values: Sequence[IntegerPolynomial]) -> IntegerPolynomial:
-    """Return the terms that all values have."""
-    common = set.intersection(*(set(value.terms) for value in values))
-    return IntegerPolynomial(tuple(sorted(common)))
 
 
 def number_range(bits: int, signed: bool) -> tuple[int, int]:

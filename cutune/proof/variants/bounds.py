@@ -1,14 +1,5 @@
 """The variants `bounds256x3`, `restrict_bounds256x4`, …: copies that leave room for more blocks.
 
-Before:
-
-    __global__ void collide(int n, const float *f, float *g)
-    {
-        …
-    }
-
-After, behind it, as `bounds256x4`:
-
     #line 1
     __global__ void __launch_bounds__(256, 4) collide__bounds256x4(int n, const float *f, float *g)
     {
@@ -39,7 +30,7 @@ from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants.restrict import Restriction, restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText
-from cutune.source.program import Impurity, KernelVariant
+from cutune.source.program import KernelVariant
 
 NAME = "bounds"
 #: Threads of a block, and blocks that an SM shall have room for: with 65,536 registers, 128, 80 and
@@ -49,33 +40,20 @@ LIMITS = ((256, 2), (256, 3), (256, 4))
 _FEW_REGISTERS = 40
 
 
-def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
-    """Return the variants of a kernel, or why it may have none. `proofs`: of all its instances.
+def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> list[KernelVariant]:
+    """Return the variants of a kernel; raises Illegal where it may have none.
 
     Most kernels need none: their registers leave room for enough blocks.
     """
     if max((proof.pressure for proof in proofs), default=0) < _FEW_REGISTERS:
-        return ()
-    try:
-        _check(text, proofs)
-        plain = [_variant(text, limit, None) for limit in LIMITS]
-        base = restriction_if_legal(text, proofs)
-        restricted = [_variant(text, limit, base) for limit in LIMITS] if base is not None else []
-        return (*plain, *restricted)
-    except Illegal as illegal:
-        return illegal.as_impurity(NAME, text.kernel)
-
-
-def _check(text: KernelText, proofs: Sequence[EntryProof]) -> None:
-    """Check that bounds may be given.
-
-    Raises:
-        Illegal: it has bounds, or is launched in other ways than they allow.
-    """
+        return []
     if text.kernel.max_threads < 1024 or any(proof.is_bounded for proof in proofs):
         raise Illegal(Code.VARIANT_USELESS, "it has launch bounds")
     if text.kernel.asserted or text.kernel.shared is not None:
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
+    plain = [_variant(text, limit, None) for limit in LIMITS]
+    base = restriction_if_legal(text, proofs)
+    return plain + [_variant(text, limit, base) for limit in LIMITS if base is not None]
 
 
 def _variant(text: KernelText, limit: tuple[int, int], base: Restriction | None) -> KernelVariant:

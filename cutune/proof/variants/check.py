@@ -7,18 +7,20 @@ instantiated as for the kernels; then copies that show on what several ids of a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.memory.pointers import NotReached, reached
-from cutune.proof.rounding.alike import rounds_alike
+from cutune.proof.rounding import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
+from cutune.proof.variants.registry import TRANSFORMS
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.block_reading_copies import callee_named
@@ -29,42 +31,33 @@ from cutune.toolchain.kernel_names import base_name, renamed_entry
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 _OWNER = "variants"
-#: Transforms, in the order in which launches name their variants.
-_ORDER = (restrict.NAME, coarsen.NAME, bounds.NAME)
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
 _NOT_READ = "is compiled to code that cannot be read"
 _OTHER_BASE = "is one of a variant that is not proven"
+_OTHER_LAUNCHES = "is proven under other conditions than the kernel"
 _OTHER_CODE = "is compiled to other code than without its bounds"
 _ROUNDS = "may round other products than the kernel before they are added"
 
 
 def checked(program: Program, compile_unit: Compile) -> Program:
     """Return the program without variants that are not proven as their kernels are."""
-    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
-    for kernel in program.kernels:
-        for name, variants in _by_kind(kernel).items():
-            if variants:
-                written[name] += variants
-    texts = compiled_changes(written, partial(launching, program), compile_unit)
-    program = _without_others(program, texts)
-    program = _proven(program, _Themselves(), texts)
-    moved: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
-    for kernel in program.kernels:
-        if (copy := _Moved().shown(kernel)) is not None:
-            moved[_name_of(kernel.name, coarsen.NAME)] += (copy,)
-    texts = compiled_changes(moved, partial(launching, program), compile_unit)
-    program = _proven(program, _Moved(), texts)
+    texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
+    program = _proven(_without_others(program, texts), _Themselves(), texts)
+    moved = [(k, copy) for k in program.kernels if (copy := _Moved().shown(k)) is not None]
+    program = _proven(program, _Moved(), _texts(program, moved, compile_unit))
     return replace(program, has_checked_variants=True)
+
+
+def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> Texts:
+    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
+    for kernel, one in copies:
+        written[_name_of(kernel.name, one.transform)] += (one,)
+    return compiled_changes(written, partial(launching, program), compile_unit)
 
 
 Texts = Mapping[str, Sequence[str]]
 """The PTX of all architectures by names of copies; those compiled together share it."""
-
-
-def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
-    """The variants of a kernel that are compiled together, or fail to."""
-    return {_name_of(kernel.name, transform): _made_by(transform, kernel) for transform in _ORDER}
 
 
 def _made_by(transform: str, kernel: Kernel) -> tuple[KernelVariant, ...]:
@@ -76,63 +69,32 @@ def _name_of(kernel: str, transform: str) -> str:
 
 
 def _without_others(program: Program, texts: Texts) -> Program:
-    """The program without variants that do not compile, or may round otherwise."""
+    """The program without variants that do not compile, or may compute something else."""
     parsed: dict[int, list[Module] | None] = {}
 
-    def against(kernel: Kernel, variant: KernelVariant) -> str | None:
-        ptx = texts.get(_name_of(kernel.name, variant.transform))
-        if ptx is None:
-            return _NOT_COMPILED
-        if id(ptx) not in parsed:
-            parsed[id(ptx)] = _parsed(ptx)
-        modules = parsed[id(ptx)]
-        if variant.transform == bounds.NAME:
-            return _code_against(kernel, variant, modules)
-        return _rounding_against(kernel, variant, modules)
+    def kept(kernel: Kernel) -> Kernel:
+        for variant in kernel.variants:
+            ptx = texts.get(_name_of(kernel.name, variant.transform))
+            if ptx is not None and id(ptx) not in parsed:
+                parsed[id(ptx)] = None
+                with suppress(PtxError):
+                    parsed[id(ptx)] = [parse(text) for text in ptx]
+            what = _NOT_COMPILED if ptx is None else _against(kernel, variant, parsed[id(ptx)])
+            if what is not None:
+                kernel = _without(kernel, variant.name, (variant,), what)
+        return kernel
 
-    return replace(program, kernels=tuple(_without_any(k, against) for k in program.kernels))
-
-
-def _without_any(kernel: Kernel, against: Callable[[Kernel, KernelVariant], str | None]) -> Kernel:
-    for variant in kernel.variants:
-        what = against(kernel, variant)
-        kernel = _without(kernel, variant.name, (variant,), what) if what is not None else kernel
-    return kernel
+    return replace(program, kernels=tuple(map(kept, program.kernels)))
 
 
-def _parsed(texts: Sequence[str]) -> list[Module] | None:
-    """Their modules; None where one of them cannot be read."""
-    try:
-        return [parse(text) for text in texts]
-    except PtxError:
-        return None
-
-
-def _rounding_against(
+def _against(
     kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
 ) -> str | None:
-    """Why a variant may give other last bits; None where all its instances are known not to."""
+    """Why a variant may round otherwise or, with bounds, be other code; None where it does not."""
     if modules is None:
         return _NOT_READ
-    for functions in (module.functions for module in modules):
-        copies = [name for name in functions if base_name(name) == variant.kernel]
-        if not copies:
-            return _NOT_INSTANTIATED
-        for name in copies:
-            of_kernel = functions.get(renamed_entry(name, kernel.name))
-            if of_kernel is None or not rounds_alike(of_kernel, functions[name]):
-                return _ROUNDS
-    return None
-
-
-def _code_against(
-    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
-) -> str | None:
-    """Why a variant with bounds may do something else; None where it is the same code without."""
-    if modules is None:
-        return _NOT_READ
-    base = kernel.name
-    if variant.pointers:
+    base, has_bounds = kernel.name, variant.transform == bounds.NAME
+    if has_bounds and variant.pointers:
         restricted = _made_by(restrict.NAME, kernel)
         if not restricted:
             return _OTHER_BASE
@@ -142,43 +104,46 @@ def _code_against(
         if not copies:
             return _NOT_INSTANTIATED
         for name in copies:
-            without_bounds = renamed_entry(name, base)
-            if without_bounds not in module.functions:
-                return _NOT_INSTANTIATED
-            if code_of(module, without_bounds, False) != code_of(module, name, False):
-                return _OTHER_CODE
+            of_base = renamed_entry(name, base)
+            if of_base not in module.functions:
+                return _NOT_INSTANTIATED if has_bounds else _ROUNDS
+            if has_bounds:
+                if code_of(module, of_base, False) != code_of(module, name, False):
+                    return _OTHER_CODE
+            elif not rounds_alike(module.functions[of_base], module.functions[name]):
+                return _ROUNDS
     return None
+
+
+Copy = tuple[Kernel, KernelVariant]
+"""A kernel, and the copy of it that is compiled."""
+Proofs = tuple[Compiled, Mapping[str, str]]
+"""Proofs about compiled copies, and objections to some, by their names."""
 
 
 def _proven(program: Program, step: _Step, texts: Texts) -> Program:
     """The program without those variants of a step that are not proven."""
-    shown = ((k, one) for k in program.kernels if (one := step.shown(k)) is not None)
-    copies = {kernel.name: _Copy(kernel, one) for kernel, one in shown}
-    of_kernels = {name: texts.get(_name_of(name, step.name)) for name in copies}
-    reasons = _reasons(copies, {name: one for name, one in of_kernels.items() if one}, step)
+    copies = {k.name: (k, one) for k in program.kernels if (one := step.shown(k)) is not None}
+    texts = {name: texts.get(_name_of(name, step.name), ()) for name in copies}
+    proofs: dict[int, Proofs] = {}
+    reasons: dict[str, str | None] = {}
+    for name, (kernel, shown) in copies.items():
+        ptx = texts[name]
+        if not ptx:
+            reasons[name] = _NOT_COMPILED
+            continue
+        if id(ptx) not in proofs:
+            together = (copies[other] for other in copies if texts[other] is ptx)
+            proofs[id(ptx)] = step.proofs(ptx, {one[1].kernel: one for one in together})
+        compiled, against = proofs[id(ptx)]
+        reasons[name] = against.get(shown.kernel) or _objection(kernel, shown.kernel, compiled)
     kernels = (
-        _without(kernel, step.name, step.proven_by(kernel), reasons[kernel.name])
-        if kernel.name in reasons
+        _without(kernel, step.name, step.proven_by(kernel), reason)
+        if (reason := reasons.get(kernel.name)) is not None
         else kernel
         for kernel in program.kernels
     )
     return replace(program, kernels=tuple(kernels))
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """A kernel, and the copy of it that is compiled."""
-
-    kernel: Kernel
-    shown: KernelVariant
-
-
-@dataclass(frozen=True)
-class _Proofs:
-    """Proofs about compiled copies; `against`: objections to some, by their names."""
-
-    compiled: Compiled
-    against: Mapping[str, str]
 
 
 class _Themselves:
@@ -187,25 +152,20 @@ class _Themselves:
     name = restrict.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
-        """Return the copy of a kernel that is compiled; None: no variant needs it."""
         return next(iter(_made_by(restrict.NAME, kernel)), None)
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        """Return the variants that are right only if the copy is."""
         # Variants with conditions on pointers make the same assertion.
-        return tuple(
-            one for one in kernel.variants if one.transform == restrict.NAME or one.pointers
-        )
+        return tuple(v for v in kernel.variants if v.transform == restrict.NAME or v.pointers)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
-        """Return proofs about copies, by their names, in PTX of all architectures."""
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
-        objections = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
-        return _Proofs(compiled, {name: what for name, what in objections if what is not None})
+        objections = ((name, _other_memory(*copy, compiled)) for name, copy in copies.items())
+        return compiled, {name: what for name, what in objections if what is not None}
 
 
 class _Moved:
-    """Variants whose threads do several ids: a copy whose block's place comes from elsewhere."""
+    """Variants whose threads do several ids, proven by a copy that is given its block's index."""
 
     name = coarsen.NAME
 
@@ -218,17 +178,17 @@ class _Moved:
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         return _made_by(coarsen.NAME, kernel)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
         usual = list(map(with_places, texts))
         compiled = proven(usual, lambda entry: base_name(entry) in copies)
         against = {}
         # Without proofs the texts could not be read.
         for module in map(parse, texts) if compiled.proofs else ():
             for entry in module.functions:
-                copy = copies.get(base_name(entry))
-                if copy is not None and (read := reads_own_place(module, entry, copy.kernel)):
+                kernel, _ = copies.get(base_name(entry), (None, None))
+                if kernel is not None and (read := reads_own_place(module, entry, kernel)):
                     against[base_name(entry)] = f"reads {read} beside the index that it is given"
-        return _Proofs(compiled, against)
+        return compiled, against
 
 
 _Step = _Themselves | _Moved
@@ -238,7 +198,7 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     """Return the program with these variants, in which launches name them and do nothing else."""
 
     def of(kernel: str) -> list[KernelVariant]:
-        return [one for kind in _ORDER for one in written.get(_name_of(kernel, kind), ())]
+        return [one for kind in TRANSFORMS for one in written.get(_name_of(kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
         callees = (callee_named(site.callee, site.kernel, one.kernel) for one in of(site.kernel))
@@ -257,40 +217,15 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     if any(site.deduced for site in program.launches):
         unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
-        behind = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
+        # Not behind another kernel of its name.
+        places = {(id(one.source), one.edit.span) for one in kernel.variants}
+        behind = [one for one in of(kernel.name) if (id(one.source), one.edit.span) in places]
         unit = with_variant_copies(unit, _OWNER, kernel, behind)
     return unit
 
 
-def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
-    """Is it inserted behind this kernel, not behind another one of its name?"""
-    return variant.edit.span in [
-        one.edit.span for one in kernel.variants if one.source is variant.source
-    ]
-
-
-def _reasons(
-    copies: Mapping[str, _Copy], texts: Mapping[str, Sequence[str]], step: _Step
-) -> dict[str, str]:
-    """The objections to copies of kernels, by the names of the kernels.
-
-    `texts`: their PTX; those that compile together have the same.
-    """
-    reasons = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
-    proofs_of: dict[int, _Proofs] = {}
-    for name, ptx in texts.items():
-        if id(ptx) not in proofs_of:
-            together = (copies[other] for other in texts if texts[other] is ptx)
-            proofs_of[id(ptx)] = step.proofs(ptx, {copy.shown.kernel: copy for copy in together})
-        copy, proofs = copies[name], proofs_of[id(ptx)]
-        reason = proofs.against.get(copy.shown.kernel) or _objection(copy, proofs.compiled)
-        if reason is not None:
-            reasons[name] = reason
-    return reasons
-
-
 def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
-    """The kernel without some variants, and the reason under a name."""
+    """The kernel without some variants; the reason stands under the name."""
     code = Code.VARIANT_UNPROVEN
     message = code.template.format(variant=name, what=what)
     reason = (name, Impurity(code, message, kernel.span))
@@ -301,13 +236,12 @@ def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], wha
     )
 
 
-def _objection(compared: _Copy, compiled: Compiled) -> str | None:
+def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:
     """The first property of the kernel that is not proven for its copy."""
-    kernel, name = compared.kernel, compared.shown.kernel
-    if not compiled.proofs.get(name):
+    if not compiled.proofs.get(copy):
         return _NOT_INSTANTIATED
-    places = _places(kernel)
-    judged = confirmed(replace(kernel, name=name, unproven=()), compiled, places)
+    places = member_places(kernel, kernel.layouts or ())
+    judged = as_compiled(replace(kernel, name=copy, unproven=()), compiled, places)
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
@@ -316,24 +250,21 @@ def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     return None if _is_as_free(judged, kernel) else _OTHER_LAUNCHES
 
 
-_OTHER_LAUNCHES = "is proven under other conditions than the kernel"
-
-
-def _other_memory(copy: _Copy, compiled: Compiled) -> str | None:
+def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> str | None:
     """Does its code access memory through other pointers than the variant says?"""
-    shown, parameters = copy.shown, enumerate(copy.kernel.parameters)
-    pointers = {index: one.name for index, one in parameters if one.is_pointer}
+    pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
     for proof in compiled.proofs.get(shown.kernel, ()):
-        used = reached(proof.uses, pointers)
-        if isinstance(used, NotReached):
-            return used.what
+        try:
+            used = reached(proof.uses, pointers)
+        except NotReached as error:
+            return error.what
         if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):
             return "accesses memory through other pointers than the kernel"
     return None
 
 
 def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
-    """May it be launched wherever the kernel may? Pointers that may meet do not at its launches."""
+    """May it be launched wherever the kernel may? In its launches pointers lie apart."""
     if copy.unproven or kernel.unproven or copy.max_threads < kernel.max_threads:
         return False
     if copy.must_hold and not kernel.must_hold:
@@ -347,23 +278,5 @@ def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
     return is_free and asks_alike and (not copy.inner_pointers or _pairs(copy) <= _pairs(kernel))
 
 
-def _places(kernel: Kernel) -> list[MemberPlaces]:
-    """The places of those members that are data parameters of the kernel."""
-    layouts = {name: (size, members) for name, size, members in kernel.layouts or ()}
-    places = []
-    for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):
-        if structure not in layouts:
-            continue
-        size, members = layouts[structure]
-        prefix = kernel.parameters[argument].name
-        names: dict[str, str] = {}
-        for path, offset, width in members:
-            kinds = [f"b{8 * width}"] if width >= 4 else [f"{sign}{8 * width}" for sign in "usb"]
-            names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
-        places.append(MemberPlaces(argument, size, names))
-    return places
-
-
 def _pairs(kernel: Kernel) -> set[tuple[int, int]]:
-    """Pointers that may meet, in one order."""
     return {(min(pair), max(pair)) for pair in kernel.may_meet}

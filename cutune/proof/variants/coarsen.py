@@ -1,16 +1,5 @@
 """The variants `x2`, `y4`, `restrict_z2`, …: each thread does several ids of one dimension.
 
-Before:
-
-    __global__ void scale(int n, const float *A, float *B)
-    {
-        int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i >= n) return;
-        B[i] = 2 * A[i];
-    }
-
-After, behind it, as `x2`:
-
     #line 1
     __global__ void scale__x2(int n, const float *A, float *B)
     { const auto cutune_body = [](const uint3 blockIdx, int n, const float *A, float *B) {
@@ -51,10 +40,9 @@ from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.variants.restrict import restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
 from cutune.ptx.types import Module
-from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant
+from cutune.source.program import DIMENSIONS, Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.unit.unit import split_commas
-from cutune.toolchain.device.thread_block import Block
 
 NAME = "coarsen"
 #: Ids of a thread. With 8 no kernel that was swept on an H200 was faster than with 4 by more than
@@ -72,23 +60,24 @@ _READ_PLACE = re.compile(
 )
 
 
-def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
-    """Return the variants of a kernel, or why it has none. `proofs`: of all its instances."""
-    try:
-        axes = _axes(text.kernel, proofs)
-        if any("envreg" in file.text for file in text.texts.files):
-            raise not_repeated("the program reads environment registers")
-        return tuple(_variants(text, axes, proofs))
-    except Illegal as illegal:
-        return illegal.as_impurity(NAME, text.kernel)
+def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVariant]:
+    """Yield the variants of a kernel; raises Illegal where it has none."""
+    axes = _axes(text.kernel, proofs)
+    if any("envreg" in file.text for file in text.texts.files):
+        raise not_repeated("the program reads environment registers")
+    body = _body(text)
+    moved = text.copy(moved_name(text.kernel), body.moved(axes))
+    base = restriction_if_legal(text, proofs)
+    for axis in axes:
+        for factor in FACTORS:
+            name, changes = f"{DIMENSIONS[axis]}{factor}", body.several(axis, factor)
+            x, y, z = (factor if other == axis else 1 for other in range(3))
+            variant = with_restriction(text, NAME, name, changes, base)
+            yield replace(variant, coarsen=(x, y, z), moved=moved)
 
 
 def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
-    """The dimensions in which a thread may do several ids.
-
-    Raises:
-        Illegal: there is none, or that is of no use.
-    """
+    """Dimensions in which a thread may do several ids; raises Illegal where that is of no use."""
     if kernel.asserted or kernel.needs_warps:
         raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
     if kernel.shared is not None or any(proof.uses_shared for proof in proofs):
@@ -96,29 +85,25 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
     axes = _guarded(kernel)
     if not axes:
-        raise Illegal(
-            Code.VARIANT_USELESS,
-            "no guard bounds a dimension in which a thread could do several ids",
-        )
+        what = "no guard bounds a dimension in which a thread could do several ids"
+        raise Illegal(Code.VARIANT_USELESS, what)
     if not _is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
         raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
     if not proofs or not all(proof.is_straight for proof in proofs):
-        raise Illegal(
-            Code.VARIANT_USELESS,
-            "its code loops or ends early, so that a thread does several ids one after the other",
-        )
+        what = "its code loops or ends early, so that a thread does several ids one after the other"
+        raise Illegal(Code.VARIANT_USELESS, what)
     return axes
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
-    """May it read and write through one pointer?"""
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
-    used = reached(proof.uses, pointers)
-    return isinstance(used, NotReached) or bool(used.changed)
+    try:
+        return bool(reached(proof.uses, pointers).changed)
+    except NotReached:
+        return True
 
 
 def _is_line(kernel: Kernel) -> bool:
-    """Does it have one dimension only?"""
     return sum(one.indexed for one in kernel.dimensions) == 1
 
 
@@ -138,24 +123,6 @@ def _guarded(kernel: Kernel) -> list[int]:
     ]
 
 
-def _variants(
-    text: KernelText, axes: Sequence[int], proofs: Sequence[EntryProof]
-) -> Iterator[KernelVariant]:
-    body = _body(text)
-    moved = text.copy(moved_name(text.kernel), body.moved(axes))
-    base = restriction_if_legal(text, proofs)
-    for axis in axes:
-        for factor in FACTORS:
-            name, changes = f"{DIMENSIONS[axis]}{factor}", body.several(axis, factor)
-            variant = with_restriction(text, NAME, name, changes, base)
-            yield replace(variant, coarsen=_ids(axis, factor), moved=moved)
-
-
-def _ids(axis: int, factor: int) -> Block:
-    x, y, z = (factor if other == axis else 1 for other in range(3))
-    return (x, y, z)
-
-
 @dataclass(frozen=True)
 class _Body:
     """The body of a kernel as a function. `parameters`: as declared; `values`: their names."""
@@ -164,13 +131,11 @@ class _Body:
     values: str
 
     def several(self, axis: int, factor: int) -> Changes:
-        """The body for several ids."""
         places = [f"blockIdx.{d}" for d in DIMENSIONS]
         places[axis] += f" * {factor}u + {_EACH}"
         return self._called(factor, places)
 
     def moved(self, axes: Sequence[int]) -> Changes:
-        """The body for one id of a block somewhere."""
         registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
         for axis in axes:
             place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
@@ -189,11 +154,7 @@ class _Body:
 
 
 def _body(text: KernelText) -> _Body:
-    """The body of a kernel.
-
-    Raises:
-        Illegal: its parameters are not written so that they can be passed on.
-    """
+    """The body of a kernel; raises Illegal where its parameters cannot be passed on."""
     names = [parameter.name for parameter in text.kernel.parameters]
     opener, closer = text.function.parameters
     tokens = text.syntax.tokens[opener + 1 : closer]
@@ -222,16 +183,10 @@ def with_places(ptx: str) -> str:
 
 
 def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
-    """Return a register by which code reads its block's place, besides the one given; or None.
-
-    `module`: before `with_places`.
-    """
+    """Return a register by which code, before `with_places`, reads its block's place; or None."""
     names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
     own = module.functions[entry]
     calls = any(item.opcode == "call" for item in own.instructions)
     others = (function for function in module.functions.values() if not function.is_kernel)
-    for function in (own, *(others if calls else ())):
-        read: set[str] = function.operands & names
-        if read:
-            return min(read)
-    return None
+    read = (function.operands & names for function in (own, *(others if calls else ())))
+    return next((min(one) for one in read if one), None)

@@ -1,24 +1,23 @@
 """The transforms that there are. Takes a `Kernel` and its proofs, gives it with its variants.
 
 A new one is a module beside `restrict`, with a row here: a function that gives the variants of a
-kernel, or the reason why it may have none.
+kernel by the proofs of all its instances, or raises `Illegal` where it may have none.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants import bounds, coarsen, restrict
-from cutune.proof.variants.text import KernelText
+from cutune.proof.variants.text import Illegal, KernelText
 from cutune.source.program import Impurity, Kernel, KernelVariant, Program
 from cutune.source.unit.kernel_texts import KernelTexts
 
-Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
-
+Make = Callable[[KernelText, Sequence[EntryProof]], Iterable[KernelVariant]]
 
 #: The functions that make variants of a kernel, by the names of transforms.
 TRANSFORMS: Mapping[str, Make] = {
@@ -39,10 +38,7 @@ def varied(
     kernels = tuple(kernels)
     counts = Counter(kernel.name for kernel in kernels)
     varied = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
-    namesakes: defaultdict[str, list[Kernel]] = defaultdict(list)
-    for kernel in varied:
-        namesakes[kernel.name].append(kernel)
-    return tuple(_as_all(kernel, namesakes[kernel.name]) for kernel in varied)
+    return tuple(_as_all(k, [one for one in varied if one.name == k.name]) for k in varied)
 
 
 def _with_variants(
@@ -51,14 +47,15 @@ def _with_variants(
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
     text = KernelText(kernel, texts, namesakes)
-    made = {name: make(text, proofs) for name, make in TRANSFORMS.items()}
-    variants = tuple(v for one in made.values() if isinstance(one, tuple) for v in one)
-    reasons = tuple((name, one) for name, one in made.items() if isinstance(one, Impurity))
+    variants, reasons = list[KernelVariant](), list[tuple[str, Impurity]]()
+    for name, make in TRANSFORMS.items():
+        try:
+            variants += list(make(text, proofs))
+        except Illegal as illegal:
+            reasons.append((name, illegal.as_impurity(name, kernel)))
+    selector = text.selector() if variants else None
     return replace(
-        kernel,
-        variants=variants,
-        variant_reasons=reasons,
-        selector=text.selector() if variants else None,
+        kernel, variants=tuple(variants), variant_reasons=tuple(reasons), selector=selector
     )
 
 
@@ -78,11 +75,10 @@ def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
         )
 
     has_selectors = all(other.selector is not None for other in namesakes)
+    common = (v for v in kernel.variants if all(v.name in names for names in of_all))
     return replace(
         kernel,
-        variants=tuple(
-            joined(one) for one in kernel.variants if all(one.name in names for names in of_all)
-        ),
+        variants=tuple(map(joined, common)),
         variant_reasons=tuple((reasons | dict(kernel.variant_reasons)).items()),
         selector=kernel.selector if has_selectors else None,
     )
@@ -105,7 +101,7 @@ def with_written_variants(program: Program) -> Program:
 
 
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
-    """Return the kernel without its variants, with the reason, which is its file."""
+    """Return the kernel without its variants, for a reason whose message names its file."""
     names = dict.fromkeys(variant.transform for variant in kernel.variants)
     path = kernel.source.path
     reasons = ((name, code.template.format(variant=name, path=path)) for name in names)

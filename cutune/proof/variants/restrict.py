@@ -1,20 +1,11 @@
-"""The variant `restrict`: a copy whose pointer parameters are `__restrict__`.
-
-Before:
-
-    __global__ void scale(int n, const float *A, float *B)
-    {
-        int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i < n) B[i] = 2 * A[i];
-    }
-
-After, behind it:
+"""The variant `restrict`: a copy whose pointer parameters are `__restrict__` (docs/variants.md).
 
     #line 1
     __global__ void scale__restrict(int n, const float *__restrict__ A__restrict,
                                     float *__restrict__ B__restrict)
     { const float *A = A__restrict; float *B = B__restrict;
-        …
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) B[i] = 2 * A[i];
     }
     #line 5
 
@@ -31,7 +22,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.core.codes import Code
@@ -39,7 +31,7 @@ from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
-from cutune.source.program import Impurity, Kernel, KernelParameter, KernelVariant
+from cutune.source.program import KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas
@@ -51,17 +43,10 @@ _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "const"})
 
 
-def restrict(
-    text: KernelText, proofs: Sequence[EntryProof]
-) -> tuple[KernelVariant, ...] | Impurity:
-    """Return the variant of a kernel, or why it has none. `proofs`: of all its instances."""
-    name = f"{text.kernel.name}__{NAME}"
-    try:
-        base = restriction(text, proofs)
-        edit = text.copy(name, base.changes)
-    except Illegal as illegal:
-        return illegal.as_impurity(NAME, text.kernel)
-    source = text.syntax.source
+def restrict(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...]:
+    """Return the variant of a kernel; raises Illegal where it has none."""
+    base, name = _Restricted(text, proofs).restriction(), f"{text.kernel.name}__{NAME}"
+    edit, source = text.copy(name, base.changes), text.syntax.source
     return (KernelVariant(NAME, name, source, edit, NAME, base.pointers, base.written),)
 
 
@@ -74,21 +59,11 @@ class Restriction:
     written: tuple[int, ...]
 
 
-def restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction:
-    """Return the assertion about a kernel.
-
-    Raises:
-        Illegal: it may be wrong, or says nothing new.
-    """
-    return _Restricted(text.kernel, proofs, text).found()
-
-
 def restriction_if_legal(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
-    """Return the assertion about a kernel; None where there is none."""
-    try:
-        return restriction(text, proofs)
-    except Illegal:
-        return None
+    """Return the assertion about a kernel; None where it may be wrong, or says nothing new."""
+    with suppress(Illegal):
+        return _Restricted(text, proofs).restriction()
+    return None
 
 
 def with_restriction(
@@ -99,31 +74,23 @@ def with_restriction(
     of_kernel = f"{text.kernel.name}__{name}"
     changes = base.changes.around(changes) if base is not None else changes
     edit = text.copy(of_kernel, changes)
-    variant = KernelVariant(name, of_kernel, text.syntax.source, edit, transform)
-    if base is None:
-        return variant
-    return replace(variant, pointers=base.pointers, written=base.written)
-
-
-def _unreached(found: NotReached) -> Illegal:
-    if found.is_order:
-        return Illegal(Code.VARIANT_ORDER, f"its compiled code {found.what}")
-    return Illegal(Code.VARIANT_MEMORY, found.what)
+    pointers, written = (base.pointers, base.written) if base is not None else ((), ())
+    return KernelVariant(name, of_kernel, text.syntax.source, edit, transform, pointers, written)
 
 
 @dataclass(frozen=True)
 class _Restricted:
-    kernel: Kernel
-    proofs: Sequence[EntryProof]
     text: KernelText
+    proofs: Sequence[EntryProof]
 
-    def found(self) -> Restriction:
+    def restriction(self) -> Restriction:
         used = self._reached()
         pointers = used.pointers | self._named
         written = used.written | {i for i in self._named - used.pointers if self._is_open(i)}
         if not written and len(pointers) < 2:
             raise Illegal(Code.VARIANT_USELESS, "it reads through one pointer")
-        unrestricted = {i for i in pointers if not _is_restricted(self.kernel.parameters[i])}
+        behind_stars = {i: self.text.kernel.parameters[i].type.rpartition("*")[2] for i in pointers}
+        unrestricted = {i for i, text in behind_stars.items() if not _RESTRICT.search(text)}
         if not unrestricted:
             raise Illegal(Code.VARIANT_USELESS, "its pointers are __restrict__")
         entries = {proof.name for proof in self.proofs}
@@ -134,25 +101,21 @@ class _Restricted:
         changes = self._changes(unrestricted)
         return Restriction(changes, tuple(sorted(pointers)), tuple(sorted(written)))
 
-    # In the compiled code.
-
     def _reached(self) -> Reached:
-        """The pointers that all instances together access.
-
-        Raises:
-            Illegal: that is not known of one of them.
-        """
+        """Pointers that all instances together access; raises Illegal where that is not known."""
         if not self.proofs:
             raise Illegal(Code.VARIANT_MEMORY, "was not looked at")
         joined = Reached(frozenset(), frozenset())
         for proof in self.proofs:
-            if len(proof.parameters) != len(self.kernel.parameters):
+            if len(proof.parameters) != len(self.text.kernel.parameters):
                 raise Illegal(Code.VARIANT_MEMORY, "has other parameters than its text")
-            pointers = reached(proof.uses, self._pointers)
-            if isinstance(pointers, NotReached):
-                raise _unreached(pointers)
-            joined = joined.joined(pointers)
-        if self.kernel.needs_warps and joined.changed:
+            try:
+                joined = joined.joined(reached(proof.uses, self._pointers))
+            except NotReached as error:
+                if error.is_order:
+                    raise Illegal(Code.VARIANT_ORDER, f"its compiled code {error.what}") from error
+                raise Illegal(Code.VARIANT_MEMORY, error.what) from error
+        if self.text.kernel.needs_warps and joined.changed:
             name = self._pointers[min(joined.changed)]
             what = f"threads of a warp may exchange values through '{name}'"
             raise Illegal(Code.VARIANT_ORDER, what)
@@ -160,10 +123,8 @@ class _Restricted:
 
     @cached_property
     def _pointers(self) -> Mapping[int, str]:
-        parameters = enumerate(self.kernel.parameters)
+        parameters = enumerate(self.text.kernel.parameters)
         return {index: one.name for index, one in parameters if one.is_pointer}
-
-    # In the text.
 
     @cached_property
     def _named(self) -> frozenset[int]:
@@ -174,8 +135,7 @@ class _Restricted:
         return frozenset(i for i, name in self._pointers.items() if name in words)
 
     def _is_open(self, position: int) -> bool:
-        """May it be written through, as far as its type says?"""
-        pointee = self.kernel.parameters[position].type.rpartition("*")[0]
+        pointee = self.text.kernel.parameters[position].type.rpartition("*")[0]
         return "const" not in pointee.split() or "*" in pointee
 
     def _changes(self, pointers: Collection[int]) -> Changes:
@@ -187,28 +147,19 @@ class _Restricted:
         return Changes(tuple(edits), variables, taken=tuple(taken))
 
     def _names(self, pointers: Collection[int]) -> Iterator[tuple[Token, str]]:
-        """The names of these parameters, where they are declared, and those declarations.
-
-        Raises:
-            Illegal: a declaration is not known to be one of a pointer.
-        """
+        """Names and declarations of pointers; raises Illegal where one is not plainly declared."""
         opener, closer = self.text.function.parameters
         declared = list(split_commas(self.text.syntax.tokens[opener + 1 : closer]))
-        if len(declared) != len(self.kernel.parameters):
+        if len(declared) != len(self.text.kernel.parameters):
             raise not_repeated("its parameters are made by a macro")
         for position in sorted(pointers):
-            parameter = self.kernel.parameters[position]
+            parameter = self.text.kernel.parameters[position]
             token = _declared_pointer(declared[position], parameter.name)
             is_volatile = "volatile" in parameter.type
             if token is None or is_volatile or parameter.type.count("(") > 0:
                 raise not_repeated(f"its parameter '{parameter.name}' is not written as a pointer")
             text = self.text.syntax.source[Span(declared[position][0].start, token.end)]
             yield token, one_line(text)
-
-
-def _is_restricted(parameter: KernelParameter) -> bool:
-    """Is the pointer itself `__restrict__`, not its pointee?"""
-    return _RESTRICT.search(parameter.type.rpartition("*")[2]) is not None
 
 
 def _declared_pointer(tokens: Sequence[Token], name: str) -> Token | None:

@@ -28,8 +28,6 @@ from cutune.source.unit.unit import split_commas
 _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
 #: Words by which any function may tell its caller's name.
 _ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
-
-
 _CONSTANT = frozenset({"const", "constexpr"})
 #: Words among parameters of which a function type does not say all, or says something else.
 _NO_SELECTOR = frozenset({"...", "auto", "&", "&&"})
@@ -43,13 +41,12 @@ class Illegal(Exception):
         self.code, self.what = code, what
 
     def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
-        """Return it as the reason about a variant of this name."""
         message = self.code.template.format(variant=variant, what=self.what)
         return Impurity(self.code, message, kernel.span)
 
 
 def not_repeated(what: str) -> Illegal:
-    """Return that the text, under another name, may mean something else."""
+    """Return the error that a copy of the text may mean something else."""
     return Illegal(Code.VARIANT_TEXT, what)
 
 
@@ -68,7 +65,6 @@ class Changes:
     head: str = ""
 
     def around(self, inner: Changes) -> Changes:
-        """Return these changes around others."""
         return Changes(
             (*self.parameters, *inner.parameters),
             self.opening + inner.opening,
@@ -89,18 +85,12 @@ class KernelText:
 
     @cached_property
     def _definition(self) -> tuple[Syntax, SourceFunction]:
-        """The only definition in the user's files.
-
-        Raises:
-            Illegal: there is none, there are several, or its text means something else elsewhere.
-        """
+        """The definition; raises Illegal where it is not the only one, or may not be repeated."""
         definitions = list(self.texts.definitions(self.kernel.name))
         if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
         if self.namesakes > 1:
-            definitions = [
-                (syntax, one) for syntax, one in definitions if self._is_defined_by(syntax, one)
-            ]
+            definitions = [one for one in definitions if self._is_defined_by(*one)]
         if len(definitions) != 1:
             raise not_repeated("it has several definitions")
         syntax, function = definitions[0]
@@ -111,19 +101,15 @@ class KernelText:
     def _is_defined_by(self, syntax: Syntax, function: SourceFunction) -> bool:
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = (syntax.tokens[i].start for i in (function.first, function.body[1]))
-        is_in_file = os.path.realpath(syntax.source.path) == os.path.realpath(
-            self.kernel.source.path
-        )
-        return is_in_file and first <= self.kernel.span.start < last
+        here, there = map(os.path.realpath, (syntax.source.path, self.kernel.source.path))
+        return here == there and first <= self.kernel.span.start < last
 
     @property
     def syntax(self) -> Syntax:
-        """The file of the definition."""
         return self._definition[0]
 
     @property
     def function(self) -> SourceFunction:
-        """The definition."""
         return self._definition[1]
 
     @property
@@ -134,11 +120,7 @@ class KernelText:
         return self.syntax.tokens[first : last + 1]
 
     def copy(self, name: str, changes: Changes) -> Edit:
-        """Return the edit that inserts a copy of this name.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
-        """
+        """Return the edit that inserts a copy; raises Illegal where it may mean something else."""
         self._check([name, *changes.taken])
         function, tokens = self.function, self.syntax.tokens
         opener, closer = self.body[0], self.body[-1]
@@ -183,20 +165,15 @@ class KernelText:
         return source, Edit.insert(self.body[-1].end, text)
 
     def _check(self, names: Collection[str]) -> None:
-        """Check that the text may be repeated with these names.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
-        """
+        """Raise Illegal where the text may mean something else if repeated with these names."""
         function, tokens = self.function, self.syntax.tokens
         opener, closer = function.parameters
         for name in names:
             if any(name in file.text for file in self.texts.files):
                 raise not_repeated(f"the name {name} is taken")
-        if tokens[opener - 1].text != self.kernel.name:
-            raise not_repeated("it is specialised for template arguments")
         head = [token.text for token in tokens[function.first : opener]]
-        if any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head))):
+        is_special = any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head)))
+        if is_special or head[-1] != self.kernel.name:
             raise not_repeated("it is specialised for template arguments")
         if not _is_in_namespaces(self.syntax, function.first):
             raise not_repeated("it is defined in a class")
@@ -205,8 +182,7 @@ class KernelText:
         if self._has_static_variable:
             raise not_repeated("it has a static variable, of which a copy would have another")
         telling = macros_of(_TELLING, self.texts.files)
-        told = sorted({token.text for token in self.body} & telling)
-        if told:
+        if told := sorted({token.text for token in self.body} & telling):
             raise not_repeated(f"its text uses {told[0]}")
         if any(_ASKING.search(file.text) for file in self.texts.files):
             raise not_repeated("a function may ask for the name of its caller")
@@ -223,7 +199,6 @@ class KernelText:
 
 
 def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
-    """A parameter without its default argument."""
     texts = [token.text for token in parameter]
     return parameter[: texts.index("=")] if "=" in texts else parameter
 
@@ -243,7 +218,6 @@ def _end_of_templates(head: Sequence[Token]) -> int:
 
 
 def span_of(token: Token) -> Span:
-    """Return the span of a token."""
     return Span(token.start, token.end)
 
 

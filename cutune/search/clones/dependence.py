@@ -18,7 +18,7 @@ from functools import cached_property
 
 from cutune.core.diagnostics import CutuneError
 from cutune.passes import ReplaceTunables
-from cutune.proof.unit_compiler import UnitCompiler
+from cutune.proof.compiled import UnitCompiler
 from cutune.search.clones.declarations import Declaration, Expanded, Kind, NotSplit, split
 from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes

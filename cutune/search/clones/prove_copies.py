@@ -20,8 +20,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source, Span
 from cutune.passes import ChooseValues, ReplaceTunables
+from cutune.proof.compiled import UnitCompiler
 from cutune.proof.same_code import code_of
-from cutune.proof.unit_compiler import UnitCompiler
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.search.clones.copy_rules import check, parameters_of

@@ -25,7 +25,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.typed import Integer, MemberName, Word, require
 from cutune.passes import ChooseValues
-from cutune.proof.unit_compiler import UnitCompiler
+from cutune.proof.compiled import UnitCompiler
 from cutune.search.clones.dependence import NotBySize
 from cutune.search.clones.prove_copies import (
     ProgramWithCopies,

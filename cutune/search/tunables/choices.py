@@ -16,7 +16,7 @@ from cutune.core.typed import require
 from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
-from cutune.proof.unit_compiler import UnitCompiler
+from cutune.proof.compiled import UnitCompiler
 from cutune.search.clones.value_sets import (
     FixedChoice,
     SetChoice,

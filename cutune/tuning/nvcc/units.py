@@ -114,7 +114,7 @@ class CompiledSource:
     def instrumented(self, program: Program) -> Program:
         """The program with those variants that were proven when it was instrumented."""
         # A call whose result is kept starts quicker without.
-        from cutune.proof.analysis.overloaded_kernels import named_by_arguments
+        from cutune.proof.analysis.launched_entries import named_by_arguments
         from cutune.proof.variants.registry import with_only
 
         named = named_by_arguments(program, self.by_arguments)

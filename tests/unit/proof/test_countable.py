@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutune.proof.known_code import uncountable
+from cutune.proof.compiled import uncountable
 from tests.support.ptx_statements import HEADER
 
 ENTRY = """

@@ -13,7 +13,11 @@ from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.subjects import launched_sites
 from cutune.proof.analysis.host_calls import HostLaunch, mark_launches, read_launches
-from cutune.proof.analysis.launched_entries import confirmed, unconfirmed, without_unproven
+from cutune.proof.analysis.launched_entries import (
+    with_launched_entries,
+    without_launched_entries,
+    without_unproven,
+)
 from cutune.source.program import CompiledCode, Impurity, Program, SiteNumbers, Verdict
 from cutune.toolchain.cudafe import read_host_steps
 from tests.support.analyzed import analyzed
@@ -175,7 +179,7 @@ def told(line: int, order: int, *entries: str, **also: bool) -> HostLaunch:
 
 
 def codes(*launches: HostLaunch, text: str = THREE_LAUNCHES) -> list[Code | None]:
-    program = confirmed(analyzed_text(text), launches)
+    program = with_launched_entries(analyzed_text(text), launches)
     refused = [site.code for site in program.launches if site.verdict is Verdict.REFUSED]
     assert [d.code for d in program.diagnostics] == refused
     return [site.code for site in program.launches]
@@ -186,7 +190,7 @@ SECOND_LINE = (told(5, 0, "_Z1kPii"), told(5, 1, "_Z1kPii"))
 
 def test_sites_get_the_entries_of_their_line() -> None:
     launches = [told(4, 0, "_Z1kPii", "_ZN2ns1kEPii"), *SECOND_LINE, told(9, 0, "_Z1jv")]
-    program = confirmed(analyzed_text(), launches)
+    program = with_launched_entries(analyzed_text(), launches)
     assert [site.entries for site in program.launches] == [
         ("_Z1kPii", "_ZN2ns1kEPii"),
         *[("_Z1kPii",)] * 2,
@@ -233,7 +237,7 @@ def borrowing() -> Program:
 )
 def test_kernels_of_other_sources(launch: HostLaunch, code: Code | None) -> None:
     seconds = [replace(one, declared=one.entries) for one in SECOND_LINE]
-    program = confirmed(borrowing(), [launch, *seconds])
+    program = with_launched_entries(borrowing(), [launch, *seconds])
     assert [site.code for site in program.launches] == [code, None, None]
 
 
@@ -252,7 +256,7 @@ def test_several_launches_on_a_line() -> None:
     swapped = told(5, 1, "_Z1jPii")
     assert codes(first, SECOND_LINE[0], swapped) == [None, *[Code.OTHER_KERNEL] * 2]
     overload = told(5, 1, "_Z1kPfi")
-    program = confirmed(analyzed_text(), [first, SECOND_LINE[0], overload])
+    program = with_launched_entries(analyzed_text(), [first, SECOND_LINE[0], overload])
     assert program.launches[1].entries == program.launches[2].entries == ("_Z1kPfi", "_Z1kPii")
 
 
@@ -263,10 +267,10 @@ def test_a_file_that_renumbers_lines_is_not_told() -> None:
 
 
 def test_without_an_answer_nothing_is_tuned() -> None:
-    program = unconfirmed(analyzed_text(), "no host compiler")
+    program = without_launched_entries(analyzed_text(), "no host compiler")
     assert not program.tunable_launches and len(program.diagnostics) == 3
     assert "no host compiler" in program.launches[0].reason
-    assert unconfirmed(program, "again") == program
+    assert without_launched_entries(program, "again") == program
 
 
 def record(site: int, kernel: str) -> LaunchRecord:
@@ -275,7 +279,7 @@ def record(site: int, kernel: str) -> LaunchRecord:
 
 
 def test_another_entry_that_arrives_puts_its_site_out() -> None:
-    program = confirmed(analyzed_text(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
+    program = with_launched_entries(analyzed_text(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
     warnings: list[Diagnostic] = []
     records = [record(1, "_Z1kPfi"), record(1, "_Z1kPii"), record(2, "_Z1kPii")]
     (found,) = launched_sites(program, records, SiteNumbers(), warnings.append)

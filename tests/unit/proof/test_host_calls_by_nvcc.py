@@ -12,7 +12,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.host_calls import host_launches
-from cutune.proof.analysis.launched_entries import confirmed
+from cutune.proof.analysis.launched_entries import with_launched_entries
 from cutune.toolchain.kernel_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -155,7 +155,7 @@ def test_names_that_mean_another_kernel(tmp_path: Path) -> None:
     told = host_launches(
         analyzer.toolchain.nvcc, str(source), analyzer.toolchain.compile_flags(str(source))
     )
-    found = {site.function: site.code for site in confirmed(program, told).launches}
+    found = {site.function: site.code for site in with_launched_entries(program, told).launches}
     assert found.pop("right") is None
     assert found.pop("renamed") is Code.OTHER_KERNEL
     assert found.pop("elsewhere") is Code.MISSING_KERNEL

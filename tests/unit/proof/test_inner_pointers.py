@@ -6,7 +6,7 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.proof.compiled import Compiled
-from cutune.proof.confirm import confirmed
+from cutune.proof.confirm import as_compiled
 from cutune.proof.entry import prove
 from cutune.ptx.parse import parse as parse_ptx
 from cutune.source.program import Kernel, Program
@@ -57,7 +57,7 @@ def proven(ptx_parameters: str, first: str, second: str, parameters: str) -> Ker
     (kernel,) = program_of(parameters).kernels
     proof = prove(parse_ptx(text), "k")
     assert proof.refused is None
-    return confirmed(kernel, Compiled({"k": (proof,)}, (80,)))
+    return as_compiled(kernel, Compiled({"k": (proof,)}, (80,)))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,9 @@
-"""Floating-point operations of a function. Takes its text, gives them with names for their values.
+"""Rounding in a copy of a kernel. Takes two compiled functions, says whether they round alike.
+
+Where a program adds a product the compiler may fuse both, so that the product is not rounded, and
+of `a * b + c * d` it may fuse either one. Which one depends on the code around: in a copy of a
+kernel it may be the other, and the last bits of the results differ. Besides that compilers keep the
+order of floating-point operations, unless they are told otherwise.
 
 A value has the names of the parameters, built-in variables, loaded values and constants that it
 depends on, without the order of basic blocks. These stay the same when the compiler unrolls a loop,
@@ -10,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,18 +39,11 @@ class FloatOperation:
 
     @property
     def opcode(self) -> str:
-        """Its opcode."""
         return self.instruction.opcode
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The operands that it reads."""
         return self.instruction.operands[1:]
-
-    @property
-    def is_load(self) -> bool:
-        """Does it read memory?"""
-        return self.opcode in _LOADS
 
     @property
     def is_rounded_always(self) -> bool:
@@ -160,7 +158,6 @@ class FloatOperations:
         return set() if is_condition else self._local.get(name, self._made[name])
 
     def _add(self, number: int, one: Instruction) -> None:
-        """Add the names that an instruction tells."""
         self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
         place = self._places.get(number, "")
         if place and one.opcode in _STORES:
@@ -194,7 +191,6 @@ def _is_arithmetic(one: Instruction) -> bool:
 
 
 def _address(one: Instruction) -> str | None:
-    """The operand that says where memory is accessed; None where it is not."""
     if "param" in one.modifiers or one.opcode not in _LOADS | _STORES:
         return None
     return one.operands[0 if one.opcode in ("st", "red") else 1]
@@ -208,10 +204,166 @@ def _parameter(one: Instruction, part: int) -> str:
 
 
 def _bytes(one: Instruction) -> int:
-    """The size of each value that it loads."""
     return next((TYPE_BYTES[word] for word in one.modifiers if word in TYPE_BYTES), 0)
 
 
 def _as_float(operand: str) -> str:
     """A constant that is stored by its bits, as it is written elsewhere."""
     return f"0f{int(operand):08X}" if operand.isdecimal() else operand
+
+
+Operand = int | Made
+"""The number of an operation, or the names that another value depends on."""
+Operation = tuple[str, tuple[str, ...], tuple[tuple[bool, Operand], ...]]
+"""Opcode, modifiers, and operands, each with its sign."""
+_Factors = frozenset[Operand]
+
+
+def in_order(operations: FloatOperations) -> tuple[Operation, ...]:
+    """Return all operations and loads; each has the numbers of those that it reads."""
+    numbers: dict[str, int] = {}
+    ordered: list[Operation] = []
+    for number, one in enumerate(operations.in_order):
+        if one.opcode in _LOADS:
+            # Whether it goes through the read-only cache does not matter.
+            ordered.append((one.opcode, (), ((False, one.made_of[0]),)))
+        else:
+            ordered.append(_operation(one, one.made_of, numbers))
+        _note(operations, one, numbers, number)
+    return tuple(ordered)
+
+
+def _expressions(operations: FloatOperations, table: dict[Operation, int]) -> tuple[set[int], bool]:
+    """The set of all expressions; are any two products that are added to each other different?
+
+    At their leaves are parameters, built-in variables, constants, and loaded values: identified by
+    the pointer and the constant that is added to the address, not by the rest of it. `table`:
+    numbers of expressions, shared by the functions that are compared.
+    """
+    of_register: dict[str, int] = {}
+    products: dict[str, _Factors] = {}
+    numbers, sums, are_distinct = set[int](), set[tuple[_Factors, _Factors]](), True
+    for one in operations.arithmetic:
+        operation = _operation(one, one.leaves, of_register)
+        number = table.setdefault(operation, len(table))
+        numbers.add(number)
+        _note(operations, one, of_register, number)
+        factors = frozenset(operand for _, operand in operation[2][:2])
+        added = [products.get(operand.lstrip("-")) for operand in one.operands]
+        if one.opcode == "mul" and not one.is_rounded_always:
+            products |= dict.fromkeys(results(one.instruction), factors)
+        elif one.opcode in FUSED and (addend := added[2]) is not None:
+            sums.add((factors, addend))
+        elif one.opcode in SUMS and None not in added:
+            are_distinct = False
+    return numbers, are_distinct and not any((other, one) in sums for one, other in sums)
+
+
+def _operation(
+    one: FloatOperation, leaves: tuple[Made, ...], numbers: Mapping[str, int]
+) -> Operation:
+    """Signs are exact, but belong to the operation."""
+    read = zip(one.operands, leaves, strict=True)
+    operands = ((word.startswith("-"), numbers.get(word.lstrip("-"), leaf)) for word, leaf in read)
+    return one.opcode, one.instruction.modifiers, tuple(operands)
+
+
+def _note(
+    operations: FloatOperations, one: FloatOperation, numbers: dict[str, int], number: int
+) -> None:
+    """A result is known by its number, unless another instruction writes to the same place."""
+    for name in results(one.instruction):
+        if operations.definition(name) is not None:
+            numbers[name] = number
+
+
+Product = tuple[str, tuple[Made, Made]]
+"""The type of a product, and the names that its factors depend on."""
+Sum = tuple[Product, ...]
+"""Products that are added to each other; where one is fused it is the first."""
+
+
+class Products:
+    """The products of a function, each identified by the names that its factors depend on.
+
+    In `sums` they stand as `fused` with an addition, or `rounded`: all others. `added`: a fused
+    product, and the rounded one that is added to it. `loose`: rounded products that are added; the
+    assembler may still fuse them.
+    """
+
+    def __init__(self, operations: FloatOperations) -> None:
+        self.operations = operations
+        self.sums: defaultdict[str, set[Sum]] = defaultdict(set)
+        for one in operations.arithmetic:
+            if one.opcode == "mul" and not one.is_rounded_always:
+                self.sums["rounded"].add((_product(one),))
+            elif one.opcode in FUSED:
+                product, addend = _product(one), self._as_product(one.operands[2])
+                self.sums["fused"].add((product,))
+                self.sums["added"] |= {(product, addend)} if addend is not None else set()
+            elif one.opcode in SUMS:
+                operands = map(self._as_product, one.operands)
+                if products := tuple(product for product in operands if product is not None):
+                    self.sums["loose"].add(products)
+
+    def are_those_of(self, kernel: Products) -> bool:
+        """Tell whether they are those of a kernel, of which this function is a copy."""
+        both, of_kernel = (one.sums["added"] | one.sums["loose"] for one in (self, kernel))
+        turned = {one[::-1] for one in of_kernel if len(one) > 1}
+        kinds = ("fused", "rounded", "added", "loose")
+        return all(_are_alike(self.sums[kind], kernel.sums[kind]) for kind in kinds) and not any(
+            _may_be(one, other) for one in both for other in turned
+        )
+
+    def _as_product(self, operand: str) -> Product | None:
+        one = self.operations.definition(operand)
+        if one is None:
+            return None
+        if one.opcode in ("neg", "mov"):
+            return self._as_product(one.operands[0])
+        is_product = one.opcode == "mul" and _kinds(one) and not one.is_rounded_always
+        return _product(one) if is_product else None
+
+
+def _product(one: FloatOperation) -> Product:
+    first, second, *_ = one.made_of
+    return _kinds(one)[0], (first, second)
+
+
+def _kinds(one: FloatOperation) -> list[str]:
+    return [word for word in one.instruction.modifiers if word in FLOATS]
+
+
+def _are_alike(of_copy: Collection[Sum], of_kernel: Collection[Sum]) -> bool:
+    return all(any(_may_be(one, other) for other in of_kernel) for one in of_copy) and all(
+        any(_may_be(one, other) for one in of_copy) for other in of_kernel
+    )
+
+
+def _may_be(of_copy: Sum, of_kernel: Sum) -> bool:
+    """May they be the same? A copy that keeps values in registers has them made of less."""
+    return len(of_copy) == len(of_kernel) and all(
+        kind == other_kind
+        and ((first <= one and second <= other) or (first <= other and second <= one))
+        for (kind, (first, second)), (other_kind, (one, other)) in zip(
+            of_copy, of_kernel, strict=True
+        )
+    )
+
+
+def rounds_alike(kernel: Function, copy: Function) -> bool:
+    """Tell whether one of these is known.
+
+    - Both have the same floating-point operations and loads in the same order.
+    - Both have the same expressions, and products that are added to each other are different ones.
+    - Both fuse the same products, round the same ones, and add the same ones to each other; these
+      are made of different values.
+    """
+    of_kernel, of_copy = FloatOperations(kernel), FloatOperations(copy)
+    if in_order(of_kernel) == in_order(of_copy):
+        return True
+    table: dict[Operation, int] = {}
+    one, other = _expressions(of_kernel, table), _expressions(of_copy, table)
+    if one == other and one[1]:
+        return True
+    return Products(of_copy).are_those_of(Products(of_kernel))
