@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from math import prod
+from functools import cached_property
+from itertools import product, starmap
+from math import lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,14 @@ class Polynomial:
 
     def __call__(self, values: Mapping[str, int]) -> Fraction:
         point = [values[name] for name in self.variables]
-        return sum((c * monomial(point, e) for e, c in self.terms), Fraction(0))
+        denominator, terms = self._over_one_denominator
+        return Fraction(sum(c * monomial(point, e) for e, c in terms), denominator)
+
+    @cached_property
+    def _over_one_denominator(self) -> tuple[int, list[tuple[Exponents, int]]]:
+        """Its value is the sum of these terms, by this number: integers are added quickly."""
+        denominator = lcm(*(c.denominator for _, c in self.terms))
+        return denominator, [(e, int(c * denominator)) for e, c in self.terms]
 
     def __mul__(self, other: Polynomial) -> Polynomial:
         terms: dict[Exponents, Fraction] = {}
@@ -99,7 +107,7 @@ def exponents_up_to(
 
 
 def monomial(point: Sequence[int], exponents: Exponents) -> int:
-    return prod(base**exponent for base, exponent in zip(point, exponents, strict=True))
+    return prod(starmap(pow, zip(point, exponents, strict=True)))
 
 
 def monomials(points: Floats, exponents: list[Exponents]) -> Floats:
