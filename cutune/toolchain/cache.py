@@ -15,7 +15,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.temporary import run_folder
 
 #: The oldest texts of a folder go where all of them are larger.
-MOST_BYTES = 64 << 20
+MOST_BYTES = 128 << 20
 #: Whether they are is asked for one key in sixteen: there are thousands of them.
 _ASKING = "0"
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.support.cutune_runs import QUICK, cutune
+from tests.support.cutune_runs import QUICK, cutune, in_own_process
 from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
@@ -38,11 +36,8 @@ NOTE, MEASURED = "[CT022]", "cutune: running:"
 
 def tuned(folder: Path, *options: str, run: str = "./{program} {n}") -> tuple[str, str]:
     """What is shown, and what is said; a process of its own, as a person has."""
-    command = [sys.executable, "-m", "cutune", "tune", "app.cu", "--run", run, *QUICK, *options]
-    vary = ["--vary", "n=64,96,128"]
-    done = subprocess.run(
-        [*command, *vary], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = ["tune", "app.cu", "--run", run, *QUICK, "--vary", "n=64,96,128", *options]
+    done = in_own_process(command, folder)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

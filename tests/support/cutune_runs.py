@@ -51,7 +51,7 @@ def cutune(
     """
     words = [*map(str, arguments)]
     if words[:1] == ["nvcc"]:
-        return _process(words, cwd)
+        return in_own_process(words, cwd or Path.cwd())
     # After an error a thread would go on telling how far it was: to whoever comes next.
     in_silence = patch.object(progress, "SECONDS_BETWEEN_LINES", 1e6)
     with TemporaryFile() as output, TemporaryFile() as errors:
@@ -66,10 +66,11 @@ def cutune(
     return subprocess.CompletedProcess(["cutune", *words], status, *said)
 
 
-def _process(words: list[str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
+def in_own_process(words: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`cutune WORDS` in a process of its own."""
     with TemporaryDirectory() as folder:
         output, errors = Path(folder) / "output", Path(folder) / "errors"
-        status = run_loaded(words, cwd or Path.cwd(), output, errors, os.environ)
+        status = run_loaded(words, cwd, output, errors, os.environ)
         said = [path.read_text(encoding="utf-8", errors="replace") for path in (output, errors)]
     return subprocess.CompletedProcess(["cutune", *words], status, *said)
 

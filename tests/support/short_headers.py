@@ -1,8 +1,8 @@
 """Options by which nvcc has less to do, with which tests compile.
 
-Most of what it compiles in a small program are headers, and most of what is emitted takes is to be
-optimised: `left_out.h` in tests/corpus/headers does without both. Tests that compile as users do
-have all of it.
+Most of what it compiles in a small program are headers, and most of what the host's compiler takes
+is to optimise: `left_out.h` in tests/corpus/headers does without both. Tests that compile as users
+do have all of it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from math import prod
+from operator import mul
 
 from cutune.model.fit.count_functions import CODE_TOTALS, CountFunctions
 from cutune.model.fit.fitted_model import (
@@ -176,7 +178,7 @@ def _of_worst_block(steps: Mapping[tuple[int, int], float]) -> float:
 
 
 def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
-    return sum(count * weight for count, weight in zip(counts, weights, strict=True))
+    return sum(starmap(mul, zip(counts, weights, strict=True)))
 
 
 def growth(larger: Scale, smaller: Scale, what: str) -> tuple[float, float]:

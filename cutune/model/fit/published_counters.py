@@ -22,8 +22,8 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import scipy  # loads its parts where they are used first
 from numpy.typing import NDArray
-from scipy.linalg import lstsq
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -91,7 +91,8 @@ def _solved(
     rows[0, width + index] = 1.0
     right = np.zeros(len(targets))
     right[0] = 1.0
-    solution, _, rank, _ = lstsq(rows, right, cond=np.finfo(np.float64).eps, lapack_driver="gelss")
+    least = np.finfo(np.float64).eps
+    solution, _, rank, _ = scipy.linalg.lstsq(rows, right, cond=least, lapack_driver="gelss")
     with np.errstate(all="ignore"):
         predicted = (columns @ solution[:width]) / (columns @ solution[width:])
         error = float(np.sqrt(np.mean((predicted - targets) ** 2)) / abs(targets.mean()))

@@ -19,8 +19,8 @@ from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
+import scipy  # loads its parts where they are used first
 from numpy.typing import NDArray
-from scipy import optimize
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, meant
@@ -54,9 +54,9 @@ class Coordinates:
         return [one for one in self.tries.space.parameters if len(one.values) > 1]
 
     @property
-    def bounds(self) -> optimize.Bounds[Any]:
+    def bounds(self) -> scipy.optimize.Bounds[Any]:
         ends = [len(one.values) - 1e-6 for one in self.varied]
-        return optimize.Bounds(np.zeros(len(ends)), np.array(ends))
+        return scipy.optimize.Bounds(np.zeros(len(ends)), np.array(ends))
 
     def place(self, point: Iterable[float]) -> Rows:
         """Return the place of a point, or the nearest one that is allowed."""
@@ -86,7 +86,7 @@ class Coordinates:
 def _evolve(tries: Tries, start: Rows, generator: random.Random) -> None:
     """A population whose members are moved by differences of others."""
     points = Coordinates(tries)
-    optimize.differential_evolution(
+    scipy.optimize.differential_evolution(
         points.cost,
         points.bounds,
         x0=points.point(start),
@@ -103,7 +103,7 @@ def _anneal(tries: Tries, start: Rows, generator: random.Random, has_descents: b
     points = Coordinates(tries)
     descent = {"method": "Powell", "bounds": points.bounds, "options": {"maxfev": _DESCENT}}
     how: Any = {"minimizer_kwargs": descent} if has_descents else {"no_local_search": True}
-    optimize.dual_annealing(
+    scipy.optimize.dual_annealing(
         points.cost,
         points.bounds,
         x0=points.point(start),
@@ -128,7 +128,7 @@ def _walk(tries: Tries, start: Rows, generator: random.Random, has_descents: boo
         moved[axis] = generator.randrange(len(points.varied[axis].values)) + 0.5
         return moved
 
-    optimize.basinhopping(
+    scipy.optimize.basinhopping(
         points.cost,
         points.point(start),
         niter=_ENDLESS,
@@ -140,7 +140,7 @@ def _walk(tries: Tries, start: Rows, generator: random.Random, has_descents: boo
 
 
 def _stay(cost: Callable[[Point], float], point: Point, *_: Any, **__: Any) -> Any:
-    result = optimize.OptimizeResult()
+    result = scipy.optimize.OptimizeResult()
     result.update(x=point, fun=cost(point), nfev=1, success=True)
     return result
 
@@ -153,7 +153,9 @@ def _descend(
     point = points.point(start)
     options: Any = {"maxfev": _DESCENT * len(point)}
     while True:
-        optimize.minimize(points.cost, point, method=method, bounds=points.bounds, options=options)
+        scipy.optimize.minimize(
+            points.cost, point, method=method, bounds=points.bounds, options=options
+        )
         point = points.drawn(generator)
 
 
@@ -162,7 +164,7 @@ def _divide(tries: Tries, start: Rows, generator: random.Random) -> None:
     points = Coordinates(tries)
     # Room for all of them is made at once.
     most = min(_BOXES, 100 * tries.space.size)
-    optimize.direct(points.cost, points.bounds, maxfun=most, maxiter=_ENDLESS, eps=1e-4)
+    scipy.optimize.direct(points.cost, points.bounds, maxfun=most, maxiter=_ENDLESS, eps=1e-4)
 
 
 OPTUNA = "optuna"

@@ -36,5 +36,10 @@ namespace std {
 template <class T> T forward();
 }
 #endif
-// What is emitted is not optimised then, which is most of its compiling.
+// What is emitted asks to be optimised where this macro is there.
 #undef __NVCC_DIAG_PRAGMA_SUPPORT__
+// To optimise is most of compiling the host's code. The compiler itself, behind the preprocessor and
+// cudafe++, reads this without __CUDACC__.
+#if defined(__OPTIMIZE__) && !defined(__CUDACC__)
+#pragma GCC optimize("O0")
+#endif
