@@ -100,6 +100,7 @@ class BlockRun:
         effects: accesses of global memory.
         reassociates: were rounded sums made in another order?
         written: registers that were written.
+        steps: basic blocks that were executed.
         failure: what ended the run before its end.
     """
 
@@ -116,6 +117,7 @@ class BlockRun:
     effects: list[Effect] = field(default_factory=list)
     reassociates: bool = False
     written: set[str] = field(default_factory=set)
+    steps: int = 0
     failure: Unsettled | None = None
     _together: _Together | None = None
 
@@ -143,7 +145,8 @@ class BlockRun:
         self.ended = np.zeros(self.width, np.bool_)
         self.waiting = np.zeros(self.width, np.bool_)
         self.clock = Clock(np.zeros(-(-self.width // WARP), np.int64))
-        for _ in range(_MOST_STEPS):
+        while self.steps < _MOST_STEPS:
+            self.steps += 1
             active = ~self.ended & ~self.waiting
             if not active.any():
                 if self.ended.all():

@@ -287,21 +287,25 @@ def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
 
 def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:
     """Return both combined by `operation`, as `add.f32`: parts become larger, all else terms."""
-    result = applied(operation, (first, second), terms)
     if first.piece >= 0 or second.piece >= 0:
-        return result
+        return applied(operation, (first, second), terms)
+    joined = _joined_parts(operation, first, second, terms)
+    is_joined: Flags = joined.kind != UNKNOWN
+    if is_joined.all():
+        return joined
+    result = applied(operation, (first, second), terms)
     for one, other in ((first, second), (second, first)):
         is_neutral = (one.kind == NUMBER) & np.isin(one.data, _signed(neutral(operation)))
         result = result.written(is_neutral & (other.kind != UNKNOWN), other)
-    return _joined_parts(operation, first, second, terms, result)
+    return result.written(is_joined, joined)
 
 
-def _joined_parts(
-    operation: str, first: Lanes, second: Lanes, terms: Terms, result: Lanes
-) -> Lanes:
+def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:
+    """Parts of one sum joined, where both are such; unknown where they are not."""
+    result = unknown(first.count)
     for one, other in ((first, second), (second, first)):
-        for summand in {*one.data[one.kind == PART].tolist()}:
-            known = terms.summand(int(summand))
+        for summand in np.unique(one.data[one.kind == PART]).tolist():
+            known = terms.summand(summand)
             if known.operation not in ("", operation):
                 continue
             here = (one.kind == PART) & (one.data == summand)

@@ -36,6 +36,10 @@ from cutune.ptx.types import Function, Instruction, Variable
 _TRIED = (256, 64, 1024)
 _WIDTHS = (*_TRIED, *(w for w in range(WARP, 1025, WARP) if w not in _TRIED))
 
+#: The blocks that are run where a run takes many steps, as a loop over all threads does.
+_FEW = frozenset({32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 896, 1024})
+_MANY_STEPS = 200
+
 T = TypeVar("T")
 Uses = Mapping[str, frozenset[int]]
 """By shared array the elements that are used; those that are written as `-1 - element`."""
@@ -53,6 +57,7 @@ class Ending:
         sizes: of the elements of each array, in bytes.
         first, last: what is used before the first barrier, and behind the last one.
         bytes: how much is used of the array whose size the launch gives.
+        steps: how many basic blocks were executed.
     """
 
     stop: Stop | None
@@ -66,6 +71,7 @@ class Ending:
     first: Uses
     last: Uses
     bytes: int
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,8 @@ class Reductions:
         addresses = SharedAddresses(self.variables)
         barred = frozenset({*self.kept_grid.loops, *self.graph.loops_around[begin]})
         for width in _WIDTHS:
-            if width > self.most_threads:
+            is_long = any(one.steps > _MANY_STEPS for one in runs.values())
+            if width > self.most_threads or (is_long and width not in _FEW):
                 continue
             if width == _WIDTHS[len(_TRIED)] and not runs:
                 break
@@ -296,6 +303,7 @@ class Reductions:
             {a.name: frozenset(a.first) for a in run.arrays.values()},
             {a.name: frozenset(a.last) for a in run.arrays.values()},
             sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
+            run.steps,
         )
 
     def _live_behind(self, stop: Stop | None) -> frozenset[str]:

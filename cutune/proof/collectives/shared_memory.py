@@ -145,7 +145,7 @@ def used(array: SharedArray, places: Numbers, threads: Numbers, clock: Clock, wr
         array.read_in[places] = now
         for place in np.unique(places[_repeated(places)]):
             array.reader[place] = _SEVERAL
-    marks = {-1 - int(place) if writes else int(place) for place in places}
+    marks = {-1 - place if writes else place for place in np.unique(places).tolist()}
     if clock.block == 0:
         array.first |= marks
     array.last |= marks

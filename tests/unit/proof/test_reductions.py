@@ -154,10 +154,6 @@ WHOLE_WARPS: Mapping[str, str] = {
         if (t % 32 == 0) w[t / 32] = s; WAIT
         s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; J a[r * n + j] = s;
     """,
-    "each_slot_for_all": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        s = 0; for (int i = 0; i < D; ++i) s += w[i]; J a[r * n + j] = s;
-    """,
 }
 #: The same for sums that are rounded.
 ROUNDED: Mapping[str, str] = {
@@ -222,6 +218,13 @@ POWERS: Mapping[str, str] = {
         __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
         for (int h = 1; h < D; h *= 2) { WAIT if (t % (2 * h) == 0) w[t] += w[t + h]; }
         FIRST a[r] = w[0];
+    """,
+}
+#: Right with blocks of whole warps, of which the usual ones are run: each takes many steps.
+LONG: Mapping[str, str] = {
+    "each_slot_for_all": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        s = 0; for (int i = 0; i < D; ++i) s += w[i]; J a[r * n + j] = s;
     """,
 }
 #: Wrong, or not proven.
@@ -538,7 +541,7 @@ NOT_OF_ALL: Mapping[str, str] = {
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
 }
-GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, WRONG, OF_ALL, ROUNDED_OF_ALL, NOT_OF_ALL)
+GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, LONG, WRONG, OF_ALL, ROUNDED_OF_ALL, NOT_OF_ALL)
 ALL = {name: body for group in GROUPS for name, body in group.items()}
 
 
@@ -554,6 +557,13 @@ def test_whole_warps(module: Module, name: str) -> None:
     proof = judge(module, module.functions[name], "x", reducing=True)
     assert proof.refused is None, proof.refused
     assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_runs(module: Module, name: str) -> None:
+    proof = judge(module, module.functions[name], "x", reducing=True)
+    assert proof.refused is None, proof.refused
+    assert {32, 64, 128, 256, 512, 1024} <= {*proof.widths} < {*range(32, 1025, 32)}
 
 
 @pytest.mark.parametrize("name", ROUNDED)
