@@ -112,10 +112,6 @@ WHOLE_WARPS: Mapping[str, str] = {
         if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; *(long long *)(a + 2 * r) = s; }
     """,
-    "chain": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        FIRST { for (int i = 1; i < D; ++i) s += w[i]; c[r] = s; }
-    """,
     "two_sums": """
         __shared__ int w[32], v[32]; R int s = 0, q = 0; J { s += c[j]; q += c[j] * c[j]; }
         for (int o = 16; o; o >>= 1) {
@@ -222,6 +218,10 @@ POWERS: Mapping[str, str] = {
 }
 #: Right with blocks of whole warps, of which the usual ones are run: each takes many steps.
 LONG: Mapping[str, str] = {
+    "chain": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        FIRST { for (int i = 1; i < D; ++i) s += w[i]; c[r] = s; }
+    """,
     "each_slot_for_all": """
         __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
         s = 0; for (int i = 0; i < D; ++i) s += w[i]; J a[r * n + j] = s;
