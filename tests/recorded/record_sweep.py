@@ -41,7 +41,7 @@ from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.ptxas import by_kernel
 from cutune.toolchain.toolchain import Toolchain
-from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
+from tests.support.swept_programs import JUDGES, SAMPLES, may_reassociate, recorded_sweep
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
@@ -72,8 +72,9 @@ SLOW, SLOW_SECONDS = ("corr", "covar"), 10.0
 def prepare(folder: Path, only: Sequence[str], brief: bool, with_variants: bool) -> None:
     """Build every program, or only some, for sm_90 and write what is to be run."""
     make_folder(folder)
-    analyzer, runs = Analyzer(Toolchain(architectures=(EMULATED, ARCHITECTURE))), []
+    toolchain, runs = Toolchain(architectures=(EMULATED, ARCHITECTURE)), []
     for place, programs in PLAN.items():
+        analyzer = Analyzer(toolchain, is_associative=may_reassociate(place))
         wanted = _brief_runs(recorded_sweep(place, with_variants)) if brief else None
         for name, all_sizes in programs.items():
             sizes = [n for n in all_sizes if wanted is None or (name, n) in wanted]

@@ -38,12 +38,20 @@ def recorded_sweep(folder: Path, with_variants: bool = False, gpu: str = "h200")
     return recorded[0] if recorded else kept / f"{set_name(folder)}_{gpu}.json"
 
 
+def may_reassociate(folder: Path) -> bool:
+    """Are the programs of a set read with `--associative-math`? Its file `options` says that."""
+    options = folder / "options"
+    return options.exists() and "--associative-math" in options.read_text().split()
+
+
 def tuned(
     path: Path, sizes: Sequence[str], device: DeviceProfile, with_variants: bool
 ) -> list[FittedModel]:
     """Models of one program, made from runs at small sizes on the emulated device."""
     with tempfile.TemporaryDirectory() as folder:
-        analyzer, workspace = Analyzer(with_variants=with_variants), Workspace(Path(folder))
+        may_sum = may_reassociate(path.parent)
+        analyzer = Analyzer(with_variants=with_variants, is_associative=may_sum)
+        workspace = Workspace(Path(folder))
         program = analyzer.load(str(path), require_nvcc=True)
         if not program.tunable_launches:
             return []
