@@ -9,30 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cutune.proof.flat_blocks import ONE_WIDTH, flat_use
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Moment, Walk
-from cutune.proof.memory.accesses import MemoryAccess, Recorder, raw_kinds
+from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
+from cutune.proof.values.built_ins import BUILT_INS, BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
-    BLOCK,
     BLOCK_SIZE,
-    IDENTITY,
     THREAD,
     Atom,
     IntegerPolynomial,
 )
 from cutune.proof.values.predicates import Both, Not, Relation, Unknown
-from cutune.proof.values.terms import AtomProperties, Atoms
+from cutune.proof.values.terms import WARP, AtomProperties, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
-from cutune.source.candidates import BlockUse
+from cutune.source.candidates import BlockUse, FlatUse
 from cutune.source.program import DIMENSIONS
 
 _WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
 _WARP_OPCODES |= {"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 _LANES = ("%laneid", "%lanemask", "%warpid")
-_MEMORY = frozenset({"ld", "st", "atom", "red"})
+_KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _SHARED = "shared"
 #: `_ZZ6kernelPfE4tile`: how long the last name within a mangled one is, and what follows. Numbers
 #: of template arguments stand behind an `E`, too, and equal names of one function get a number.
@@ -58,35 +58,39 @@ def block_use(module: Module, function: Function) -> BlockUse:
     shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
     first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
     widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
-    halved = frozenset(d for d in widths if _halves(instructions, d))
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
         return BlockUse(
             frozenset(widths),
-            frozenset(widths),
-            halved,
             sharing=first,
-            takes_order=_takes_order(instructions),
+            order=_order(instructions),
             reads=frozenset(widths),
         )
-    kept = frozenset(d for d in widths if not seen.has_global_id(d))
-    limits = {d: least for d in DIMENSIONS if (least := seen.limit(d)) is not None}
-    limit = min(limits.items(), key=lambda item: item[1][0], default=("", (0, "")))[1]
     sharing, line = seen.sharing()
     return BlockUse(
         frozenset(widths),
-        kept,
-        halved,
-        tuple((d, most) for d, (most, _) in limits.items()),
-        limit[1],
         sharing or first,
         line,
         seen.follows_block(),
-        tuple((d, number) for d in DIMENSIONS if (number := seen.least(d)) > 1),
-        _takes_order(instructions),
+        _order(instructions),
         frozenset(widths),
+        seen.singles_out(),
+        _flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
     )
+
+
+def _flat(
+    module: Module, function: Function, instructions: list[Instruction], seen: _Seen
+) -> FlatUse:
+    """How far the width of a flat block is free. `seen`: the walk for blocks of any shape."""
+    read = {operand for item in instructions for operand in item.operands}
+    if not read.isdisjoint(f"%{name}.{d}" for name in ("tid", "ntid") for d in "yz"):
+        try:
+            seen = _Seen(module, function, BuiltIns(single_thread=frozenset("yz")))
+        except (NotUnderstood, Irreducible, *UNREADABLE):
+            return FlatUse()
+    return seen.flat()
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
@@ -104,22 +108,14 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
                 left.append(called)
 
 
-def _takes_order(instructions: list[Instruction]) -> bool:
-    """Is the result of an atomic operation read?"""
+def _order(instructions: list[Instruction]) -> tuple[str, int]:
+    """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
-    atomics = (item for item in instructions if item.opcode == "atom")
-    return any(name in read for item in atomics for name in parts(item.operands[0]))
-
-
-def _halves(instructions: list[Instruction], d: str) -> bool:
-    """Is there `blockDim.d / 2`?"""
-    read = {i.operands[0] for i in instructions if i.opcode == "mov" and f"%ntid.{d}" in i.operands}
-    halves = {("shr", "1"), ("div", "2")}
-    return any(
-        (i.opcode, i.operands[-1]) in halves and i.operands[1] in read | {f"%ntid.{d}"}
-        for i in instructions
-        if len(i.operands) == 3
-    )
+    for item in instructions:
+        if item.opcode == "atom" and any(name in read for name in parts(item.operands[0])):
+            operation = next((word for word in item.modifiers if word in ATOMIC_OPERATIONS), "")
+            return operation, item.line
+    return "", 0
 
 
 class _Observer(Recorder):
@@ -130,7 +126,7 @@ class _Observer(Recorder):
             if super().see(moment):
                 return True
         except NotUnderstood:
-            if moment.instruction.opcode in _MEMORY:
+            if moment.instruction.opcode in _KINDS:
                 self._place(moment)
         else:
             if moment.instruction.opcode in FUNCTIONS:
@@ -143,7 +139,7 @@ class _Observer(Recorder):
         place = next((o for o in moment.instruction.operands if o.startswith("[")), "")
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
-        self._add(moment, moment.instruction.opcode, address, space=space)
+        self._add(moment, _KINDS[moment.instruction.opcode], address, space=space)
 
     def _unknown(self, register: str, moment: Moment) -> Unknown | IntegerPolynomial:
         known = AtomProperties(ids=frozenset(DIMENSIONS), is_loaded=True, loops=moment.loops)
@@ -156,7 +152,8 @@ class _Observer(Recorder):
 class _Seen:
     """A walk that is finished, and questions about it."""
 
-    def __init__(self, module: Module, function: Function) -> None:
+    def __init__(self, module: Module, function: Function, built_ins: BuiltIns = BUILT_INS) -> None:
+        self.module, self.function = module, function
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         flow = control_flow(function, lambda name: name not in module.functions)
@@ -170,6 +167,7 @@ class _Seen:
             function.registers,
             frozenset({*self.variables, *module.functions, *parameters}),
             observer.see,
+            built_ins=built_ins,
         )
         self.walk.run(observer.begin)
         self.places = [
@@ -179,6 +177,7 @@ class _Seen:
         ]
         self.tests: list[Relation] = []
         self._values = list(self._all_values(observer.accesses))
+        self._accesses = list(observer.accesses)
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
         """The shared array that an access leads to."""
@@ -186,35 +185,14 @@ class _Seen:
         found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
-    def has_global_id(self, d: str) -> bool:
-        """Is there a product of `blockIdx.d` and the width of the block, or its number of warps?"""
+    def singles_out(self) -> bool:
+        """Is a thread beyond the first warp told by its number?"""
+        threads = [IntegerPolynomial.atom(THREAD, d) for d in DIMENSIONS]
         return any(
-            Atom(IDENTITY, d) in monomial
-            or (Atom(BLOCK, d) in monomial and any(self._is_width(atom, d) for atom in monomial))
-            for value in self._values
-            for monomial, _ in value.terms
+            one in threads and (number := other.literal) is not None and number > WARP
+            for test in self.tests
+            for one, other in ((test.left, test.right), (test.right, test.left))
         )
-
-    def _is_width(self, atom: Atom, d: str) -> bool:
-        operation = self.atoms.operation(atom)
-        if operation is None:
-            return atom == Atom(BLOCK_SIZE, d)
-        return any(self._is_width(one, d) for value in operation.numbers[:1] for one in value.atoms)
-
-    def least(self, d: str) -> int:
-        """The narrowest block that has each thread which the code singles out by a number."""
-        return 1 + max((_singled_out(_thread(d), test) for test in self.tests), default=0)
-
-    def limit(self, d: str) -> tuple[int, str] | None:
-        """The widest block for which each shared array has a place for each thread, and which."""
-        found = [
-            (least, _name(place.variable))
-            for place in self.places
-            if (least := place.limit(d, self.atoms)) is not None
-        ]
-        # Threads may be numbered by a constant: `threadIdx.y * 16 + threadIdx.x`.
-        found += [(least, "") for value in self._values if (least := _numbered(value, d))]
-        return min(found, default=None)
 
     def sharing(self) -> tuple[str, int]:
         """How threads use shared memory, in words, and the line of the PTX where they do."""
@@ -236,6 +214,22 @@ class _Seen:
         """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
+
+    def flat(self) -> FlatUse:
+        """How far the width of a block with one thread in y and z is free."""
+        body = {
+            name for item in self.function.instructions for o in item.operands for name in names(o)
+        }
+        shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
+        return flat_use(
+            self.function,
+            self._accesses,
+            self._values,
+            self.tests,
+            [(_name(variable), variable) for variable in shared],
+            self.atoms,
+            self.module.functions,
+        )
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
         """What an address depends on that the block decides, in words."""
@@ -278,7 +272,6 @@ class _Place:
         coefficients = dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
-        self.spans: dict[str, int] = {}
         rest = dict(coefficients)
         for d in DIMENSIONS:
             step = coefficients.get((Atom(THREAD, d),), 0)
@@ -286,55 +279,11 @@ class _Place:
             rounds = [m for m, c in coefficients.items() if width in m and len(m) > 1 and c == step]
             if step > 0 and not rounds:
                 self.steps[d] = step
-                # Each thread has more places, as many as the block is wide from each other.
-                self.spans[d] = step + max(0, coefficients.get((width,), 0))
             elif step > 0:
                 # Threads step through a row by the width of the block.
                 for monomial in ((Atom(THREAD, d),), *rounds):
                     rest.pop(monomial)
         self.rest = IntegerPolynomial.of(rest)
-
-    def limit(self, d: str, atoms: Atoms) -> int | None:
-        """The widest block of which each thread has a place."""
-        step, size = self.steps.get(d), self.variable.size
-        if not size:
-            return None
-        if step is None:
-            return self._limit_of_groups(d, atoms)
-        larger = [other // step for other in self.steps.values() if other > step]
-        return min([size // self.spans[d], *larger])
-
-    def _limit_of_groups(self, d: str, atoms: Atoms) -> int | None:
-        """As above, where a group of threads has a place: `array[threadIdx.x / 32]`."""
-        for (atom, *others), step in ((m, c) for m, c in self.address.terms if m and c > 0):
-            operation = atoms.operation(atom)
-            if others or operation is None or operation.numbers[:1] != [_thread(d)]:
-                continue
-            number = operation.numbers[-1].literal
-            opcode = operation.name.split(".")[0]
-            if number is not None and number > 0 and opcode in ("shr", "div"):
-                return self.variable.size // step * (1 << number if opcode == "shr" else number)
-        return None
-
-
-def _thread(d: str) -> IntegerPolynomial:
-    return IntegerPolynomial.atom(THREAD, d)
-
-
-def _numbered(value: IntegerPolynomial, d: str) -> int | None:
-    """The widest block in which numbers that threads get by constants differ."""
-    steps = {m[0].name: c for m, c in value.terms if len(m) == 1 and m[0].kind == THREAD and c > 0}
-    larger = [step for step in steps.values() if step > steps.get(d, step)]
-    return min(larger) // steps[d] if larger else None
-
-
-def _singled_out(thread: IntegerPolynomial, test: Relation) -> int:
-    """The number of the thread that a comparison singles out; 0: none."""
-    if test.relation not in ("eq", "ne"):
-        return 0
-    others = {test.left: test.right, test.right: test.left}
-    number = others[thread].literal if thread in others else None
-    return number if number is not None and number > 0 else 0
 
 
 def _name(variable: Variable) -> str:

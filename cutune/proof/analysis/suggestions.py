@@ -3,10 +3,9 @@
 If only the cooperation of the kernel's threads prevents tuning, an annotation may allow it: the
 suggestion is the line to insert, and what the user thereby asserts. Otherwise it is what to change.
 
-Blocks are proposed by what the compiled code shows: a dimension whose width it does not read has
-one width alone; where the index of a block stands alone, the number of blocks stays; shared arrays
-with a place for each thread are at least as long as the block is wide; halving a width needs powers
-of two.
+Blocks are proposed where the compiled code is known to leave the width of the block free
+(`proof/flat_blocks`): what is not known is not proposed, and the text says what ties the kernel to
+the block of its launch.
 
 A kernel that is right with one block alone may follow a constant: `dim3 block(TILE, TILE)` follows
 the shared arrays of the kernel when TILE does. Only what is easy to see is proposed: a name in the
@@ -24,56 +23,55 @@ from math import prod
 from cutune.core.codes import Code
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ASSERTABLE
-from cutune.source.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
+from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable_pragmas import declared_constant
 from cutune.source.unit.integers import integer_type
-from cutune.toolchain.device.thread_block import LARGEST, LARGEST_Z, WARP
+from cutune.toolchain.device.thread_block import LARGEST, WARP
 
 #: Storage of a collective of cub, named by its type or by another name of that type.
 _STORAGE = re.compile(r"(\w+)\s*(?:<[^;]*>)?\s*::\s*TempStorage\b")
+#: What an annotation may settle. Nobody can assert that a race is none: it has its own remedy.
+_PROPOSED = ASSERTABLE - {Code.RACE}
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed annotation.
+    """A proposed annotation of blocks with one thread in y and z. `widths`: as they are written."""
 
-    `blocks`: widths per dimension, as they are written; `kept_grids`: dimensions whose grid stays.
-    """
-
-    blocks: dict[str, str]
-    kept_grids: tuple[str, ...]
+    widths: str
+    keeps_grid: bool
 
     @property
     def clauses(self) -> str:
         """block(…), and grid(…) where it is needed."""
-        block = ", ".join(f"{d}: {widths}" for d, widths in self.blocks.items())
-        if not self.kept_grids:
-            return f"block({block})"
-        last = DIMENSIONS.index(self.kept_grids[-1]) + 1
-        grid = ", ".join("keep" if d in self.kept_grids else "1" for d in DIMENSIONS[:last])
-        return f"block({block}) grid({grid})"
+        return f"block(x: {self.widths})" + " grid(keep)" * self.keeps_grid
 
 
-def proposal(kernel: Kernel) -> Proposal | None:
-    """The blocks that the code allows; None where it allows one alone."""
+def proposal(kernel: Kernel, sites: Iterable[LaunchSite]) -> Proposal | None:
+    """The widths that the code is known to allow at these launches; None where it is one alone."""
     use = kernel.block_use
-    if collective(kernel) is not None or use.takes_order:
+    flat, least, most = use.flat, WARP, min(LARGEST, kernel.max_threads, use.flat.most)
+    if collective(kernel) is not None or use.order[1] or flat.obstacle:
         return None
-    kept_grids = [d for d in DIMENSIONS if d in use.kept_grids]
-    # A formula of the grid has no word for a dimension that follows its number of threads.
-    chosen = kept_grids or [d for d in DIMENSIONS if d in use.widths]
-    limits = {d: _limit(kernel, d) for d in chosen}
-    least = dict.fromkeys(chosen, 1)
-    if chosen == ["x"] or kernel.warp_level:
-        least["x"] = WARP
-    for d, singled_out in use.least:
-        least[d] = max(least.get(d, 1), -(-singled_out // WARP) * WARP if d == "x" else singled_out)
-    blocks = {d: _widths(least[d], limits[d], d in use.halved) for d in chosen}
-    if not chosen or prod(limits.values()) < WARP or not all(blocks.values()):
+    splits = [split for split in flat.splits if split > WARP]
+    for width in map(_flat_width, sites):
+        if width is None or (splits and not width):
+            return None
+        # What other widths do is known to be meant on the side of the program's own block alone.
+        least = max(least, *(split for split in splits if split <= width), WARP)
+        most = min(most, *(split - 1 for split in splits if split > width), LARGEST)
+    widths = _widths(-(-least // WARP) * WARP, most - most % WARP, flat.needs_powers)
+    return Proposal(widths, flat.keeps_grid) if widths else None
+
+
+def _flat_width(site: LaunchSite) -> int | None:
+    """The threads of its block in x, 0: not known; None where it has, or may have, some in y, z."""
+    if site.resolved is None:
         return None
-    return Proposal(blocks, tuple(kept_grids))
+    x, *others = map(constant, site.resolved.block)
+    return int(x or 0) if all(other == 1 for other in others) else None
 
 
 def collective(kernel: Kernel) -> str | None:
@@ -96,14 +94,6 @@ def _widths(least: int, most: int, needs_powers: bool) -> str:
     return ", ".join(map(str, powers)) if needs_powers else f"{least}..{most}"
 
 
-def _limit(kernel: Kernel, d: str) -> int:
-    """The widest block that shared arrays and the kernel allow."""
-    most = min(LARGEST_Z if d == "z" else LARGEST, kernel.max_threads)
-    least = min(most, dict(kernel.block_use.limits).get(d, most))
-    # Rows are often one element longer than they need be.
-    return least - least % WARP if least > WARP else least
-
-
 #: Other values are so many times the program's own, or that part of it.
 FACTORS = (4, 2, 1)
 _OPENERS = ("(", "{")
@@ -124,13 +114,18 @@ class ProposedConstant:
         return f"#pragma cutune tune({self.name}: {', '.join(map(str, self.values))})"
 
 
-def constant_of_block(program: Program, site: LaunchSite, most: int) -> ProposedConstant | None:
+def constant_of_block(
+    program: Program, site: LaunchSite, kernel: Kernel
+) -> ProposedConstant | None:
     """The one constant in the block of a launch; None where there is none, or more than one.
 
-    Args:
-        most: threads that a block of the kernel may have.
+    None as well where the kernel is seen to need its own value: it has results per block, or
+    numbers of threads that need not follow the constant.
     """
+    use = kernel.block_use
     if len(site.configuration) < 2 or site.resolved is None:
+        return None
+    if use.singles_out or use.flat.is_of_block:
         return None
     extents = [constant(extent) for extent in site.resolved.block]
     known = [int(extent) for extent in extents if extent is not None]
@@ -145,7 +140,7 @@ def constant_of_block(program: Program, site: LaunchSite, most: int) -> Proposed
         return None
     ((name, ((file, at, value),)),) = defined
     powers = sum(extent == value for extent in known)
-    values = tuple(_values(value, prod(known), powers, min(most, LARGEST)))
+    values = tuple(_values(value, prod(known), powers, min(kernel.max_threads, LARGEST)))
     if value < 2 or not powers or len(values) < 2:
         return None
     return ProposedConstant(name, file.source.path, file.source.location(at).line, values)
@@ -246,14 +241,11 @@ PERMISSION = (
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
     "Its compiled code does not read how wide the block is: the kernel is made for the block of "
-    "its launch. With blockDim in place of the constants that stand for that width, an annotation "
-    "can say which blocks are right."
+    "its launch, and no annotation helps while it has constants in place of blockDim."
 )
-SHORT_ARRAY = (
-    "Its shared array '{name}' has places for at most {most} threads in {d}: no wider block fits."
-)
-NUMBERED = "It numbers its threads by a constant, for at most {most} in {d}: no wider block fits."
-NO_OTHER = "Nothing is known that would make it tunable."
+TIED = "No other block is known to be right: {obstacle}."
+SEVERAL = "its block has, or may have, threads in y or z, and only blocks without are looked at"
+NARROW = "its arrays and its conditions leave no other width"
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
     "right with that block alone, and no annotation helps."
@@ -299,23 +291,25 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
                 done.add(kernel.name)
                 yield _permission(kernel, [s for s in refused if s.kernel == kernel.name])
             continue
-        proposed = _proposal(site, kernel)
+        sites = [s for s in refused if s.kernel == site.kernel and s.code in _PROPOSED]
+        proposed = _proposal(site, kernel, sites)
         if kernel is None or proposed is None:
             yield _advice(program, site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
-            sites = [s for s in refused if s.kernel == kernel.name]
-            helped = [s for s in sites if _proposal(s, kernel)]
+            helped = [s for s in sites if _proposal(s, kernel, sites)]
             formulas = {s.shared for s in sites if _asks_for_memory(s)}
             yield _annotation(kernel, proposed, helped, formulas)
 
 
-def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
-    """Propose an annotation of the kernel; None where it would not help."""
-    if kernel is None or site.code not in ASSERTABLE:
+def _proposal(
+    site: LaunchSite, kernel: Kernel | None, sites: Iterable[LaunchSite]
+) -> Proposal | None:
+    """Propose an annotation for launches of the kernel; None where it would not help this one."""
+    if kernel is None or site.code not in _PROPOSED:
         return None
     follows_block = kernel.block_use.follows_block
-    return None if _has_unknown_memory(site) and follows_block else proposal(kernel)
+    return None if _has_unknown_memory(site) and follows_block else proposal(kernel, sites)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -376,34 +370,23 @@ def _annotation(
 
 def _assertion(kernel: Kernel, proposed: Proposal) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
-    where = " and ".join(proposed.blocks)
-    if proposed.kept_grids:
-        return (
-            f"{head} in {where} and as many blocks as the launch has; narrow the ranges to those "
-            "for which that is true."
-        )
-    first = next(iter(proposed.blocks))
+    if proposed.keeps_grid:
+        return f"{head} and as many blocks as the launch has."
     return (
-        f"{head} that divides its threads in {where}; narrow the ranges to those for which that is "
-        f"true. Where threads from some g on have no effect, say grid(ceil(g / {first})), or "
-        "grid(keep) where the number of blocks must stay."
+        f"{head} that divides its threads. Where threads from some g on have no effect, say "
+        "grid(ceil(g / x)), or grid(keep) where the number of blocks must stay."
     )
 
 
-def _obstacle(kernel: Kernel) -> str:
+def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
     """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
-    if use.takes_order:
+    if use.order[1]:
         return ORDER
     if not use.reads:
         return ONE_BLOCK
-    limits = [(most, d) for d, most in use.limits if d in use.widths]
-    if not limits:
-        return NO_OTHER
-    most, d = min(limits)
-    if not use.shortest:
-        return NUMBERED.format(most=most, d=d)
-    return SHORT_ARRAY.format(name=use.shortest, most=most, d=d)
+    obstacle = SEVERAL if _flat_width(site) is None else use.flat.obstacle or NARROW
+    return TIED.format(obstacle=obstacle)
 
 
 def _is_integer(type_: str) -> bool:
@@ -415,14 +398,14 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
     remedy = code.meaning
-    possible = proposal(kernel) if kernel is not None and code in ASSERTABLE else None
+    possible = proposal(kernel, [site]) if kernel is not None and code in _PROPOSED else None
     if possible is not None and _has_unknown_memory(site):
         code = Code.DYNAMIC_SHARED_MEMORY
         remedy = MEMORY.format(name=site.kernel, clauses=possible.clauses)
-    elif code in ASSERTABLE and kernel is not None:
+    elif code in _PROPOSED and kernel is not None:
         name = collective(kernel)
-        remedy = _obstacle(kernel) if name is None else COLLECTIVE.format(name=name)
-        if found := constant_of_block(program, site, kernel.max_threads):
+        remedy = _obstacle(kernel, site) if name is None else COLLECTIVE.format(name=name)
+        if found := constant_of_block(program, site, kernel):
             place = {"name": found.name, "line": found.line, "path": found.path}
             place["source"] = program.source.path
             remedy += CONSTANT.format(pragma=found.pragma, **place)
