@@ -153,6 +153,18 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         f"{ID} __syncthreads(); b[i] = a[i]; __syncthreads(); b[i] += b[(int)a[i]] + b[n - i];",
         "other threads may have written",
     ),
+    "exchanged": (
+        "n, 256",
+        f"""__shared__ volatile float own[256]; {ID} own[threadIdx.x] = a[i];
+        b[i] = own[threadIdx.x];""",
+        "depends on the order of threads",
+    ),
+    "rows_of_rows": (
+        "n, 256",
+        f"""{OWN} int i = blockIdx.x % n * blockDim.x + threadIdx.x; own[threadIdx.x] = a[i];
+        __syncthreads(); {TREE} if (own[0] > 7) b[i] = own[0];""",
+        "number of blocks is part",
+    ),
     "scan": (
         "n, 256",
         f"""{OWN} {ID} own[threadIdx.x] = a[i]; __syncthreads(); {TREE} b[i] = own[0];""",
