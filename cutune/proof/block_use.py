@@ -8,33 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import replace
 
+from cutune.proof.flat_blocks import ONE_WIDTH, flat_use
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.accesses import MemoryAccess, Recorder, raw_kinds
+from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
+from cutune.proof.values.built_ins import BUILT_INS, BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
-    BLOCK,
     BLOCK_SIZE,
-    IDENTITY,
     THREAD,
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.values.predicates import Relation, operands_of
-from cutune.proof.values.terms import Atoms
-from cutune.ptx.control_flow import call_target, control_flow
+from cutune.proof.values.predicates import Both, Not, Relation
+from cutune.proof.values.terms import WARP, Atoms
+from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
-from cutune.source.candidates import BlockUse
+from cutune.source.candidates import BlockUse, FlatUse
 from cutune.source.program import DIMENSIONS
 
 _WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
 _WARP_OPCODES |= {"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 _LANES = ("%laneid", "%lanemask", "%warpid")
-_MEMORY = frozenset({"ld", "st", "atom", "red"})
+_KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _SHARED = "shared"
 #: `_ZZ6kernelPfE4tile`: how long the last name within a mangled one is, and what follows. Numbers
 #: of template arguments stand behind an `E`, too, and equal names of one function get a number.
@@ -44,12 +42,12 @@ _REPEATED = re.compile(r"(?:_\d|__\d+_)?")
 
 def is_warp_level(module: Module, function: Function) -> bool:
     """May threads of a warp work together, here or in a function that is called?"""
-    return any(
-        item.opcode in _WARP_OPCODES
-        or (item.opcode in ("bar", "barrier") and "warp" in item.modifiers)
-        or any(operand.startswith(_LANES) for operand in item.operands)
-        for item in _instructions(module, function)
-    )
+    for item in _instructions(module, function):
+        is_barrier = item.opcode in ("bar", "barrier") and "warp" in item.modifiers
+        asks = any(operand.startswith(_LANES) for operand in item.operands)
+        if item.opcode in _WARP_OPCODES or is_barrier or asks:
+            return True
+    return False
 
 
 def block_use(module: Module, function: Function) -> BlockUse:
@@ -59,62 +57,65 @@ def block_use(module: Module, function: Function) -> BlockUse:
     named = (name for i in instructions for text in i.operands for name in names(text))
     shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
     first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
-    widths = frozenset(
-        d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)
-    )
-    use = BlockUse(
-        widths=widths,
-        kept_grids=widths,
-        halved=frozenset(d for d in widths if _halves(instructions, d)),
-        sharing=first,
-        takes_order=_takes_order(instructions),
-        reads=widths,
-    )
+    widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
-        return use
-    limits = {d: least for d in DIMENSIONS if (least := seen.limit(d)) is not None}
+        return BlockUse(
+            frozenset(widths),
+            sharing=first,
+            order=_order(instructions),
+            reads=frozenset(widths),
+        )
     sharing, line = seen.sharing()
-    return replace(
-        use,
-        kept_grids=frozenset(d for d in widths if not seen.has_global_id(d)),
-        limits=tuple((d, most) for d, (most, _) in limits.items()),
-        shortest=min(limits.values(), key=lambda limit: limit[0], default=(0, ""))[1],
-        sharing=sharing or first,
-        sharing_line=line,
-        follows_block=seen.follows_block(),
-        least=tuple((d, number) for d in DIMENSIONS if (number := seen.least(d)) > 1),
+    return BlockUse(
+        frozenset(widths),
+        sharing or first,
+        line,
+        seen.follows_block(),
+        _order(instructions),
+        frozenset(widths),
+        seen.singles_out(),
+        _flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
     )
+
+
+def _flat(
+    module: Module, function: Function, instructions: list[Instruction], seen: _Seen
+) -> FlatUse:
+    """How far the width of a flat block is free. `seen`: the walk for blocks of any shape."""
+    read = {operand for item in instructions for operand in item.operands}
+    if not read.isdisjoint(f"%{name}.{d}" for name in ("tid", "ntid") for d in "yz"):
+        try:
+            seen = _Seen(module, function, BuiltIns(single_thread=frozenset("yz")))
+        except (NotUnderstood, Irreducible, *UNREADABLE):
+            return FlatUse()
+    return seen.flat()
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
+    """Those of a function and of all that it calls by name."""
     left, reached = [function], {function.name}
     for one in left:
-        yield from one.instructions
-        with suppress(ValueError):  # a call that names nothing
-            for target in [call_target(i) for i in one.instructions if i.opcode == "call"]:
-                if target in module.functions and target not in reached:
-                    reached.add(target)
-                    left.append(module.functions[target])
+        for item in one.body or ():
+            if not isinstance(item, Instruction):
+                continue
+            yield item
+            names = [word for word in item.operands if not word.startswith("(")]
+            called = module.functions.get(names[0]) if item.opcode == "call" and names else None
+            if called is not None and called.name not in reached:
+                reached.add(called.name)
+                left.append(called)
 
 
-def _takes_order(instructions: list[Instruction]) -> bool:
-    """Is the result of an atomic operation read?"""
+def _order(instructions: list[Instruction]) -> tuple[str, int]:
+    """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
-    atomics = (item for item in instructions if item.opcode == "atom")
-    return any(name in read for item in atomics for name in parts(item.operands[0]))
-
-
-def _halves(instructions: list[Instruction], d: str) -> bool:
-    """Is there `blockDim.d / 2`?"""
-    read = {i.operands[0] for i in instructions if i.opcode == "mov" and f"%ntid.{d}" in i.operands}
-    halves = {("shr", "1"), ("div", "2")}
-    return any(
-        (i.opcode, i.operands[-1]) in halves and i.operands[1] in read | {f"%ntid.{d}"}
-        for i in instructions
-        if len(i.operands) == 3
-    )
+    for item in instructions:
+        if item.opcode == "atom" and any(name in read for name in parts(item.operands[0])):
+            operation = next((word for word in item.modifiers if word in ATOMIC_OPERATIONS), "")
+            return operation, item.line
+    return "", 0
 
 
 class _Observer(Recorder):
@@ -125,7 +126,7 @@ class _Observer(Recorder):
             if super().see(moment):
                 return True
         except NotUnderstood:
-            if moment.instruction.opcode in _MEMORY:
+            if moment.instruction.opcode in _KINDS:
                 self._place(moment)
         else:
             if moment.instruction.opcode in FUNCTIONS:
@@ -138,12 +139,15 @@ class _Observer(Recorder):
         place = next((o for o in moment.instruction.operands if o.startswith("[")), "")
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
-        opcode = moment.instruction.opcode
-        self.accesses.append(self._access(moment, opcode, address, space=space))
+        kind = _KINDS[moment.instruction.opcode]
+        self.accesses.append(self._access(moment, kind, address, space=space))
 
 
 class _Seen:
-    def __init__(self, module: Module, function: Function) -> None:
+    """A walk that is finished, and questions about it."""
+
+    def __init__(self, module: Module, function: Function, built_ins: BuiltIns = BUILT_INS) -> None:
+        self.module, self.function = module, function
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         flow = control_flow(function, lambda name: name not in module.functions)
@@ -157,6 +161,7 @@ class _Seen:
             function.registers,
             frozenset({*self.variables, *module.functions, *parameters}),
             observer.see,
+            built_ins=built_ins,
         )
         self.walk.run(observer.begin)
         self.places = [
@@ -166,35 +171,22 @@ class _Seen:
         ]
         self.tests: list[Relation] = []
         self._values = list(self._all_values(observer.accesses))
+        self._accesses = list(observer.accesses)
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
+        """The shared array that an access leads to."""
         atoms = access.address.atoms if access.address is not None else ()
         found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
-    def has_global_id(self, d: str) -> bool:
+    def singles_out(self) -> bool:
+        """Is a thread beyond the first warp told by its number?"""
+        threads = [IntegerPolynomial.atom(THREAD, d) for d in DIMENSIONS]
         return any(
-            Atom(IDENTITY, d) in monomial
-            or (Atom(BLOCK, d) in monomial and any(self._is_width(atom, d) for atom in monomial))
-            for value in self._values
-            for monomial, _ in value.terms
+            one in threads and (number := other.literal) is not None and number > WARP
+            for test in self.tests
+            for one, other in ((test.left, test.right), (test.right, test.left))
         )
-
-    def _is_width(self, atom: Atom, d: str) -> bool:
-        if (operation := self.atoms.operation(atom)) is None:
-            return atom == Atom(BLOCK_SIZE, d)
-        return any(self._is_width(one, d) for value in operation.numbers[:1] for one in value.atoms)
-
-    def least(self, d: str) -> int:
-        """The narrowest block that has each thread which the code singles out by a number."""
-        return 1 + max((_singled_out(_thread(d), test) for test in self.tests), default=0)
-
-    def limit(self, d: str) -> tuple[int, str] | None:
-        """The widest block for which each shared array has a place for each thread, and which."""
-        limits = [(place.limit(d, self.atoms), _name(place.variable)) for place in self.places]
-        # Threads may be numbered by a constant: `threadIdx.y * 16 + threadIdx.x`.
-        limits += [(_numbered(value, d) or None, "") for value in self._values]
-        return min(((most, name) for most, name in limits if most is not None), default=None)
 
     def sharing(self) -> tuple[str, int]:
         """How threads use shared memory, in words, and the line of the PTX where they do."""
@@ -202,19 +194,39 @@ class _Seen:
         for place in self.places:
             name, line = _name(place.variable), place.access.instruction.line
             threads = " and ".join(f"threadIdx.{d}" for d in sorted(place.steps))
+            kinds = self._built_ins(place.address)
             if threads:
                 found.append((0, f"'{name}' has a place for each {threads}", line))
-            elif kinds := self._built_ins(place.address):
+            elif kinds:
                 found.append((1, f"the place in '{name}' depends on {kinds}", line))
             else:
                 found.append((2, f"threads of a block share '{name}'", line))
-        return min(found, default=(0, "", 0), key=lambda one: one[0])[1:]
+        _, words, line = min(found, default=(0, "", 0), key=lambda one: one[0])
+        return words, line
 
     def follows_block(self) -> bool:
+        """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
 
+    def flat(self) -> FlatUse:
+        """How far the width of a block with one thread in y and z is free."""
+        body = {
+            name for item in self.function.instructions for o in item.operands for name in names(o)
+        }
+        shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
+        return flat_use(
+            self.function,
+            self._accesses,
+            self._values,
+            self.tests,
+            [(_name(variable), variable) for variable in shared],
+            self.atoms,
+            self.module.functions,
+        )
+
     def _built_ins(self, address: IntegerPolynomial) -> str:
+        """What an address depends on that the block decides, in words."""
         found, raw = [], self.atoms.of(address).raw
         for d in sorted(raw):
             kinds, _ = raw_kinds(address, d, self.atoms)
@@ -231,82 +243,45 @@ class _Seen:
             if value is None or value in known:
                 continue
             known.add(value)
-            left += operands_of(value)
-            if isinstance(value, IntegerPolynomial):
-                yield value
-                operations = map(self.atoms.operation, value.atoms)
-                left += [o for one in operations if one is not None for o in one.operands]
-            elif isinstance(value, Relation):
-                self.tests.append(value)
+            match value:
+                case IntegerPolynomial():
+                    yield value
+                    operations = map(self.atoms.operation, value.atoms)
+                    left += [o for one in operations if one is not None for o in one.operands]
+                case Relation(left=first, right=second) | Both(first, second):
+                    left += [first, second]
+                    if isinstance(value, Relation):
+                        self.tests.append(value)
+                case Not(inner):
+                    left.append(inner)
 
 
 class _Place:
+    """Where an access leads in a shared array."""
+
     def __init__(
         self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
     ) -> None:
         self.address, self.variable, self.access = address, variable, access
-        coefficients, rest = dict(address.terms), dict(address.terms)
+        coefficients = dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
-        self.spans: dict[str, int] = {}
+        rest = dict(coefficients)
         for d in DIMENSIONS:
             step = coefficients.get((Atom(THREAD, d),), 0)
             width = Atom(BLOCK_SIZE, d)
             rounds = [m for m, c in coefficients.items() if width in m and len(m) > 1 and c == step]
             if step > 0 and not rounds:
                 self.steps[d] = step
-                # Each thread has more places, as many as the block is wide from each other.
-                self.spans[d] = step + max(0, coefficients.get((width,), 0))
             elif step > 0:
                 # Threads step through a row by the width of the block.
                 for monomial in ((Atom(THREAD, d),), *rounds):
                     rest.pop(monomial)
         self.rest = IntegerPolynomial.of(rest)
 
-    def limit(self, d: str, atoms: Atoms) -> int | None:
-        """The widest block of which each thread has a place."""
-        step, size = self.steps.get(d), self.variable.size
-        if not size:
-            return None
-        if step is None:
-            return self._limit_of_groups(d, atoms)
-        larger = [other // step for other in self.steps.values() if other > step]
-        return min([size // self.spans[d], *larger])
-
-    def _limit_of_groups(self, d: str, atoms: Atoms) -> int | None:
-        """As above, where a group of threads has a place: `array[threadIdx.x / 32]`."""
-        for (atom, *others), step in ((m, c) for m, c in self.address.terms if m and c > 0):
-            operation = atoms.operation(atom)
-            if others or operation is None or operation.numbers[:1] != [_thread(d)]:
-                continue
-            number = operation.numbers[-1].literal
-            opcode = operation.name.split(".")[0]
-            if number is not None and number > 0 and opcode in ("shr", "div"):
-                return self.variable.size // step * (1 << number if opcode == "shr" else number)
-        return None
-
-
-def _thread(d: str) -> IntegerPolynomial:
-    return IntegerPolynomial.atom(THREAD, d)
-
-
-def _numbered(value: IntegerPolynomial, d: str) -> int | None:
-    """The widest block in which numbers that threads get by constants differ."""
-    steps = {m[0].name: c for m, c in value.terms if len(m) == 1 and m[0].kind == THREAD and c > 0}
-    larger = [step for step in steps.values() if step > steps.get(d, step)]
-    return min(larger) // steps[d] if larger else None
-
-
-def _singled_out(thread: IntegerPolynomial, test: Relation) -> int:
-    """The number of the thread that a comparison singles out; 0: none."""
-    if test.relation not in ("eq", "ne"):
-        return 0
-    others = {test.left: test.right, test.right: test.left}
-    number = others[thread].literal if thread in others else None
-    return number if number is not None and number > 0 else 0
-
 
 def _name(variable: Variable) -> str:
+    """The name as the source has it."""
     for found in _LOCAL_NAME.finditer(variable.name):
         length = int(found[1])
         if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):

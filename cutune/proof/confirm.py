@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from cutune.core.codes import Code
 from cutune.core.source import Span
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
-from cutune.source.candidates import BlockRange, BlockUse
+from cutune.source.candidates import BlockRange, BlockUse, FlatUse
 from cutune.source.host_formula import names_in
 from cutune.source.program import (
     DIMENSIONS,
@@ -28,7 +29,6 @@ from cutune.source.program import (
     Role,
 )
 from cutune.source.unit.integers import integer_type
-from cutune.toolchain.device.thread_block import LARGEST
 
 #: Arguments of a launch are numbered by the bits of a word.
 _MOST_ARGUMENTS = 60
@@ -204,22 +204,14 @@ class _Instance:
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:
     first, *others = uses
-    wide = [limit for use in uses for limit in use.limits]
-    limits = {d: min(n for of, n in wide if of == d) for d in DIMENSIONS if d in dict(wide)}
-    each = [(d, most) for use in uses for d, most in use.least]
-    least = {d: max(most for other, most in each if other == d) for d, _ in each}
-    shortest = min(uses, key=lambda use: min((most for _, most in use.limits), default=LARGEST))
     return replace(
         next((use for use in uses if use.sharing_line), first),
         widths=first.widths.intersection(*(use.widths for use in others)),
-        kept_grids=first.kept_grids.union(*(use.kept_grids for use in others)),
-        halved=first.halved.union(*(use.halved for use in others)),
-        limits=tuple(limits.items()),
-        shortest=shortest.shortest,
         follows_block=any(use.follows_block for use in uses),
-        least=tuple(least.items()),
-        takes_order=any(use.takes_order for use in uses),
+        order=next((use.order for use in uses if use.order[1]), first.order),
         reads=frozenset[str]().union(*(use.reads for use in uses)),
+        singles_out=any(use.singles_out for use in uses),
+        flat=reduce(FlatUse.joined, (use.flat for use in uses)),
     )
 
 
@@ -248,6 +240,8 @@ class _Joined:
                 message = code.template.format(what=message)
             if code is Code.SHARED_MEMORY:
                 message += f": {own.block_use.sharing}" if own.block_use.sharing else ""
+                if own.block_use.flat.is_of_block:
+                    message += f"; {own.block_use.flat.obstacle}"
                 lines = [*((p, p.block_use.sharing_line) for p in self.proofs), *lines]
             return _refused(own, code, message, self._span(lines))
         x, y, z = map(self._dimension, range(3))
@@ -289,6 +283,9 @@ class _Joined:
         """Why a dimension stays that the compiled code does not read as a global id alone."""
         code = Code.BLOCK_DEPENDENT
         message = code.template.format(what=raw, d=DIMENSIONS[axis])
+        by_rows = next((proof.not_by_rows for proof in self.proofs if proof.not_by_rows), "")
+        if by_rows:
+            message += f"; of blocks with a row each it is not proven for {by_rows}"
         lines = ((proof, proof.dimensions[axis].line) for proof in self.proofs)
         return Impurity(code, message, self._span(lines) or self.kernel.span)
 

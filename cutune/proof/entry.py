@@ -7,7 +7,6 @@ bound of the id.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -24,7 +23,7 @@ from cutune.proof.collectives.meeting_points import (
     where_threads_meet,
 )
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
-from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
+from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
@@ -46,7 +45,6 @@ from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
-from cutune.toolchain.kernel_names import base_name
 
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
@@ -59,13 +57,11 @@ _FIXING = {
     "maxclusterrank": "a cluster",
 }
 _UNKNOWN = EntryDimension(False)
-_ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
-_MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'")
-_CALLED = re.compile(r"'(_Z\w+|%\w+)'")
 #: What threads of a block may do together where blocks keep their indices.
 _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 #: Reasons that are known once it is known what threads combine.
 _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
+_OVER_WARPS = (None, "threadIdx.x in a condition")
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -75,10 +71,12 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _either(module, function)
     is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)
+    use = block_use(module, function) if is_kept else BlockUse()
     return replace(
         proof,
+        refused=ordered_first(proof.refused, use),
         warp_level=is_warp_level(module, function),
-        block_use=block_use(module, function) if is_kept else BlockUse(),
+        block_use=use,
         structures=frozenset(i for i, p in enumerate(function.parameters) if p.type == "b8"),
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
@@ -97,6 +95,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
     reason: EntryProof | None = None
+    rows: EntryProof | None = None
     named = function.operands
     meets = any(map(is_meeting, function.instructions))
     for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
@@ -105,6 +104,12 @@ def _either(module: Module, function: Function) -> EntryProof:
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
+            if (
+                is_raw
+                and f"%ntid.{dimension}" in named
+                and dimension_proof.raw == f"blockIdx.{dimension} in an address"
+            ):
+                rows = by_rows
             if dimension == "x" and meets:
                 reduced = judge(module, function, dimension, reducing=True)
                 if reduced.refused is None:
@@ -113,7 +118,10 @@ def _either(module: Module, function: Function) -> EntryProof:
     if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
             by_warps = judge(module, function, built_ins=built_ins)
-            if by_warps.refused is None and by_warps.dimensions[0].raw is None:
+            if by_warps.refused is None and by_warps.dimensions[0].raw in (
+                None,
+                "threadIdx.x in a condition",
+            ):
                 return by_warps
     if is_of_blocks and "%ctaid.x" in named:
         for reducing in (False, True):
@@ -123,6 +131,9 @@ def _either(module: Module, function: Function) -> EntryProof:
             reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
     if reason is not None and not _is_tunable(proof):
         return reason
+    if rows is not None and rows.refused is not None:
+        what = rows.refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
+        return replace(proof, not_by_rows=what)
     return _with_single_threads(module, function, proof)
 
 
@@ -173,24 +184,12 @@ def judge(
         code, what, line = Code.NOT_PROVEN, "a loop with several entries", 0
     except UNREADABLE as error:
         code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
-    refused = Refused(code, code.template.format(what=_in_source(what)), line)
+    refused = Refused(code, code.template.format(what=in_source(what)), line)
     return EntryProof(function.name, _sizes(function), (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
 
 
 def _sizes(function: Function) -> tuple[int, ...]:
     return tuple(parameter.size for parameter in function.parameters)
-
-
-def _in_source(what: str) -> str:
-    if (operation := _ATOMIC.fullmatch(what)) is not None:
-        name = operation[1]
-        return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
-    if (access := _MARKED.fullmatch(what)) is not None:
-        return f"{access[1]} memory"
-    if (function := _CALLED.fullmatch(what)) is not None:
-        is_known = function[1][0] != "%"
-        return f"'{base_name(function[1])}'" if is_known else "a function by its address"
-    return what
 
 
 class _EntryProver:

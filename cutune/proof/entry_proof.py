@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
@@ -11,6 +12,12 @@ from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.launch_conditions import Spread
 from cutune.source.candidates import BlockUse
 from cutune.source.program import Role
+from cutune.toolchain.kernel_names import base_name
+
+_ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
+_MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'")
+_CALLED = re.compile(r"'(_Z\w+|%\w+)'")
+_TOGETHER = (Code.BARRIER, Code.SHARED_MEMORY, Code.WARP_LEVEL)
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,8 @@ class EntryProof:
     warp_level: bool = False
     #: How it uses its block, where it is not proven for others.
     block_use: BlockUse = field(default_factory=BlockUse)
+    #: Where its first raw value is the index of a block: what keeps it from being proven by rows.
+    not_by_rows: str = ""
     #: Where a condition does not hold, no block may change, not even if warps keep their threads.
     must_hold: bool = False
     #: Threads of the blocks for which it is proven; empty: of any.
@@ -87,3 +96,26 @@ class EntryProof:
     shared_bytes: tuple[int, ...] = ()
     #: Does the order in which rounded numbers are combined depend on the block?
     reassociates: bool = False
+
+
+def in_source(what: str) -> str:
+    """Name an instruction or a symbol as the source does."""
+    if (operation := _ATOMIC.fullmatch(what)) is not None:
+        name = operation[1]
+        return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
+    if (access := _MARKED.fullmatch(what)) is not None:
+        return "volatile memory" if access[1] == "volatile" else f"{access[1]} accesses of memory"
+    if (function := _CALLED.fullmatch(what)) is not None:
+        return (
+            "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
+        )
+    return what
+
+
+def ordered_first(refused: Refused | None, use: BlockUse) -> Refused | None:
+    """Results of atomic operations are refused for themselves, whatever threads do together."""
+    operation, line = use.order
+    if refused is None or refused.code not in _TOGETHER or not line:
+        return refused
+    what = Code.ATOMIC_RESULT.template.format(what=in_source(f"'atom.{operation}'"))
+    return Refused(Code.ATOMIC_RESULT, what, line)

@@ -66,35 +66,69 @@ class BlockRange:
             raise ValueError(f"`where`: {self.where!r} is no condition on x, y and z")
 
 
+#: Of code that other blocks than that of the launch are not known to leave right.
+NOT_UNDERSTOOD = "its code is not understood well enough"
+
+
+@dataclass(frozen=True)
+class FlatUse:
+    """Within which limits the width of a block with one thread in y and z is known to be free.
+
+    Attributes:
+        obstacle: in words, what ties it to the block of its launch; empty: nothing.
+        line: of the PTX where that is; 0: none.
+        splits: first widths with which the code does something else than with narrower blocks.
+        needs_powers: is the width halved?
+        keeps_grid: must the number of blocks stay?
+        is_of_block: does each block have a result of its own, of the elements that are its own?
+        most: the widest block that shared arrays have places for.
+    """
+
+    obstacle: str = NOT_UNDERSTOOD
+    line: int = 0
+    splits: tuple[int, ...] = ()
+    needs_powers: bool = False
+    keeps_grid: bool = False
+    most: int = LARGEST
+    is_of_block: bool = False
+
+    def joined(self, other: FlatUse) -> FlatUse:
+        """The use of two instances."""
+        if self.obstacle or other.obstacle:
+            return self if self.obstacle else other
+        return FlatUse(
+            "",
+            splits=tuple(sorted({*self.splits, *other.splits})),
+            needs_powers=self.needs_powers or other.needs_powers,
+            keeps_grid=self.keeps_grid or other.keeps_grid,
+            most=min(self.most, other.most),
+        )
+
+
 @dataclass(frozen=True)
 class BlockUse:
     """How the compiled code of a kernel uses its thread block, where it is not proven for others.
 
     Attributes:
         widths: dimensions whose `blockDim` it reads.
-        kept_grids: those of them in which `blockIdx` is part of no global id.
-        halved: those of them whose width it halves.
-        limits: the widest block, per dimension in which shared arrays have a place per thread.
-        shortest: the shared array that has the least limit.
         sharing: how threads use shared memory, in words.
         sharing_line: of the PTX; 0: none.
         follows_block: may the places in its dynamic shared memory depend on the block?
-        least: the narrowest block, per dimension in which threads are singled out by a number.
-        takes_order: does it use results of atomic operations?
+        order: the operation on memory whose result it uses though that depends on the order of
+            threads, and its line in the PTX.
         reads: dimensions whose `blockDim` any instance reads.
+        singles_out: does it compare threadIdx with numbers beyond the first warp?
+        flat: what is known of blocks with one thread in y and z.
     """
 
     widths: frozenset[str] = frozenset()
-    kept_grids: frozenset[str] = frozenset()
-    halved: frozenset[str] = frozenset()
-    limits: tuple[tuple[str, int], ...] = ()
-    shortest: str = ""
     sharing: str = ""
     sharing_line: int = 0
     follows_block: bool = True
-    least: tuple[tuple[str, int], ...] = ()
-    takes_order: bool = False
+    order: tuple[str, int] = ("", 0)
     reads: frozenset[str] = frozenset()
+    singles_out: bool = False
+    flat: FlatUse = FlatUse()
 
 
 def candidate_blocks(

@@ -33,7 +33,7 @@ __global__ void tile(int n, float *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     s[threadIdx.x] = a[i];
     __syncthreads();
-    a[i] = s[blockDim.x - 1 - threadIdx.x];
+    a[i] = s[threadIdx.x];
 }
 """
 LAUNCH = "    tile<<<n / 128, 128>>>(n, b);\n"

@@ -3,10 +3,9 @@
 If only the cooperation of the kernel's threads prevents tuning, an annotation may allow it: the
 suggestion is the line to insert, and what the user thereby asserts. Otherwise it is what to change.
 
-Blocks are proposed by what the compiled code shows: a dimension whose width it does not read has
-one width alone; where the index of a block stands alone, the number of blocks stays; shared arrays
-with a place for each thread are at least as long as the block is wide; halving a width needs powers
-of two.
+Blocks are proposed where the compiled code is known to leave the width of the block free
+(`proof/flat_blocks`): what is not known is not proposed, and the text says what ties the kernel to
+the block of its launch.
 
 A kernel that is right with one block alone may follow a constant: `dim3 block(TILE, TILE)` follows
 the shared arrays of the kernel when TILE does. Only what is easy to see is proposed: a name in the
@@ -17,60 +16,62 @@ number.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from cutune.core.codes import Code
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ASSERTABLE
-from cutune.source.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
+from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable_pragmas import declared_constant
 from cutune.source.unit.integers import integer_type
-from cutune.toolchain.device.thread_block import LARGEST, LARGEST_Z, WARP
+from cutune.toolchain.device.thread_block import LARGEST, WARP
 
 #: Storage of a collective of cub, named by its type or by another name of that type.
 _STORAGE = re.compile(r"(\w+)\s*(?:<[^;]*>)?\s*::\s*TempStorage\b")
+#: What an annotation may settle. Races, and results of each block, have remedies of their own.
+_PROPOSED = ASSERTABLE - {Code.RACE, Code.BLOCK_RESULT}
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed annotation: widths of blocks, as they are written; dimensions whose grid stays."""
+    """A proposed annotation of blocks with one thread in y and z. `widths`: as they are written."""
 
-    blocks: dict[str, str]
-    kept_grids: tuple[str, ...]
+    widths: str
+    keeps_grid: bool
 
     @property
     def clauses(self) -> str:
         """block(…), and grid(…) where it is needed."""
-        block = ", ".join(f"{d}: {widths}" for d, widths in self.blocks.items())
-        if not self.kept_grids:
-            return f"block({block})"
-        last = DIMENSIONS.index(self.kept_grids[-1]) + 1
-        grid = ", ".join("keep" if d in self.kept_grids else "1" for d in DIMENSIONS[:last])
-        return f"block({block}) grid({grid})"
+        return f"block(x: {self.widths})" + " grid(keep)" * self.keeps_grid
 
 
-def proposal(kernel: Kernel) -> Proposal | None:
-    """The blocks that the code allows; None where it allows one alone."""
+def proposal(kernel: Kernel, sites: Iterable[LaunchSite]) -> Proposal | None:
+    """The widths that the code is known to allow at these launches; None where it is one alone."""
     use = kernel.block_use
-    if collective(kernel) is not None or use.takes_order:
+    flat, least, most = use.flat, WARP, min(LARGEST, kernel.max_threads, use.flat.most)
+    if collective(kernel) is not None or use.order[1] or flat.obstacle:
         return None
-    kept_grids = [d for d in DIMENSIONS if d in use.kept_grids]
-    # A formula of the grid has no word for a dimension that follows its number of threads.
-    chosen = kept_grids or [d for d in DIMENSIONS if d in use.widths]
-    limits = {d: _limit(kernel, d) for d in chosen}
-    least = dict.fromkeys(chosen, 1)
-    if chosen == ["x"] or kernel.warp_level:
-        least["x"] = WARP
-    for d, singled_out in use.least:
-        least[d] = max(least.get(d, 1), -(-singled_out // WARP) * WARP if d == "x" else singled_out)
-    blocks = {d: _widths(least[d], limits[d], d in use.halved) for d in chosen}
-    if not chosen or prod(limits.values()) < WARP or not all(blocks.values()):
+    splits = [split for split in flat.splits if split > WARP]
+    for width in map(_flat_width, sites):
+        if width is None or (splits and not width):
+            return None
+        # What other widths do is known to be meant on the side of the program's own block alone.
+        least = max(least, *(split for split in splits if split <= width), WARP)
+        most = min(most, *(split - 1 for split in splits if split > width), LARGEST)
+    widths = _widths(-(-least // WARP) * WARP, most - most % WARP, flat.needs_powers)
+    return Proposal(widths, flat.keeps_grid) if widths else None
+
+
+def _flat_width(site: LaunchSite) -> int | None:
+    """The threads of its block in x, 0: not known; None where it has, or may have, some in y, z."""
+    if site.resolved is None:
         return None
-    return Proposal(blocks, tuple(kept_grids))
+    x, *others = map(constant, site.resolved.block)
+    return int(x or 0) if all(other == 1 for other in others) else None
 
 
 def collective(kernel: Kernel) -> str | None:
@@ -93,18 +94,9 @@ def _widths(least: int, most: int, needs_powers: bool) -> str:
     return ", ".join(map(str, powers)) if needs_powers else f"{least}..{most}"
 
 
-def _limit(kernel: Kernel, d: str) -> int:
-    most = min(LARGEST_Z if d == "z" else LARGEST, kernel.max_threads)
-    least = min(most, dict(kernel.block_use.limits).get(d, most))
-    # Rows are often one element longer than they need be.
-    return least - least % WARP if least > WARP else least
-
-
 #: Other values are so many times the program's own, or that part of it.
 FACTORS = (4, 2, 1)
 _OPENERS = ("(", "{")
-#: A statement begins behind one of these.
-_ENDS = (";", "{", "}")
 
 
 @dataclass(frozen=True)
@@ -122,9 +114,18 @@ class ProposedConstant:
         return f"#pragma cutune tune({self.name}: {', '.join(map(str, self.values))})"
 
 
-def constant_of_block(program: Program, site: LaunchSite, most: int) -> ProposedConstant | None:
-    """The only constant in a block, if there is one. `most`: threads that a block may have."""
+def constant_of_block(
+    program: Program, site: LaunchSite, kernel: Kernel
+) -> ProposedConstant | None:
+    """The one constant in the block of a launch; None where there is none, or more than one.
+
+    None as well where the kernel is seen to need its own value: it has results per block, or
+    numbers of threads that need not follow the constant.
+    """
+    use = kernel.block_use
     if len(site.configuration) < 2 or site.resolved is None:
+        return None
+    if use.singles_out or use.flat.is_of_block:
         return None
     extents = [constant(extent) for extent in site.resolved.block]
     known = [int(extent) for extent in extents if extent is not None]
@@ -133,22 +134,20 @@ def constant_of_block(program: Program, site: LaunchSite, most: int) -> Proposed
     if own is None or len(known) < len(extents):
         return None
     defined = [
-        (name, file, at, value)
-        for name in _names(own, site)
-        for file in files
-        for at, value in _definitions(file, name)
+        (name, found) for name in _names(own, site) if (found := _definitions(files, name)) != []
     ]
-    if len(defined) != 1:
+    if len(defined) != 1 or len(defined[0][1]) != 1:
         return None
-    ((name, file, at, value),) = defined
+    ((name, ((file, at, value),)),) = defined
     powers = sum(extent == value for extent in known)
-    values = tuple(_values(value, prod(known), powers, min(most, LARGEST)))
+    values = tuple(_values(value, prod(known), powers, min(kernel.max_threads, LARGEST)))
     if value < 2 or not powers or len(values) < 2:
         return None
     return ProposedConstant(name, file.source.path, file.source.location(at).line, values)
 
 
 def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
+    """Values that leave the block at least a warp."""
     smaller = [value // factor for factor in FACTORS if value % factor == 0]
     for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
         if other == value or WARP <= threads * other**powers // value**powers <= most:
@@ -157,12 +156,15 @@ def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
 
 def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
     """The names in the block, and in the definitions of those that are variables before it."""
-    block, found = site.configuration_spans[1], list[str]()
-    left = _words(syntax, block.start, block.end)
+    left, found = (
+        _words(syntax, site.configuration_spans[1].start, site.configuration_spans[1].end),
+        [],
+    )
     while left:
-        if (name := left.pop()) not in found:
+        name = left.pop()
+        if name not in found:
             found.append(name)
-            left += _names_in_values_of(syntax, name, site.span.start)
+            left += _said_of(syntax, name, site.span.start)
     return found
 
 
@@ -171,7 +173,7 @@ def _words(syntax: Syntax, start: int, end: int) -> list[str]:
     return [text for text in inside if text.isidentifier()]
 
 
-def _names_in_values_of(syntax: Syntax, name: str, before: int) -> list[str]:
+def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
     """The names in `NAME(…)`, `NAME{…}` and `NAME = …` of functions before a place."""
     tokens, found = syntax.tokens, list[str]()
     for index, token in enumerate(tokens[:-1]):
@@ -186,13 +188,18 @@ def _names_in_values_of(syntax: Syntax, name: str, before: int) -> list[str]:
 
 
 def _end(syntax: Syntax, index: int) -> int:
+    """The `;` or `,` behind a value."""
     while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
         index = max(index + 1, syntax.brackets.partner[index] + 1)
     return min(index, len(syntax.tokens) - 1)
 
 
-def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
-    """Place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
+def _definitions(files: Collection[Syntax], name: str) -> list[tuple[Syntax, int, int]]:
+    """File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
+    return [(file, at, value) for file in files for at, value in _in_file(file, name)]
+
+
+def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
     for macro in syntax.macros:
         if macro.name == name:
             is_number = macro.parameters is None and len(macro.body) == 1
@@ -200,9 +207,16 @@ def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
     texts = [token.text for token in syntax.tokens]
     for index, text in enumerate(texts[:-3]):
         if text == name and texts[index + 1] == "=" and texts[index + 3] == ";":
-            ends = (place for place in range(index, 0, -1) if texts[place - 1] in _ENDS)
-            if declared_constant(syntax, next(ends, 0)) == (name, index + 2):
+            declared = declared_constant(syntax, _statement(texts, index))
+            if declared == (name, index + 2):
                 yield syntax.tokens[index].start, _number(texts[index + 2])
+
+
+def _statement(texts: list[str], index: int) -> int:
+    """Where the statement of a token begins."""
+    while index and texts[index - 1] not in (";", "{", "}"):
+        index -= 1
+    return index
 
 
 def _number(text: str) -> int:
@@ -227,14 +241,11 @@ PERMISSION = (
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
     "Its compiled code does not read how wide the block is: the kernel is made for the block of "
-    "its launch. With blockDim in place of the constants that stand for that width, an annotation "
-    "can say which blocks are right."
+    "its launch, and no annotation helps while it has constants in place of blockDim."
 )
-SHORT_ARRAY = (
-    "Its shared array '{name}' has places for at most {most} threads in {d}: no wider block fits."
-)
-NUMBERED = "It numbers its threads by a constant, for at most {most} in {d}: no wider block fits."
-NO_OTHER = "Nothing is known that would make it tunable."
+TIED = "No other block is known to be right: {obstacle}."
+SEVERAL = "its block has, or may have, threads in y or z, and only blocks without are looked at"
+NARROW = "its arrays and its conditions leave no other width"
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
     "right with that block alone, and no annotation helps."
@@ -250,9 +261,14 @@ CONSTANT = (
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One change to a source that makes launches tunable, whose lines are `launches`.
+    """One change to a source that makes launches tunable.
 
-    `code`: of the diagnostic that refuses them now. `pragma`: the line to insert, if it is one.
+    Attributes:
+        file, line: where it is made.
+        kernel, launches: the kernel, and the lines of its launches that become tunable.
+        code: number of the diagnostic that refuses them now.
+        pragma: the annotation to insert before that line, or None.
+        text: the change in words.
     """
 
     file: str
@@ -270,26 +286,30 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
     done: set[str] = set()
     for site in refused:
         kernel = program.kernel(site.kernel)
-        is_rounded = site.code is Code.ROUNDED_SUM
-        proposed = None if is_rounded else _proposal(site, kernel)
-        if kernel is None or not (is_rounded or proposed):
+        if kernel is not None and site.code is Code.ROUNDED_SUM:
+            if kernel.name not in done:
+                done.add(kernel.name)
+                yield _permission(kernel, [s for s in refused if s.kernel == kernel.name])
+            continue
+        sites = [s for s in refused if s.kernel == site.kernel and s.code in _PROPOSED]
+        proposed = _proposal(site, kernel, sites)
+        if kernel is None or proposed is None:
             yield _advice(program, site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
-            sites = [s for s in refused if s.kernel == kernel.name]
-            if proposed is None:
-                yield _pragma(kernel, sites, "associative", PERMISSION.format(name=kernel.name))
-                continue
-            helped = [s for s in sites if _proposal(s, kernel)]
+            helped = [s for s in sites if _proposal(s, kernel, sites)]
             formulas = {s.shared for s in sites if _asks_for_memory(s)}
             yield _annotation(kernel, proposed, helped, formulas)
 
 
-def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
-    if kernel is None or site.code not in ASSERTABLE:
+def _proposal(
+    site: LaunchSite, kernel: Kernel | None, sites: Iterable[LaunchSite]
+) -> Proposal | None:
+    """Propose an annotation for launches of the kernel; None where it would not help this one."""
+    if kernel is None or site.code not in _PROPOSED:
         return None
-    is_unknown = _has_unknown_memory(site) and kernel.block_use.follows_block
-    return None if is_unknown else proposal(kernel)
+    follows_block = kernel.block_use.follows_block
+    return None if _has_unknown_memory(site) and follows_block else proposal(kernel, sites)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -302,28 +322,9 @@ def _asks_for_memory(site: LaunchSite) -> bool:
     return memory is not None and constant(memory) != 0
 
 
-def _annotation(
-    kernel: Kernel,
-    proposed: Proposal,
-    helped: Sequence[LaunchSite],
-    formulas: Collection[str | None],
-) -> Suggestion:
-    types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
-    sizes = kernel.sizes or tuple(name for name, type_ in types if integer_type(type_) is not None)
-    data = f"data({', '.join(sizes)}) " if sizes else ""
-    # What was inferred is used without being said, too: where it differs from launch to launch, or
-    # is a choice, for which the annotation language has no form.
-    formula = next(iter(formulas)) if len(formulas) == 1 else None
-    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
-    if any(map(_has_unknown_memory, helped)):
-        shared = " shared(keep)"
-    clauses = f"{data}{proposed.clauses}{shared}"
-    return _pragma(kernel, helped, clauses, _assertion(kernel, proposed))
-
-
-def _pragma(kernel: Kernel, sites: Sequence[LaunchSite], clauses: str, text: str) -> Suggestion:
-    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
-    source, code = sites[0].source, sites[0].code
+def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
+    """The annotation of a kernel that is proven but for the order in which it adds up."""
+    source = sites[0].source
     here = kernel.source.path == source.path
     start = kernel.span.start if here else sites[0].span.start
     return Suggestion(
@@ -331,41 +332,65 @@ def _pragma(kernel: Kernel, sites: Sequence[LaunchSite], clauses: str, text: str
         source.location(start).line,
         kernel.name,
         tuple(site.source.location(site.span.start).line for site in sites),
-        code.number if code is not None else "",
-        f"#pragma cutune kernel {kernel.name} {clauses}",
-        text,
+        Code.ROUNDED_SUM.number,
+        f"#pragma cutune kernel {kernel.name} associative",
+        PERMISSION.format(name=kernel.name),
+    )
+
+
+def _annotation(
+    kernel: Kernel,
+    proposed: Proposal,
+    sites: Iterable[LaunchSite],
+    formulas: Collection[str | None],
+) -> Suggestion:
+    helped = tuple(sites)
+    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
+    source = helped[0].source
+    here = kernel.source.path == source.path
+    start = kernel.span.start if here else helped[0].span.start
+    sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
+    data = f" data({', '.join(sizes)})" if sizes else ""
+    # What was inferred is used without being said, too: where it differs from launch to launch, or
+    # is a choice, for which the annotation language has no form.
+    formula = next(iter(formulas)) if len(formulas) == 1 else None
+    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
+    if any(map(_has_unknown_memory, helped)):
+        shared = " shared(keep)"
+    return Suggestion(
+        source.path,
+        source.location(start).line,
+        kernel.name,
+        tuple(site.source.location(site.span.start).line for site in helped),
+        helped[0].code.number if helped[0].code is not None else "",
+        f"#pragma cutune kernel {kernel.name}{data} {proposed.clauses}{shared}",
+        _assertion(kernel, proposed),
     )
 
 
 def _assertion(kernel: Kernel, proposed: Proposal) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
-    where = " and ".join(proposed.blocks)
-    if proposed.kept_grids:
-        return (
-            f"{head} in {where} and as many blocks as the launch has; narrow the ranges to those "
-            "for which that is true."
-        )
-    first = next(iter(proposed.blocks))
+    if proposed.keeps_grid:
+        return f"{head} and as many blocks as the launch has."
     return (
-        f"{head} that divides its threads in {where}; narrow the ranges to those for which that is "
-        f"true. Where threads from some g on have no effect, say grid(ceil(g / {first})), or "
-        "grid(keep) where the number of blocks must stay."
+        f"{head} that divides its threads. Where threads from some g on have no effect, say "
+        "grid(ceil(g / x)), or grid(keep) where the number of blocks must stay."
     )
 
 
-def _obstacle(kernel: Kernel) -> str:
+def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
+    """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
-    if use.takes_order:
+    if use.order[1]:
         return ORDER
     if not use.reads:
         return ONE_BLOCK
-    limits = [(most, d) for d, most in use.limits if d in use.widths]
-    if not limits:
-        return NO_OTHER
-    most, d = min(limits)
-    if not use.shortest:
-        return NUMBERED.format(most=most, d=d)
-    return SHORT_ARRAY.format(name=use.shortest, most=most, d=d)
+    obstacle = SEVERAL if _flat_width(site) is None else use.flat.obstacle or NARROW
+    return TIED.format(obstacle=obstacle)
+
+
+def _is_integer(type_: str) -> bool:
+    return integer_type(type_.replace("::", "$").split()) is not None
 
 
 def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Suggestion:
@@ -373,15 +398,16 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
     remedy = code.meaning
-    possible = proposal(kernel) if kernel is not None and code in ASSERTABLE else None
+    possible = proposal(kernel, [site]) if kernel is not None and code in _PROPOSED else None
     if possible is not None and _has_unknown_memory(site):
         code = Code.DYNAMIC_SHARED_MEMORY
         remedy = MEMORY.format(name=site.kernel, clauses=possible.clauses)
-    elif code in ASSERTABLE and kernel is not None:
+    elif code in _PROPOSED and kernel is not None:
         name = collective(kernel)
-        remedy = _obstacle(kernel) if name is None else COLLECTIVE.format(name=name)
-        if found := constant_of_block(program, site, kernel.max_threads):
-            known = {"pragma": found.pragma, "source": program.source.path}
-            remedy += CONSTANT.format(**known, **vars(found))
+        remedy = _obstacle(kernel, site) if name is None else COLLECTIVE.format(name=name)
+        if found := constant_of_block(program, site, kernel):
+            place = {"name": found.name, "line": found.line, "path": found.path}
+            place["source"] = program.source.path
+            remedy += CONSTANT.format(pragma=found.pragma, **place)
     text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

@@ -104,6 +104,7 @@ _SHARED = "shared"
 _OWN_SPACES = ("local", "const", _SHARED)
 #: Atomic operations that may be done in any order.
 COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
+ATOMIC_OPERATIONS = COMMUTATIVE | {"exch", "cas"}
 ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
 _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 #: Instructions that must not be executed under a raw condition.
@@ -350,7 +351,7 @@ class Recorder:
     def _atomic(self, moment: Moment) -> None:
         instruction = moment.instruction
         modifiers = instruction.modifiers
-        operation = next((m for m in modifiers if m in COMMUTATIVE | {"exch", "cas"}), "")
+        operation = next((m for m in modifiers if m in ATOMIC_OPERATIONS), "")
         unknown = set(modifiers) - ATOMIC_WORDS - COMMUTATIVE - TYPE_BYTES.keys()
         unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
         if self.shares_rows:

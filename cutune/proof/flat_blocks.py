@@ -1,0 +1,540 @@
+"""Widths of a flat block (one thread in y and z) that an entry is known to be right with.
+
+Takes a finished walk with y = z = 1, gives `FlatUse`: the first thing that ties the kernel to the
+block of its launch, or within which limits its width may be proposed. Only uses of threads that are
+known not to ask for one width are let through:
+
+- threads step through rows by `blockDim.x`, or have the global id;
+- a shared array has one place for each thread, and is read near it, at its beginning, or at places
+  that follow `blockDim.x`;
+- a table that all threads fill is read anywhere;
+- lanes of a warp, and warps that have shared places of their own.
+
+Anything else is an obstacle, in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from cutune.proof.memory.accesses import ENDINGS, MemoryAccess, is_plain, uncallable
+from cutune.proof.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    STRIDE,
+    THREAD,
+    ZERO,
+    Atom,
+    IntegerPolynomial,
+    Monomial,
+)
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import WARP, AtomOperation, Atoms
+from cutune.proof.width_dependence import (
+    BY_REGISTER,
+    EXTENSION,
+    ROUNDS,
+    THREAD_X,
+    WIDTH,
+    WidthDependence,
+)
+from cutune.ptx.control_flow import call_target
+from cutune.ptx.types import Function, Variable
+from cutune.source.candidates import FlatUse
+
+_WIDTHS = range(WARP, 1024 + 1, WARP)
+_LOADED = re.compile(r"load(\d+)\.")
+#: What threads of a block may do together that says nothing about its width.
+_PLAIN_WARPS = frozenset({"shfl", "vote", "redux", "activemask"})
+_TOGETHER = _PLAIN_WARPS | {"match", "elect", "wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
+
+NUMBERED = "it does arithmetic with {what} that supposes one width"
+COMPARED = "it compares {what} with something other than a number or blockDim.x"
+ASKED = "it decides by the width of its block"
+ONCE = "each thread of a block has one element of a row, and none goes on by blockDim.x"
+STORED = "it stores {what} itself"
+APART = "threads use places of '{name}' that lie a fixed number of threads apart"
+OTHERS = "'{name}' has a place for each thread, and others that are not known to follow blockDim.x"
+GROUPS = "'{name}' has a place for each group of threads, whose number may be taken for a fixed one"
+BLOCKWISE = "each block works out something from its own elements, and with another it has others"
+COUNTED = "the number of blocks is part of what it computes, and follows the block"
+WARPS = "its threads exchange values within warps alone, and a block has one result"
+TOGETHER = "threads work together in '{what}'"
+GOES_ROUND = "it uses how often a loop that steps by blockDim.x goes round"
+ONE_WIDTH = "its code does not read blockDim.x"
+BAR = "it waits for a fixed number of threads"
+ORDERED = "it uses volatile memory, or accesses whose effect depends on the order of threads"
+EXCHANGED = "it reads elements that other threads may have written"
+UNSEEN = "it uses shared memory at places that are not understood"
+CALLED = "threads may work together in functions that it calls"
+
+
+@dataclass(frozen=True)
+class _Tied(Exception):
+    """What ties a kernel to one block, and the line of the PTX, 0 where there is none."""
+
+    words: str
+    line: int = 0
+
+
+def flat_use(
+    function: Function,
+    accesses: Iterable[MemoryAccess],
+    values: Iterable[IntegerPolynomial],
+    tests: Iterable[Relation],
+    arrays: Sequence[tuple[str, Variable]],
+    atoms: Atoms,
+    functions: Mapping[str, Function],
+) -> FlatUse:
+    """Return how far the width of a block may be chosen, as far as the code shows it.
+
+    `values`: all that addresses, conditions and stored values are computed from. `arrays`: shared
+    ones, with the names that a reader knows.
+    """
+    judge = _Judge(function, list(accesses), list(values), list(tests), arrays, atoms, functions)
+    try:
+        return judge.judged()
+    except _Tied as tied:
+        is_of_block = tied.words in (BLOCKWISE, COUNTED)
+        return FlatUse(tied.words, tied.line, is_of_block=is_of_block)
+
+
+@dataclass
+class _Judge:
+    function: Function
+    accesses: list[MemoryAccess]
+    values: list[IntegerPolynomial]
+    tests: list[Relation]
+    arrays: Sequence[tuple[str, Variable]]
+    atoms: Atoms
+    functions: Mapping[str, Function]
+    splits: set[int] = field(default_factory=set)
+    needs_powers: bool = False
+    most: int = 1024
+    has_groups: bool = False
+    parts: list[list[_Place]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.of = WidthDependence(self.function, self.atoms)
+
+    def judged(self) -> FlatUse:
+        self._instructions()
+        for value in self.values:
+            self._arithmetic(value)
+        for access in self.accesses:
+            if access.space == "global":
+                self._in_global(access)
+        for name, variable in self.arrays:
+            self._array(name, variable)
+        symbols = {Atom(OPAQUE, f"&{variable.name}") for _, variable in self.arrays}
+        for access in self.accesses:
+            if access.space == "shared" and (
+                access.address is None or symbols.isdisjoint(access.address.atoms)
+            ):
+                raise _Tied(UNSEEN, access.instruction.line)
+        for test in self.tests:
+            self._test(test)
+        self._through_global()
+        keeps_grid = self._keeps_grid()
+        self._within_warps(keeps_grid)
+        if not keeps_grid:
+            self._blockwise()
+        return FlatUse("", 0, tuple(sorted(self.splits)), self.needs_powers, keeps_grid, self.most)
+
+    # Instructions and arithmetic.
+
+    def _instructions(self) -> None:
+        for item in self.function.instructions:
+            is_barrier = item.opcode in ("bar", "barrier") and "warp" not in item.modifiers
+            if is_barrier and item.operands != ("0",):
+                raise _Tied(BAR, item.line)
+            if item.opcode in ("ld", "st") and not all(map(_is_plain_or_space, item.modifiers)):
+                raise _Tied(ORDERED, item.line)
+            if item.opcode in _TOGETHER - _PLAIN_WARPS:
+                raise _Tied(TOGETHER.format(what=item.opcode), item.line)
+            name = call_target(item) if item.opcode == "call" else ""
+            if name and name not in ENDINGS and uncallable(name, self.functions, {}, set()):
+                raise _Tied(CALLED, item.line)
+
+    def _arithmetic(self, value: IntegerPolynomial) -> None:
+        for atom in value.atoms:
+            operation = self.atoms.operation(atom)
+            if operation is None:
+                continue
+            kinds = set[str]()
+            for number in operation.numbers:
+                if not self.of.is_of_row(number):
+                    kinds |= {a.kind for a in number.atoms if a in (THREAD_X, WIDTH)}
+            if kinds and not self._is_plain(operation, kinds):
+                raise _Tied(NUMBERED.format(what=_words(kinds)))
+
+    def _is_plain(self, operation: AtomOperation, kinds: set[str]) -> bool:
+        """Is it an operation that other widths leave as it is: of lanes, of warps, of halves?"""
+        opcode = operation.name.split(".")[0]
+        if EXTENSION.match(operation.name) or opcode in ("min", "max", "selp"):
+            return True
+        *_, last = operation.numbers
+        number = last.literal
+        if number is None:
+            # `n / blockDim.x`, the number of tiles.
+            return opcode == "div" and kinds == {BLOCK_SIZE}
+        size = 1 << number if opcode == "shr" and 0 <= number < WARP else number
+        if opcode == "and":
+            size = number + 1
+        is_power = 0 < size <= WARP and size & (size - 1) == 0
+        if opcode not in ("shr", "div", "rem", "and") or not is_power:
+            return False
+        self.needs_powers |= BLOCK_SIZE in kinds and 1 < size < WARP
+        return True
+
+    # Global memory.
+
+    def _in_global(self, access: MemoryAccess) -> None:
+        if access.address is not None:
+            kinds = self.of.kinds(access.address)
+            if THREAD in kinds and BLOCK_SIZE not in kinds and not self._is_of_few(access):
+                raise _Tied(ONCE, access.instruction.line)
+            self._rounds(access.address, access)
+        for value in access.values if access.is_effect else ():
+            kinds = self.of.kinds(value) & {THREAD, BLOCK_SIZE}
+            if kinds and kinds != {THREAD, BLOCK_SIZE}:
+                raise _Tied(STORED.format(what=_words(kinds)), access.instruction.line)
+            self._rounds(value, access)
+
+    def _through_global(self) -> None:
+        """Elements that the kernel writes are read by the threads alone that wrote them."""
+        written = [a for a in self.accesses if a.space == "global" and a.is_effect and a.address]
+        for access in self.accesses:
+            if access.space != "global" or access.kind != "load" or access.read_only:
+                continue
+            if access.address is None or any(
+                one.address != access.address and not _bases(one).isdisjoint(_bases(access))
+                for one in written
+            ):
+                raise _Tied(EXCHANGED, access.instruction.line)
+
+    def _is_of_few(self, access: MemoryAccess) -> bool:
+        """Do none but the threads of the first warp come here?"""
+        for test in access.known:
+            if test.left == IntegerPolynomial.atom(*THREAD_X) and test.right.literal is not None:
+                most = test.right.literal + (test.relation in ("eq", "le", "ls"))
+                if test.relation in ("lt", "le", "lo", "ls", "eq") and 0 <= most <= WARP:
+                    return True
+        return False
+
+    def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
+        """Rounds of a loop whose number depends on the block are used with the step alone."""
+        for monomial, _ in value.terms:
+            if not self._stepped.isdisjoint(monomial) and WIDTH not in monomial:
+                raise _Tied(GOES_ROUND, access.instruction.line)
+
+    @cached_property
+    def _stepped(self) -> frozenset[Atom]:
+        """The rounds of loops that step by the width of the block."""
+        return frozenset(
+            atom
+            for value in self.values
+            for monomial, _ in value.terms
+            if WIDTH in monomial
+            for atom in monomial
+            if ROUNDS.match(atom.name)
+        )
+
+    # Shared memory.
+
+    def _array(self, name: str, variable: Variable) -> None:
+        symbol, parts = Atom(OPAQUE, f"&{variable.name}"), dict[Hashable, list[_Place]]()
+        for access in self.accesses:
+            if access.address is not None and symbol in access.address.atoms:
+                offset = access.address.replaced(symbol, ZERO)
+                # Arrays in dynamic memory begin behind others, whose lengths are arguments.
+                begin = tuple(t for t in offset.terms if t[0] and _is_of_arguments(t[0]))
+                place = _Place(access, offset - IntegerPolynomial(begin))
+                parts.setdefault(begin, []).append(place)
+        for places in parts.values():
+            self._part(name, variable, places)
+
+    def _part(self, name: str, variable: Variable, places: list[_Place]) -> None:
+        self.parts.append(places)
+        groups = [place for place in places if self.of.group(place.offset) is not None]
+        own = [place for place in places if place.step > 0 and self._is_own(place.offset)]
+        if groups:
+            self._groups(name, variable, places, groups)
+        if own:
+            self._own(name, variable, places, own)
+        for place in places:
+            kinds = self.of.kinds(place.offset)
+            if THREAD in kinds and BLOCK_SIZE not in kinds and place not in [*own, *groups]:
+                raise _Tied(OTHERS.format(name=name), place.line)
+
+    def _is_own(self, offset: IntegerPolynomial) -> bool:
+        """Is it a place of the thread's own, beside those of its neighbours?"""
+        return not any(
+            ROUNDS.match(atom.name) or BY_REGISTER.match(atom.name) for atom in offset.atoms
+        )
+
+    def _own(self, name: str, variable: Variable, places: list[_Place], own: list[_Place]) -> None:
+        if len({place.step for place in own}) > 1:
+            raise _Tied(OTHERS.format(name=name), own[0].line)
+        step = own[0].step
+        shifts = [place.shift for place in own]
+        near = sorted({*shifts, 0})
+        if near[-1] - near[0] >= WARP * step or any(
+            b - a >= WARP * step for a, b in pairwise(near)
+        ):
+            raise _Tied(APART.format(name=name), own[0].line)
+        for place in places:
+            if place not in own and not self._follows_width(place):
+                raise _Tied(OTHERS.format(name=name), place.line)
+        if variable.size:
+            last = max(place.shift + max(step, place.access.bytes) for place in own)
+            left = variable.size - last + step
+            self.most = min(self.most, left // max(place.width for place in own))
+
+    def _follows_width(self, place: _Place) -> bool:
+        """The beginning of an array, or a place that the width of the block leads to?"""
+        if place.offset.literal == 0:
+            return True
+        if BLOCK_SIZE in self.of.kinds(place.offset):
+            if self.of.is_by_register(place.offset):
+                self.needs_powers = True
+            return True
+        rounds = {atom for atom in place.offset.atoms if ROUNDS.match(atom.name)}
+        return bool(rounds) and any(
+            not rounds.isdisjoint([*test.left.atoms, *test.right.atoms])
+            and any(BLOCK_SIZE in self.of.kinds(side) for side in (test.left, test.right))
+            for test in self.tests
+        )
+
+    def _groups(
+        self, name: str, variable: Variable, places: list[_Place], groups: list[_Place]
+    ) -> None:
+        """Places of warps: each warp's own, or read where a comparison knows how many there are."""
+        self.has_groups = True
+        ((size, step), *others) = {found for p in groups if (found := self.of.group(p.offset))}
+        knows_width = any(
+            {THREAD, BLOCK_SIZE} == self.of.kinds(test.left) | self.of.kinds(test.right)
+            or (BLOCK_SIZE in self.of.kinds(test.right) and self._is_lane(test.left))
+            for test in self.tests
+        )
+        for place in places:
+            if place in groups or place.offset.literal == 0:
+                continue
+            if not knows_width or place.offset.literal is not None:
+                raise _Tied(GROUPS.format(name=name), place.line)
+        if others:
+            raise _Tied(GROUPS.format(name=name), groups[0].line)
+        if variable.size:
+            self.most = min(self.most, variable.size // step * size)
+
+    def _is_lane(self, value: IntegerPolynomial) -> bool:
+        return any("x" in self.atoms.properties(a).ids for a in value.atoms if a.kind == "opaque")
+
+    # Comparisons.
+
+    def _test(self, test: Relation) -> None:
+        kinds = self.of.kinds(test.left) | self.of.kinds(test.right)
+        if THREAD in kinds and BLOCK_SIZE not in kinds:
+            self._of_threads(test)
+        elif BLOCK_SIZE in kinds and THREAD not in kinds:
+            self._of_width(test)
+
+    def _of_threads(self, test: Relation) -> None:
+        difference = test.left - test.right
+        threads, rest = {m: c for m, c in difference.terms if m}, dict(difference.terms).get((), 0)
+        if len(threads) == 1:
+            ((monomial, factor),) = threads.items()
+            group = self.of.group(IntegerPolynomial.of({monomial: abs(factor)}))
+            if monomial == (THREAD_X,) or (group is not None and group[0] <= WARP):
+                size = 1 if monomial == (THREAD_X,) else group[0] if group else 1
+                number = -rest // factor
+                self.splits |= {number * size, (number + 1) * size}
+                return
+        # The first round of a loop that steps by the width of the block.
+        for other in self.tests:
+            sides = {other.left, other.right}
+            if {test.left, test.right} & sides and any(
+                {THREAD, BLOCK_SIZE} <= self.of.kinds(side) for side in sides
+            ):
+                return
+        raise _Tied(COMPARED.format(what="threadIdx.x"))
+
+    def _of_width(self, test: Relation) -> None:
+        sides = (test.left, test.right)
+        if any(self.of.is_by_register(side) or self.of.goes_round(side) for side in sides):
+            return
+        truths = [self.of.holds(test, width) for width in _WIDTHS]
+        if None in truths:
+            if all(self.of.is_only_divisor(side) for side in sides):
+                return
+            raise _Tied(ASKED)
+        for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
+            if before != after:
+                self.splits.add(width)
+
+    def _within_warps(self, keeps_grid: bool) -> None:
+        exchanges = any(item.opcode in _TOGETHER for item in self.function.instructions)
+        singles = any(
+            {test.left, test.right} == {IntegerPolynomial.atom(*THREAD_X), other}
+            for test in self.tests
+            for other in (test.left, test.right)
+            if other.literal is not None
+        )
+        if exchanges and (singles or keeps_grid) and not self.has_groups:
+            raise _Tied(WARPS)
+
+    # The grid.
+
+    def _blockwise(self) -> None:
+        """Where blocks have other elements, threads hand on nothing but sums of all of them."""
+        begin = {Atom(BLOCK, "x"), WIDTH}
+        if any(begin <= {*monomial} for value in self.values for monomial, _ in value.terms):
+            raise _Tied(BLOCKWISE)
+        effects = [one for one in self.accesses if one.space == "global" and one.is_effect]
+        for one in effects:
+            is_of_one = any(THREAD_X in {*test.left.atoms} for test in one.known)
+            if one.kind != "atomic" or (
+                is_of_one and all(v.literal is not None for v in one.values)
+            ):
+                break
+        else:
+            return
+        for places in self.parts:
+            stored = {place.offset for place in places if place.access.kind != "load"}
+            shifts = {place.shift for place in places if place.access.kind != "load"}
+            for place in places:
+                if place.access.kind == "store" or self._is_of_tile(place):
+                    continue
+                # A block apart at most: none is a neighbour's.
+                is_own = place.offset in stored and shifts == {place.shift}
+                if not self._is_table(places) and not (is_own and self._is_private(place.offset)):
+                    raise _Tied(BLOCKWISE, place.line)
+
+    def _is_private(self, offset: IntegerPolynomial) -> bool:
+        """A place of the thread, or of its warp."""
+        return dict(offset.terms).get((THREAD_X,), 0) > 0 or self.of.group(offset) is not None
+
+    def _is_of_tile(self, place: _Place) -> bool:
+        """Is it in a loop over the block, within one over all elements by its width?"""
+        rounds = {atom for atom in place.offset.atoms if ROUNDS.match(atom.name)}
+        around = self.atoms.of(place.offset).loops
+        headers = {int(atom.name.removeprefix("rounds")) for atom in self._stepped - rounds}
+        return bool(rounds) and not headers.isdisjoint(around)
+
+    def _is_table(self, places: list[_Place]) -> bool:
+        """Do all threads fill it together, with what does not depend on the block's index?"""
+        stores = [place.access for place in places if place.access.kind == "store"]
+        return (
+            bool(stores)
+            and all(
+                THREAD in (kinds := self.of.kinds(one.address)) and BLOCK_SIZE in kinds
+                for one in stores
+                if one.address is not None
+            )
+            and not any(
+                BLOCK in self.of.kinds(part)
+                or any(atom.kind in (IDENTITY, STRIDE) for atom in part.atoms)
+                for one in stores
+                for value in one.values
+                for part in self._from(value)
+            )
+        )
+
+    def _from(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
+        """A value, and the addresses in global memory that it was loaded from."""
+        lines = {
+            m[1]
+            for part in self.of.parts(value)
+            for a in part.atoms
+            if (m := _LOADED.match(a.name))
+        }
+        yield from self.of.parts(value)
+        for access in self.accesses:
+            if str(access.instruction.line) in lines and access.address is not None:
+                yield from self.of.parts(access.address)
+
+    def _keeps_grid(self) -> bool:
+        """Must the number of blocks stay, as indices of blocks stand alone?"""
+        block, grid = Atom(BLOCK, "x"), Atom(GRID_SIZE, "x")
+        counted = {Atom(IDENTITY, "x"), Atom(STRIDE, "x")}
+        has_ids = is_alone = False
+        for value in self.values:
+            for monomial, _ in value.terms:
+                is_product = any(self.of.is_width(atom) for atom in monomial)
+                has_ids |= not counted.isdisjoint(monomial) or (block in monomial and is_product)
+                is_alone |= (block in monomial or grid in monomial) and not is_product
+        if has_ids and is_alone:
+            raise _Tied(COUNTED)
+        if not has_ids:
+            self._in_rows()
+        return not has_ids
+
+    def _in_rows(self) -> None:
+        """Blocks that keep their rows begin none at a multiple of their width."""
+        for value in self.values:
+            for monomial, _ in value.terms:
+                others = [atom for atom in monomial if not self.of.is_width(atom)]
+                if len(others) < len(monomial) and any(map(self._is_of_index, others)):
+                    raise _Tied(COUNTED)
+
+    def _is_of_index(self, atom: Atom) -> bool:
+        """Is it computed from the index of the block?"""
+        parts = self.of.parts(IntegerPolynomial.atom(*atom))
+        return any(Atom(BLOCK, "x") in part.atoms for part in parts)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place in an array. `offset`: from its beginning."""
+
+    access: MemoryAccess
+    offset: IntegerPolynomial
+
+    @property
+    def line(self) -> int:
+        return self.access.instruction.line
+
+    @property
+    def step(self) -> int:
+        """The bytes between the places of neighbours; 0: no place of a thread's own."""
+        return dict(self.offset.terms).get((THREAD_X,), 0)
+
+    @property
+    def width(self) -> int:
+        """The bytes of the places of a thread, where it has some that are a block apart."""
+        return self.step + max(0, dict(self.offset.terms).get((WIDTH,), 0))
+
+    @property
+    def shift(self) -> int:
+        """The bytes from the place of the thread's own number."""
+        return dict(self.offset.terms).get((), 0)
+
+
+def _words(kinds: Iterable[str]) -> str:
+    return " and ".join(f"{kind}.x" for kind in sorted(kinds, reverse=True))
+
+
+def _is_plain_or_space(modifier: str) -> bool:
+    return is_plain(modifier) or modifier.startswith("shared")
+
+
+def _is_of_arguments(monomial: Monomial) -> bool:
+    return all(atom.kind == PARAMETER for atom in monomial)
+
+
+def _bases(access: MemoryAccess) -> frozenset[Atom]:
+    """The pointers that an access begins at."""
+    terms = access.address.terms if access.address is not None else ()
+    return frozenset(
+        monomial[0]
+        for monomial, factor in terms
+        if factor == 1 and len(monomial) == 1 and monomial[0].kind == PARAMETER
+    )

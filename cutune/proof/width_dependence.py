@@ -1,0 +1,178 @@
+"""How values depend on the width of the block. Takes polynomials, gives built-ins and numbers.
+
+Values that are known by their register alone (`phi`) depend on what the register is computed from,
+in whatever order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import prod
+
+from cutune.proof.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    THREAD,
+    Atom,
+    IntegerPolynomial,
+)
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import Atoms
+from cutune.ptx.taint import results, sources
+from cutune.ptx.types import Function
+
+THREAD_X, WIDTH = Atom(THREAD, "x"), Atom(BLOCK_SIZE, "x")
+ROUNDS = re.compile(r"rounds\d+$")
+EXTENSION = re.compile(r"[su]\d+$")
+#: `phi3.%r7`, `guarded12.%r7`.
+BY_REGISTER = re.compile(r"(?:phi|guarded)\d+\.(%\w+)$")
+_BUILT_INS = {"%tid.x": THREAD, "%ntid.x": BLOCK_SIZE, "%ctaid.x": BLOCK}
+#: What is read from memory does not depend on the block as its address does.
+_FROM_MEMORY = frozenset({"ld", "atom", "tex", "shfl", "vote", "redux", "match", "call"})
+
+
+class WidthDependence:
+    """How values of an entry depend on the width of its block."""
+
+    def __init__(self, function: Function, atoms: Atoms) -> None:
+        self.atoms = atoms
+        self._registers = {kind: _depending(function, name) for name, kind in _BUILT_INS.items()}
+
+    def kinds(self, value: IntegerPolynomial) -> set[str]:
+        """The built-ins that a value depends on other than by the global id."""
+        found = set[str]()
+        for part in self.parts(value):
+            for atom in part.atoms:
+                if atom.kind in (THREAD, BLOCK_SIZE, BLOCK, GRID_SIZE) and atom.name == "x":
+                    found.add(atom.kind)
+                elif (register := BY_REGISTER.match(atom.name)) is not None:
+                    found |= {k for k, names in self._registers.items() if register[1] in names}
+        return found
+
+    def parts(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
+        """A value, and all numbers that it is computed from."""
+        left, seen = [value], set[IntegerPolynomial]()
+        while left:
+            one = left.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            yield one
+            for atom in one.atoms:
+                operation = self.atoms.operation(atom)
+                left += operation.numbers if operation is not None else []
+
+    def is_by_register(self, value: IntegerPolynomial) -> bool:
+        return any(
+            BY_REGISTER.match(atom.name) for part in self.parts(value) for atom in part.atoms
+        )
+
+    def is_of_row(self, value: IntegerPolynomial) -> bool:
+        """`threadIdx.x + rounds * blockDim.x`: the number of an element, for any width."""
+        monomials = dict(value.terms)
+        return (THREAD_X,) in monomials and any(
+            WIDTH in monomial and any(ROUNDS.match(atom.name) for atom in monomial)
+            for monomial in monomials
+        )
+
+    def group(self, offset: IntegerPolynomial) -> tuple[int, int] | None:
+        """How many threads share a place by `threadIdx.x / 32`, and the bytes between places."""
+        for monomial, step in offset.terms:
+            operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
+            if operation is None or step <= 0 or not operation.numbers:
+                continue
+            opcode, number = operation.name.split(".")[0], operation.numbers[-1].literal
+            is_thread = operation.numbers[0] == IntegerPolynomial.atom(*THREAD_X)
+            if is_thread and number is not None and opcode in ("shr", "div"):
+                return (1 << number if opcode == "shr" else number), step
+        return None
+
+    def goes_round(self, value: IntegerPolynomial) -> bool:
+        return any(ROUNDS.match(atom.name) for p in self.parts(value) for atom in p.atoms)
+
+    def is_only_divisor(self, value: IntegerPolynomial) -> bool:
+        """Does the width stand below a fraction line only, as the number of tiles has it?"""
+        return (
+            all(
+                WIDTH not in part.atoms or part == IntegerPolynomial.atom(*WIDTH)
+                for part in self.parts(value)
+                if part is not value
+            )
+            and WIDTH not in value.atoms
+        )
+
+    def holds(self, test: Relation, width: int) -> bool | None:
+        left, right = self.number(test.left, width), self.number(test.right, width)
+        if left is None or right is None:
+            return None
+        match {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.get(test.relation, test.relation):
+            case "lt":
+                return left < right
+            case "le":
+                return left <= right
+            case "gt":
+                return left > right
+            case "ge":
+                return left >= right
+            case "eq":
+                return left == right
+        return left != right
+
+    def number(self, value: IntegerPolynomial, width: int) -> int | None:
+        """The value with a width of the block, where it depends on nothing else."""
+        total = 0
+        for monomial, factor in value.terms:
+            known = [width if a == WIDTH else self.computed(a, width) for a in monomial]
+            if None in known:
+                return None
+            total += factor * prod(number for number in known if number is not None)
+        return total
+
+    def computed(self, atom: Atom, width: int) -> int | None:
+        operation = self.atoms.operation(atom)
+        if operation is None:
+            return None
+        numbers = [self.number(one, width) for one in operation.numbers]
+        opcode = operation.name.split(".")[0]
+        if EXTENSION.match(operation.name) and len(numbers) == 1:
+            return numbers[0]
+        if len(numbers) != 2 or numbers[0] is None or numbers[1] is None or numbers[1] <= 0:
+            return None
+        first, second = numbers[0], numbers[1]
+        match opcode:
+            case "shr":
+                return first >> second
+            case "div":
+                return first // second
+            case "rem":
+                return first % second
+            case "and":
+                return first & second
+        return None
+
+    def is_width(self, atom: Atom) -> bool:
+        """The width of the block, or its number of warps."""
+        operation = self.atoms.operation(atom)
+        if operation is None:
+            return atom == WIDTH
+        return any(self.is_width(one) for value in operation.numbers[:1] for one in value.atoms)
+
+
+def _depending(function: Function, built_in: str) -> frozenset[str]:
+    """Registers that are computed from a built-in, in whatever order."""
+    found = {built_in}
+    flows = [
+        (results(item), frozenset((*sources(item), *item.operands[1:])))
+        for item in function.instructions
+        if item.opcode not in _FROM_MEMORY
+    ]
+    is_new = True
+    while is_new:
+        before = len(found)
+        for written, read in flows:
+            if not read.isdisjoint(found):
+                found.update(written)
+        is_new = len(found) > before
+    return frozenset(found)

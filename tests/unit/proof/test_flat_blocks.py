@@ -1,0 +1,207 @@
+"""Which widths of a flat block are proposed, and what is said where none is."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from cutune.core.source import Source
+from cutune.proof.analysis.suggestions import Suggestion, suggestions
+from tests.support.analyzed import analyzed
+
+ID = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+SUM = """for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (threadIdx.x < s) own[threadIdx.x] = OP;
+        __syncthreads();
+    }"""
+TREE = SUM.replace("OP", "own[threadIdx.x] - own[threadIdx.x + s]")
+ROW = "for (int j = threadIdx.x; j < n; j += blockDim.x)"
+TILES = """float v = 0;
+    for (int t = 0; t < n; t += blockDim.x) {
+        own[threadIdx.x] = a[t + threadIdx.x];
+        __syncthreads();
+        _Pragma("unroll 1") for (int j = 0; j < UNTIL; j++) v += own[j] * a[i];
+        __syncthreads();
+    }
+    b[i] = v;"""
+OWN = "__shared__ float own[256];"
+
+#: Name, launch, body of the kernel, and the clauses, or a part of what is said of its obstacle.
+KERNELS: dict[str, tuple[str, str, str]] = {
+    # Each thread, each row, each tile.
+    "own_place": (
+        "n, 128",
+        f"{OWN} {ID} own[threadIdx.x] = a[i]; __syncthreads(); b[i] = own[threadIdx.x];",
+        "block(x: 32..256)",
+    ),
+    "two_places": (
+        "n, 64",
+        f"""{OWN} {ID} own[threadIdx.x] = a[i]; own[threadIdx.x + blockDim.x] = a[i] + 1;
+        __syncthreads(); b[i] = own[threadIdx.x + blockDim.x] - own[threadIdx.x];""",
+        "block(x: 32..128)",
+    ),
+    "row": (
+        "n, 128",
+        f"""{OWN} float v = 0; {ROW} v += a[blockIdx.x * n + j]; own[threadIdx.x] = v;
+        __syncthreads(); {TREE} if (threadIdx.x == 0) b[blockIdx.x] = own[0];""",
+        "block(x: 32, 64, 128, 256) grid(keep)",
+    ),
+    "tiles": (
+        "n, 128",
+        f"{OWN} {ID} {TILES.replace('UNTIL', 'blockDim.x')}",
+        "block(x: 32..256)",
+    ),
+    "many_threads": (
+        "n, 256",
+        f"{ROW} b[blockIdx.x * n + j] = a[j]; if (threadIdx.x == 96) b[blockIdx.x * n] = a[n];",
+        "block(x: 128..1024) grid(keep)",
+    ),
+    "few_threads": (
+        "n, 64",
+        f"{ROW} b[blockIdx.x * n + j] = a[j]; if (blockDim.x > 256) b[blockIdx.x] = 7;",
+        "block(x: 32..256) grid(keep)",
+    ),
+    # The block is a tile, a row, a number of warps.
+    "tile": ("n, 256", f"{OWN} {ID} {TILES.replace('UNTIL', '256')}", "not known to follow"),
+    "square": (
+        "dim3(n, n), dim3(16, 16)",
+        """__shared__ float own[32][33]; int x = blockIdx.x * blockDim.x + threadIdx.x;
+        int y = blockIdx.y * blockDim.y + threadIdx.y; own[threadIdx.y][threadIdx.x] = a[y * n + x];
+        __syncthreads(); b[x * n + y] = own[threadIdx.x][threadIdx.y];""",
+        "threads in y or z",
+    ),
+    "whole_row": (
+        "n, 256",
+        f"""{OWN} own[threadIdx.x] = a[blockIdx.x * n + threadIdx.x];
+        __syncthreads(); {TREE} b[blockIdx.x * n + threadIdx.x] = own[0];""",
+        "none goes on by blockDim.x",
+    ),
+    "unrolled": (
+        "n, 256",
+        f"""{OWN} float v = 0; {ROW} v += a[blockIdx.x * n + j]; own[threadIdx.x] = v;
+        __syncthreads(); if (threadIdx.x < 128) own[threadIdx.x] -= own[threadIdx.x + 128];
+        __syncthreads(); if (threadIdx.x == 0) b[blockIdx.x] = own[0] - own[64];""",
+        "fixed number of threads apart",
+    ),
+    "four_warps": (
+        "n, 128",
+        f"""__shared__ float own[32]; float v = 0; {ROW} v -= a[blockIdx.x * n + j];
+        own[threadIdx.x / 32] = v; __syncthreads();
+        if (threadIdx.x == 0) b[blockIdx.x] = own[0] - own[1] - own[2] - own[3];""",
+        "No other block is known",
+    ),
+    "one_warp": (
+        "n, 32",
+        f"""float v = 0; {ROW} v += a[blockIdx.x * n + j];
+        v *= __shfl_xor_sync(0xffffffff, v, 16); if (threadIdx.x == 0) b[blockIdx.x] = v;""",
+        "within warps alone",
+    ),
+    "seven": (
+        "n, 256",
+        f"""{OWN} int i = blockIdx.x * (blockDim.x / 7 * 7) + threadIdx.x; own[threadIdx.x] = a[i];
+        __syncthreads(); b[i] = own[threadIdx.x / 7 * 7];""",
+        "No other block is known",
+    ),
+    # The block is asserted.
+    "pinned": (
+        "n, 256",
+        f"""if (blockDim.x != 256) return; {OWN} {ROW} b[blockIdx.x * n + j] = a[j];
+        own[threadIdx.x] = a[0]; if (a[1] == 7) b[0] = own[threadIdx.x];""",
+        "No other block is known",
+    ),
+    "asserted": (
+        "n, 256",
+        f"""assert(blockDim.x == 256); {OWN} {ROW} b[blockIdx.x * n + j] = a[j];
+        own[threadIdx.x] = a[0]; if (a[1] == 7) b[0] = own[threadIdx.x];""",
+        "no other width",
+    ),
+    "asserted_by_size": (
+        "n, 256",
+        f"if (n % blockDim.x) return; {ROW} b[blockIdx.x * n + j] = a[j] + a[blockDim.x];",
+        "No other block is known",
+    ),
+    # Blocks have results of their own.
+    "results": (
+        "n, 256",
+        f"""{OWN} {ID} own[threadIdx.x] = a[i]; __syncthreads(); {TREE}
+        if (threadIdx.x == 0) b[blockIdx.x] = own[0];""",
+        "number of blocks is part",
+    ),
+    "partial_sums": (
+        "n, 256",
+        f"""{OWN} {ID} float v = 0; for (; i < n; i += gridDim.x * blockDim.x) v -= a[i];
+        own[threadIdx.x] = v; __syncthreads(); {TREE}
+        if (threadIdx.x == 0) b[blockIdx.x] = own[0];""",
+        "number of blocks is part",
+    ),
+    "two_elements": (
+        "n, 256",
+        """int i = 2 * blockIdx.x * blockDim.x + threadIdx.x;
+        b[i] = a[i] * a[i + blockDim.x];""",
+        "from its own elements",
+    ),
+    "range_of_block": (
+        "n, 256",
+        f"""{ID} float v = 0; int last = blockDim.x * (blockIdx.x + 1);
+        for (int j = i; j < last; j++) v += a[j];
+        b[i] = v;""",
+        "No other block is known",
+    ),
+    "handed_on": (
+        "n, 256",
+        f"{ID} __syncthreads(); b[i] = a[i]; __syncthreads(); b[i] += b[(int)a[i]] + b[n - i];",
+        "other threads may have written",
+    ),
+    "exchanged": (
+        "n, 256",
+        f"""__shared__ volatile float own[256]; {ID} own[threadIdx.x] = a[i];
+        b[i] = own[threadIdx.x];""",
+        "depends on the order of threads",
+    ),
+    "rows_of_rows": (
+        "n, 256",
+        f"""{OWN} int i = blockIdx.x % n * blockDim.x + threadIdx.x; own[threadIdx.x] = a[i];
+        __syncthreads(); {TREE} if (own[0] > 7) b[i] = own[0];""",
+        "number of blocks is part",
+    ),
+    "scan": (
+        "n, 256",
+        f"""{OWN} {ID} own[threadIdx.x] = a[i]; __syncthreads(); {TREE} b[i] = own[0];""",
+        "from its own elements",
+    ),
+    "counted": (
+        "n, 256",
+        f"""{OWN} {ID} own[threadIdx.x] = a[i]; __syncthreads(); {TREE}
+        if (threadIdx.x == 0 && own[0] > 0) atomicAdd(b, 1.0f);""",
+        "from its own elements",
+    ),
+    "ordered": (
+        "n, 256",
+        f"__shared__ int own; {ID} b[atomicAdd(&own, 1)] = a[i];",
+        "depends on which thread came first",
+    ),
+}
+
+
+@cache
+def said() -> dict[str, Suggestion]:
+    """Of each kernel; all are one program."""
+    text = "#include <cassert>\n"
+    for name, (_, body, _) in KERNELS.items():
+        text += f"__global__ void {name}(const float *a, float *b, int n) {{ {body} }}\n"
+    launches = (f"{name}<<<{launch}>>>(a, b, n);" for name, (launch, _, _) in KERNELS.items())
+    text += f"void run(const float *a, float *b, int n) {{ {' '.join(launches)} }}\n"
+    return {one.kernel: one for one in suggestions(analyzed(Source("a.cu", text)))}
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_width_is_proposed_where_the_code_leaves_it_free(name: str) -> None:
+    found, expected = said()[name], KERNELS[name][-1]
+    if expected.startswith("block("):
+        assert found.pragma is not None, found.text
+        assert found.pragma.endswith(expected), found.pragma
+    else:
+        assert found.pragma is None
+        assert expected in found.text
