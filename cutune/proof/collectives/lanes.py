@@ -6,8 +6,9 @@ with any block: made of values that do not depend on it, and of whole sums.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -79,14 +80,20 @@ class Summand:
     """What each thread adds to a sum.
 
     `operation`: empty before the first one. `first`: the bits with which each thread's own sum
-    began, which a further operation with them does not change where it is idempotent.
+    began, which a further operation with them does not change where it is idempotent; `begun`: the
+    value, where that is no number.
     """
 
     value: Value
     operation: str
     first: int | None = None
+    begun: Value | None = None
 
 
+#: Functions that multiply by their other operand, if there is one.
+_SCALING = re.compile(
+    r"(?:mul(?:\.rn|\.ftz)*|div(?:\.\w+)+|neg(?:\.ftz)?)\.f(?:32|64)|mul\.lo\.[su]32"
+)
 #: Terms that are made of no others.
 _LEAVES = frozenset({"number", "value", "param"})
 
@@ -119,6 +126,27 @@ class Terms:
             case ("total", int(summand)):
                 return self.summand(summand)
         return None
+
+    def is_share(self, number: int, operation: str) -> bool:
+        """Tell whether terms of all blocks, combined by `operation`, give one of their whole sum.
+
+        So do sums of all threads of a block, also times what is the same in all blocks: that
+        differs by how it is rounded. An integer wraps around in either.
+        """
+        match self._objects[number]:
+            case ("total", int(summand)):
+                return self.summand(summand).operation == operation
+            case ("cvt.f64.f32", int(inner)):
+                return operation == "add.f64" and self.is_share(inner, "add.f32")
+            case (str(name), int(first), *others) if _SCALING.fullmatch(name):
+                kind = name.rpartition(".")[2]
+                is_typed = operation == f"add.{kind if kind[0] == 'f' else f'b{kind[1:]}'}"
+                scales = [one for one in others if isinstance(one, int)]
+                if name.startswith("mul") and self.is_sum(scales[0]):
+                    first, scales = scales[0], [first]
+                is_scaled = not any(map(self.is_sum, scales)) and self.is_share(first, operation)
+                return is_typed and is_scaled
+        return False
 
     def literal(self, number: int) -> int | None:
         """Return the number that a term is; None for other terms."""
@@ -318,7 +346,7 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
             assert one.threads is not None and other.threads is not None, "parts hold threads"
             if not is_idempotent(operation):
                 both &= ~(one.threads & other.threads).any(axis=1)
-            number = terms.number(Summand(known.value, operation, known.first))
+            number = terms.number(replace(known, operation=operation))
             joined = uniform(one.count, PART, number)
             joined = Lanes(joined.kind, joined.data, one.threads | other.threads)
             result = result.written(both, joined)

@@ -394,11 +394,10 @@ def _common(value: Lanes, terms: Terms) -> int:
 
 
 def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:
-    """Does an atomic operation add the sum of a block, by the operation that has made it?"""
-    sum_ = terms.total(term) if term >= 0 else None
+    """Does an atomic operation add the share of a block, by the operation that has made it?"""
     words = [word for word in instruction.modifiers if word in COMBINING]
     operation = combining(words[0], instruction.modifiers[-1:]) if words else ""
-    return sum_ is not None and operation != "" and sum_.operation == operation
+    return term >= 0 and operation != "" and terms.is_share(term, operation)
 
 
 def _meet(one: Uses, other: Uses) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutune.proof.collectives.lanes import Summand, combining, is_idempotent, neutral
 from cutune.proof.flow.walk import Walk
@@ -55,13 +55,15 @@ class ThreadSums:
             others = [way for way in ways.values if way[1] != whole]
             after = self._after(whole)
             if all(b not in after and self._is_begin(one, whole, sum_) for b, one in others):
-                return Summand(value, sum_.operation, sum_.first)
+                return replace(sum_, value=value)
         return None
 
     def _is_begin(self, value: IntegerPolynomial, whole: Value, sum_: Summand) -> bool:
         """Is a value that of a thread without elements, or without those of a last loop?"""
         if value.literal is not None:
             return _held(value.literal, sum_.operation) == sum_.first
+        if value == sum_.begun:
+            return True
         atom = only_atom(whole) if isinstance(whole, IntegerPolynomial) else None
         if atom is None or atom.name not in self.walk.behind:
             return False
@@ -116,8 +118,10 @@ class ThreadSums:
         if literal is None:
             # A loop goes on with the sum that an earlier one has left.
             sum_ = self.of(first)
-            goes_on = sum_ is not None and sum_.operation == operation
-            return Summand(value, operation, sum_.first) if sum_ is not None and goes_on else None
+            if sum_ is not None:
+                return replace(sum_, value=value) if sum_.operation == operation else None
+            is_known = is_idempotent(operation) and self._is_same_for_all(first)
+            return Summand(value, operation, begun=first) if is_known else None
         held = _held(literal, operation)
         if not is_idempotent(operation) and held not in neutral(operation):
             return None
@@ -177,6 +181,11 @@ class ThreadSums:
         atom = only_atom(before)
         assert atom is not None, "a value that differs between rounds"
         return bits_of(self.walk.registers[atom.name.split(".", 1)[1]])
+
+    def _is_same_for_all(self, value: Value) -> bool:
+        """Is a value in front of a loop the same for all threads of a block?"""
+        properties = properties_of(value, self.walk.atoms)
+        return not (properties.raw or properties.ids or properties.loops & self.kept_grid.loops)
 
     def _is_of_elements(self, value: object) -> bool:
         """Does a value not depend on the block, and so not on the sum before either?"""

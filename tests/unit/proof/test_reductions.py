@@ -140,6 +140,14 @@ WHOLE_WARPS: Mapping[str, str] = {
     "some_elements": """
         R int s = 0; J if (b[j] > 0) s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = s;
     """,
+    "begins_with_its_row": """
+        R int s = c[r * n]; J s = max(s, c[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) words[t / 32] = s; WAIT
+        s = t < D / 32 ? words[t % 32] : words[0];
+        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        FIRST c[m * n + r] = s;
+    """,
     "by_a_float": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
         if (t % 32 == 0) w[t / 32] = s; WAIT
@@ -232,6 +240,16 @@ WRONG: Mapping[str, str] = {
     "asks_its_sum": "R int s = 0; J if (s < m) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;",
     "asks_its_place": """
         R int s = 0; J if (t < 9) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;
+    """,
+    "begins_with_its_own": """
+        R int s = c[r * n + t]; J s = max(s, I[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) words[t / 32] = s; WAIT
+        s = words[0]; for (int i = 1; i < D / 32; ++i) s = max(s, words[i]);
+        FIRST c[m * n + r] = s;
+    """,
+    "begins_to_add_with_its_row": """
+        R int s = c[r * n]; J s += c[r * n + j]; s = of_warps(s); FIRST a[r] = s;
     """,
     "first_for_each": """
         R int s = 0; J s += c[r * n + j]; s += 1;
@@ -475,6 +493,18 @@ OF_ALL: Mapping[str, str] = {
 }
 #: Sums of all blocks that are rounded.
 ROUNDED_OF_ALL: Mapping[str, str] = {
+    "means_of_all": """
+        __shared__ float w[32]; int t = T; float s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s / n); }
+    """,
+    "floats_in_doubles": """
+        __shared__ float w[32]; int t = T; float s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((double *)a, (double)s); }
+    """,
     "doubles_of_all": """
         __shared__ double w[32]; int t = T; double s = 0;
         for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
@@ -488,6 +518,30 @@ NOT_OF_ALL: Mapping[str, str] = {
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; c[blockIdx.x] = s; }
+    """,
+    "adds_a_root": """
+        __shared__ float w[32]; int t = T; float s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, sqrtf(s)); }
+    """,
+    "adds_by_its_width": """
+        __shared__ float w[32]; int t = T; float s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s / D); }
+    """,
+    "adds_a_square": """
+        __shared__ float w[32]; int t = T; float s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s * s); }
+    """,
+    "adds_more": """
+        __shared__ float w[32]; int t = T; float s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s + 1); }
     """,
     "adds_half": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
