@@ -26,6 +26,7 @@ from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_b
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
+from cutune.proof.flow.idle_adds import without_idle_adds
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
@@ -67,7 +68,7 @@ _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProof:
     """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
-    function = without_cas_loops(module.functions[name])
+    function = without_idle_adds(without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _either(module, function)
     is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)

@@ -36,6 +36,19 @@ KERNELS = {
         "__shared__ int s[64]; ROW s[j] = 0; WAIT if (i < n) atomicAdd(s + b[i] % 64u, i);"
         " WAIT ROW atomicAdd(c + j, s[j]);"
     ),
+    "idle_histogram": (
+        "__shared__ int s[64]; ROW s[j] = 0; WAIT if (i < n) atomicAdd(s + b[i] % 64u, i);"
+        " WAIT ROW if (s[j] != 0) atomicAdd(c + j, s[j]);"
+    ),
+    # Counts are told apart by more than nothing, and nothing by another count.
+    "many": (
+        "__shared__ int s[64]; ROW s[j] = 0; WAIT if (i < n) atomicAdd(s + b[i] % 64u, 1);"
+        " WAIT ROW if (s[j] != 1) atomicAdd(c + j, s[j]);"
+    ),
+    "other_count": (
+        "__shared__ int s[64]; ROW s[j] = 0; WAIT if (i < n) atomicAdd(s + b[i] % 64u, 1);"
+        " WAIT ROW if (s[j] != 0) atomicAdd(c + j, s[j] + 1);"
+    ),
     "greatest": (
         "__shared__ int s; FIRST s = 7; WAIT if (i < n) atomicMax(&s, b[i]);"
         " WAIT FIRST atomicMax(c, s);"
@@ -47,7 +60,7 @@ KERNELS = {
         " WAIT FIRST atomicAdd((float *)c, s);"
     ),
 }
-STAYING = {"by_thread", "real_sum"}
+STAYING = {"by_thread", "real_sum", "many", "other_count"}
 #: Launches whose condition does not hold: the table is in the array that is written.
 MEETING = "table<<<(n + 95) / 96, 96>>>(b, b, n, c);"
 HEAD = """
