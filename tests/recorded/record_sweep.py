@@ -112,8 +112,9 @@ def _program(analyzer: Analyzer, path: Path, with_variants: bool) -> Program:
 def save(output: Path, with_variants: bool) -> None:
     """Add what was measured to the recorded files."""
     about = json.loads((output / "about.json").read_text())
-    analyzer = Analyzer(Toolchain(architectures=(EMULATED, ARCHITECTURE)))
+    toolchain = Toolchain(architectures=(EMULATED, ARCHITECTURE))
     for place, programs in PLAN.items():
+        analyzer = Analyzer(toolchain, is_associative=may_reassociate(place))
         measured = [
             launch
             for name in programs
