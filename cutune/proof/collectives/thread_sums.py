@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cutune.proof.collectives.lanes import Summand, combining, is_idempotent, neutral
+from cutune.proof.collectives.lanes import Summand, can_begin, combining
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.operation_results import bits_of
@@ -119,7 +119,7 @@ class ThreadSums:
             goes_on = sum_ is not None and sum_.operation == operation
             return Summand(value, operation, sum_.first) if sum_ is not None and goes_on else None
         held = _held(literal, operation)
-        if not is_idempotent(operation) and held not in neutral(operation):
+        if not can_begin(operation, held):
             return None
         return Summand(value, operation, held)
 
