@@ -162,6 +162,19 @@ def changed_lines(before: Path, after: Path) -> int:
     return len(first) - sum(block.size for block in same)
 
 
+def tuned(programs: Sequence[Generated], after: Path) -> tuple[Generated, ...]:
+    """Return the programs all of whose launches are others in a text that was written."""
+    text = after.read_text(encoding="latin-1")
+    return tuple(each for each in programs if not _launches(each.text) & _launches(text, each.name))
+
+
+def _launches(text: str, name: str = "") -> set[str]:
+    """The lines with launches, of one program or of all."""
+    behind = text.partition(f"namespace {name} {{\n")[2] if name else text
+    own = behind.partition(f"}}  // {name}\n")[0] if name else behind
+    return {line for line in own.splitlines() if "<<<" in line}
+
+
 def _programs_of(text: str) -> str:
     """Behind what stands before the first program."""
     found = re.search(r"^namespace p\d+ \{$", text, re.MULTILINE)

@@ -10,9 +10,10 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from tests.soundness.collectives import collective
 from tests.soundness.draws import Draw
 from tests.soundness.hosts import host
 from tests.soundness.kernels import Kernel, kernel
@@ -77,6 +78,20 @@ def source(programs: Iterable[Generated]) -> str:
     return "\n".join((prelude("".join(each.text for each in chosen)), *spaces, main_text(names)))
 
 
-def batch(seed: int, first: int, count: int) -> tuple[Generated, ...]:
+def generated_collective(seed: int, number: int) -> Generated:
+    """The program of a number, in which threads of a block work together."""
+    name = f"p{number:05d}"
+    text, is_right = collective(Draw(f"collective/{seed}/{number}", name))
+    return Generated(name, text, not is_right)
+
+
+#: By the name of a family what makes its programs.
+FAMILIES: Mapping[str, Callable[[int, int], Generated]] = {
+    "any": generated,
+    "collective": generated_collective,
+}
+
+
+def batch(seed: int, first: int, count: int, family: str = "any") -> tuple[Generated, ...]:
     """Programs of successive numbers."""
-    return tuple(generated(seed, number) for number in range(first, first + count))
+    return tuple(FAMILIES[family](seed, number) for number in range(first, first + count))

@@ -44,6 +44,14 @@ _REALS: Mapping[str, tuple[type[np.unsignedinteger[Any]], type[np.floating[Any]]
     "f32": (np.uint32, np.float32),
     "f64": (np.uint64, np.float64),
 }
+_INTEGERS = frozenset(f"{sign}{bits}" for sign in "sub" for bits in (8, 16, 32, 64))
+#: Words besides the type, of instructions on integers.
+_OTHER_WORDS: Mapping[str, frozenset[str]] = {
+    "mul": frozenset({"lo", "hi", "wide"}),
+    "mad": frozenset({"lo", "hi", "wide"}),
+    "cvta": frozenset({"to", "shared"}),
+    "cvt": _INTEGERS,
+}
 #: Rounded to the nearest number by all who follow IEEE 754.
 _REAL: Mapping[str, Callable[..., Reals]] = {
     "add": np.add,
@@ -66,7 +74,8 @@ def signed(values: Numbers, bits: int) -> Numbers:
     """Return the numbers that a register holds, read with a sign."""
     if bits >= 64:
         return values
-    return np.where(values >> np.int64(bits - 1) & 1, values - np.int64(1 << bits), values)
+    kept = held(values, bits)
+    return np.where(kept >> np.int64(bits - 1) & 1, kept - np.int64(1 << bits), kept)
 
 
 def read_as(values: Numbers, kind: str) -> Numbers:
@@ -111,7 +120,8 @@ def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers])
     kind = modifiers[-1]
     if not _REALS.keys().isdisjoint(modifiers):
         return _computed_real(opcode, modifiers, operands)
-    if kind[0] not in "sub" or not kind[1:].isdigit() or "sat" in modifiers:
+    is_integer = kind[0] in "sub" and kind[1:].isdigit()
+    if not is_integer or not _OTHER_WORDS.get(opcode, frozenset()).issuperset(modifiers[:-1]):
         raise ValueError(f"'{opcode}.{kind}'")
     bits = int(kind[1:])
     if opcode in ("mul", "mad"):
@@ -131,8 +141,6 @@ def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers])
             return held(np.abs(signed(operands[0], bits)), bits)
         case "cvt":
             to = modifiers[-2]
-            if to[0] not in "sub" or not to[1:].isdigit():
-                raise ValueError(f"'cvt.{to}.{kind}'")
             return held(_converted(to, kind, operands[0]), max(int(to[1:]), 32))
         case "shl" | "shr":
             return _shifted(opcode, kind, operands[0], operands[1])
@@ -176,10 +184,20 @@ def _computed_real(opcode: str, modifiers: Sequence[str], operands: Sequence[Num
     if opcode not in _REAL or words or (opcode == "div" and "rn" not in modifiers):
         raise ValueError(f"'{opcode}.{kind}'")
     reals = [_real(one, kind) for one in operands]
+    if opcode == "mul" and "rn" not in modifiers and not _is_exact_product(*reals):
+        raise ValueError("a product that may be added unrounded")
     if opcode in ("min", "max") and (np.equal(*reals) & np.not_equal(*operands)).any():
         raise ValueError("zeros of different signs")
     with np.errstate(all="ignore"):
         return _bits(_REAL[opcode](*reals), kind)
+
+
+def _is_exact_product(first: Reals, second: Reals) -> bool:
+    """Have both so few bits that no product is rounded? Assemblers may fuse it with a sum."""
+    kept = np.float32 if first.dtype == np.float64 else np.float16
+    with np.errstate(all="ignore"):
+        are_short = [(one.astype(kept) == one).all() for one in (first, second)]
+    return bool(all(are_short))
 
 
 def _converted_real(modifiers: Sequence[str], value: Numbers) -> Numbers:

@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from cutune.core.codes import Code
-from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held
+from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held, signed
 from cutune.proof.collectives.lanes import (
     NUMBER,
     TERM,
@@ -45,6 +45,8 @@ from cutune.ptx.types import BARRIERS, TYPE_BYTES, Instruction, integer
 
 #: Blocks of instructions that a run may execute.
 _MOST_STEPS = 3000
+#: Where no shared variable lies.
+_OTHER_SPACES = frozenset({"global", "local", "const", "param", "tex"})
 
 
 class Unsettled(Exception):
@@ -257,8 +259,9 @@ class BlockRun:
         if register == "_":
             return
         self.written.add(register)
-        before = value if where.all() else self._read(register)
-        self.state[register] = before.written(where, value)
+        kept = value.in_register(self._bits(register))
+        before = kept if where.all() else self._read(register)
+        self.state[register] = before.written(where, kept)
 
     # Functions of registers.
 
@@ -286,7 +289,7 @@ class BlockRun:
     def _value(self, instruction: Instruction, values: list[Lanes]) -> Lanes:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "mov" and len(values) == 2:
-            return self._packed(values)
+            return self._packed(modifiers[-1], values)
         if opcode in ("mov", "cvta"):
             return values[0]
         if opcode == "selp":
@@ -312,9 +315,11 @@ class BlockRun:
             return applied("selp", values, self.terms)
         return second.written(condition.data != 0, first)
 
-    def _packed(self, values: list[Lanes]) -> Lanes:
+    def _packed(self, kind: str, values: list[Lanes]) -> Lanes:
         """`mov.b64 %fd2, {%r1, %r2}`: the value whose halves these are."""
         low, high = values
+        if kind != "b64":
+            return unknown(self.width)
         if (low.piece, high.piece) == (0, 1) and low.equals(high):
             return Lanes(low.kind, low.data, low.threads)
         if low.is_number and high.is_number:
@@ -459,6 +464,8 @@ class BlockRun:
         self, instruction: Instruction, address: Lanes, where: Flags, width: int
     ) -> tuple[SharedArray, Numbers]:
         """The array that these threads access, and the element of each."""
+        if not spaces(instruction).isdisjoint(_OTHER_SPACES):
+            self._refuse(instruction, "an address that is not known")
         variable = self.addresses.variable_at(int(address.data[where].min()))
         begin = self.addresses.of(variable.name) if variable is not None else None
         if variable is None or begin is None:
@@ -482,12 +489,42 @@ class BlockRun:
                 self._use(instruction, array, elements, where, False)
                 places = np.zeros(self.width, np.int64)
                 places[where] = elements
-                self._write(register, where, array.content.taken(places))
+                loaded = self._loaded(instruction, register, array.content.taken(places))
+                self._write(register, where, loaded)
             return
         self._effect(instruction, where, ())
         for index, register in enumerate(registers):
             name = f"load {instruction.line}.{index}"
             self._write(register, where, applied(name, (address,), self.terms))
+
+    def _bits(self, register: str) -> int:
+        return 8 * TYPE_BYTES.get(self.registers.get(register, ""), 8)
+
+    def _loaded(self, instruction: Instruction, register: str, content: Lanes) -> Lanes:
+        """What a register holds of an element, which may be narrower: extended by its sign or 0."""
+        kind, bits = instruction.modifiers[-1], self._bits(register)
+        if bits == 8 * TYPE_BYTES[kind]:
+            return content
+        return self._resized(f"ld.{kind}.{bits}", content, kind, bits)
+
+    def _narrowed(self, instruction: Instruction, operand: str, value: Lanes) -> Lanes:
+        """What an element holds of a register, which may be wider: its lower bits."""
+        if value.piece >= 0:
+            return unknown(self.width)
+        kind = instruction.modifiers[-1]
+        bits = 8 * TYPE_BYTES[kind]
+        if bits > 64:
+            return unknown(self.width)
+        if operand in self.registers and bits == self._bits(operand):
+            return value
+        return self._resized(f"st.{kind}", value, f"b{bits}", bits)
+
+    def _resized(self, name: str, value: Lanes, kind: str, bits: int) -> Lanes:
+        """The numbers, read as of a type, and terms of the rest: parts of sums become unknown."""
+        result = applied(name, (value,), self.terms)
+        own = 8 * TYPE_BYTES[kind]
+        read = signed(held(value.data, own), own) if kind[0] == "s" else held(value.data, own)
+        return result.written(value.kind == NUMBER, numbers(held(read, bits)))
 
     def _load_parameter(self, instruction: Instruction, where: Flags) -> None:
         text = instruction.operands[1]
@@ -507,8 +544,8 @@ class BlockRun:
         if not address.are_numbers(where):
             self._effect(instruction, where, tuple(values))
             return
-        for index, stored in enumerate(values):
-            value = stored if stored.piece < 0 else unknown(self.width)
+        for index, operand in enumerate(parts(instruction.operands[1])):
+            value = self._narrowed(instruction, operand, self._read(operand))
             there = numbers(address.data + index * width)
             array, elements = self._elements(instruction, there, where, width)
             threads = np.flatnonzero(where)

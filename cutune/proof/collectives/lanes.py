@@ -64,6 +64,22 @@ def neutral(operation: str) -> tuple[int, ...]:
     return (number & ((1 << bits) - 1),)
 
 
+def can_begin(operation: str, number: int) -> bool:
+    """Tell whether each thread may begin its sum with a number, held as a register does.
+
+    A NaN would be lost where others are combined with a number that is neutral, and so would -0.
+    """
+    if not is_idempotent(operation):
+        return number in neutral(operation)[:1]
+    name = operation.rpartition(".")[2]
+    return not name.startswith(("f", "bf")) or not _is_nan(name, number)
+
+
+def _is_nan(kind: str, number: int) -> bool:
+    infinity = {"f32": 0x7F800000, "f64": 0x7FF0000000000000}.get(kind)
+    return infinity is None or number & ((1 << infinity.bit_length()) - 1) > infinity
+
+
 def is_idempotent(operation: str) -> bool:
     """Tell whether combining a value with itself gives that value."""
     return operation.partition(".")[0] in _IDEMPOTENT
@@ -186,12 +202,12 @@ class Lanes:
 
     @property
     def is_number(self) -> bool:
-        """Does every thread have a number?"""
-        return bool((self.kind == NUMBER).all())
+        """Does every thread have a number, all of it?"""
+        return self.piece < 0 and bool((self.kind == NUMBER).all())
 
     def are_numbers(self, where: Flags) -> bool:
-        """Tell whether all these threads have numbers."""
-        return bool((self.kind[where] == NUMBER).all())
+        """Tell whether all these threads have numbers, and no halves of them."""
+        return self.piece < 0 and bool((self.kind[where] == NUMBER).all())
 
     def taken(self, places: Numbers) -> Lanes:
         """Return the lanes in which thread t has the value of thread `places[t]`."""
@@ -219,6 +235,13 @@ class Lanes:
         before = self.kind if value.piece == self.piece else np.uint8(UNKNOWN)
         kind = np.where(where, value.kind, before).astype(np.uint8)
         return Lanes(kind, np.where(where, value.data, self.data), threads, value.piece)
+
+    def in_register(self, bits: int) -> Lanes:
+        """Return the same, with numbers as a register of so many bits holds them."""
+        if bits >= 64 or self.piece >= 0:
+            return self
+        short = self.data & np.int64((1 << bits) - 1)
+        return Lanes(self.kind, np.where(self.kind == NUMBER, short, self.data), self.threads)
 
     def equals(self, other: Lanes) -> bool:
         """Tell whether all threads have the same values in both, which may be halves of them."""
@@ -324,8 +347,21 @@ def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes
     result = applied(operation, (first, second), terms)
     for one, other in ((first, second), (second, first)):
         is_neutral = (one.kind == NUMBER) & np.isin(one.data, _signed(neutral(operation)))
-        result = result.written(is_neutral & (other.kind != UNKNOWN), other)
+        result = result.written(is_neutral & _is_kept(operation, other, terms), other)
     return result.written(is_joined, joined)
+
+
+def _is_kept(operation: str, lanes: Lanes, terms: Terms) -> Flags:
+    """Tell which entries an operation with its neutral number leaves as they are.
+
+    Of floating-point numbers, parts alone: a NaN or a subnormal number may change.
+    """
+    if operation not in _REAL_NEUTRAL and not operation.startswith(("min.ftz", "max.ftz")):
+        known: Flags = lanes.kind != UNKNOWN
+        return known
+    made = [n for n in {*lanes.data[lanes.kind == PART].tolist()} if terms.summand(n).operation]
+    kept: Flags = (lanes.kind == PART) & np.isin(lanes.data, made)
+    return kept
 
 
 def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.proof.collectives.lanes import Summand, combining, is_idempotent, neutral
+from cutune.proof.collectives.lanes import Summand, can_begin, combining
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.operation_results import bits_of
@@ -123,7 +123,7 @@ class ThreadSums:
             is_known = is_idempotent(operation) and self._is_same_for_all(first)
             return Summand(value, operation, begun=first) if is_known else None
         held = _held(literal, operation)
-        if not is_idempotent(operation) and held not in neutral(operation):
+        if not can_begin(operation, held):
             return None
         return Summand(value, operation, held)
 

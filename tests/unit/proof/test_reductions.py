@@ -439,6 +439,30 @@ WRONG: Mapping[str, str] = {
         s = 0; J s += c[r * n + j] ^ p[j & 3]; s = of_warps(s);
         FIRST a[r] = s + q;
         """,
+    "narrow_slots": """
+        __shared__ unsigned char w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "narrow_slot_for_all": """
+        __shared__ short w[1024]; R int s = 0; J s |= c[r * n + j]; w[t] = s; WAIT
+        s = 0; for (int i = 0; i < D; ++i) s |= w[i]; J a[r * n + j] = s;
+        """,
+    "begins_at_nan": """
+        __shared__ float w[32]; R float s = NAN; J s = fmaxf(s, b[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) {
+            s = t < D / 32 ? w[t] : -INFINITY;
+            for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+            FIRST a[r] = s;
+        }
+        """,
+    "begins_at_minus_zero": """
+        __shared__ float w[32]; R float s = -0.f; J s += b[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0.f; WARPS FIRST a[r] = s; }
+        """,
     "flushes_between_warps": """
         __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));

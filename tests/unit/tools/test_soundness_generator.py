@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.soundness.batches import Outcome, build, changed_lines, run
+from tests.soundness.batches import Outcome, build, changed_lines, run, tuned
 from tests.soundness.generated import Campaign, main, tried
-from tests.soundness.generator import GROUP, batch, generated, source
+from tests.soundness.generator import FAMILIES, GROUP, Generated, batch, source
 from tests.soundness.minimise import minimised
 
 pytestmark = pytest.mark.usefixtures("all_headers")
@@ -20,17 +20,20 @@ pytestmark = pytest.mark.usefixtures("all_headers")
 ANY_BLOCK = Path(__file__).parents[2] / "corpus" / "native" / "any_block.cpp"
 
 
-def test_a_seed_gives_the_same_programs() -> None:
-    assert source(batch(7, 0, 40)) == source(batch(7, 0, 40))
-    assert source(batch(7, 0, 40)) != source(batch(8, 0, 40))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_seed_gives_the_same_programs(family: str) -> None:
+    assert source(batch(7, 0, 40, family)) == source(batch(7, 0, 40, family))
+    assert source(batch(7, 0, 40, family)) != source(batch(8, 0, 40, family))
 
 
-def test_a_program_does_not_depend_on_its_batch() -> None:
-    assert batch(3, 20, 10)[4] == generated(3, 24)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_program_does_not_depend_on_its_batch(family: str) -> None:
+    assert batch(3, 20, 10, family)[4] == FAMILIES[family](3, 24)
 
 
-def test_half_of_the_programs_follow_their_blocks() -> None:
-    programs = batch(1, 0, 1000)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_half_of_the_programs_follow_their_blocks(family: str) -> None:
+    programs = batch(1, 0, 1000, family)
     share = sum(each.is_dependent for each in programs) / len(programs)
     assert 0.4 < share < 0.75
 
@@ -60,6 +63,17 @@ def test_changed_lines_are_counted_in_any_form(tmp_path: Path) -> None:
     assert changed_lines(before, before) == 0
 
 
+def test_programs_whose_launches_are_all_others_are_tuned(tmp_path: Path) -> None:
+    texts = ("k<<<1, 2>>>();\nk<<<2, 2>>>();", "j<<<1, 2>>>();\nj<<<2, 2>>>();")
+    programs = [Generated(f"p{at}", text, False) for at, text in enumerate(texts)]
+    after = tmp_path / "after.cu"
+    after.write_text(
+        "namespace p0 {\nother(k)();\nother(k)();\n}  // p0\n"
+        "namespace p1 {\nother(j)();\nj<<<2, 2>>>();\n}  // p1\n"
+    )
+    assert tuned(programs, after) == (programs[0],)
+
+
 def test_an_original_that_fails_is_not_compared() -> None:
     lines = {"p1": ("p1 0",), "end": ("end 0",)}
     assert Outcome(lines, 0).is_healthy(["p1"])
@@ -76,9 +90,12 @@ def test_a_campaign_that_changes_nothing_fails(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize("first", [0, GROUP, 6 * GROUP, 9 * GROUP])
-def test_originals_are_well_defined(first: int, tmp_path: Path) -> None:
-    built = build(find_nvcc(), batch(1, first, GROUP), tmp_path)
+@pytest.mark.parametrize(
+    ("family", "first"),
+    [("any", 0), ("any", GROUP), ("any", 6 * GROUP), ("any", 9 * GROUP), ("collective", 0)],
+)
+def test_originals_are_well_defined(family: str, first: int, tmp_path: Path) -> None:
+    built = build(find_nvcc(), batch(1, first, GROUP, family), tmp_path)
     assert len(built.programs) >= GROUP - 2
     for size in ("129", "1000"):
         command = [sys.executable, "-m", "cutune", "run", "--check", str(built.binary), size]
