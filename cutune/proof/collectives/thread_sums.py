@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.proof.collectives.lanes import Summand, can_begin, combining
+from cutune.proof.collectives.lanes import Summand, can_begin, combining, is_idempotent
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.operation_results import bits_of
