@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutune.proof.collectives.lanes import Flags, Numbers
+from cutune.proof.collectives.lanes import NUMBER, Flags, Lanes, Numbers, numbers
+from cutune.proof.values.terms import WARP
 
 LOGIC: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
     "and": np.bitwise_and,
@@ -215,6 +216,35 @@ def _converted_real(modifiers: Sequence[str], value: Numbers) -> Numbers:
 
 def _bits(values: Reals, kind: str) -> Numbers:
     return _usual(values).view(_REALS[kind][0]).astype(np.int64)
+
+
+def known_results(opcode: str, modifiers: Sequence[str], values: Sequence[Lanes]) -> Lanes | None:
+    """Return the results of the threads that have numbers; None where these are not computed."""
+    if not modifiers or any(value.piece >= 0 for value in values):
+        return None
+    places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
+    if not places.size:
+        return None
+    try:
+        known = computed(opcode, modifiers, [value.data[places] for value in values])
+    except ValueError:
+        return None
+    return numbers(known).spread(places, values[0].count)
+
+
+def places_read(mode: str, threads: Numbers, by: Numbers, clamp: Numbers) -> tuple[Numbers, Flags]:
+    """Return which thread each one reads by `shfl.mode`, and whether that lies in its segment."""
+    lane, steps = threads % WARP, held(by, 5)
+    limit, segment = held(clamp, 5), held(clamp >> np.int64(8), 5)
+    least, most = lane & segment, lane & segment | limit & ~segment & 31
+    place = {
+        "up": lane - steps,
+        "down": lane + steps,
+        "bfly": lane ^ steps,
+        "idx": least | steps & ~segment & 31,
+    }[mode]
+    inside = place >= most if mode == "up" else place <= most
+    return threads - lane + np.where(inside, place, lane), inside
 
 
 def _product(modifiers: Sequence[str], operands: Sequence[Numbers], bits: int) -> Numbers:

@@ -6,14 +6,22 @@ registers at the end, what lies in shared memory, and effects in global memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
 from cutune.core.codes import Code
-from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held, signed
+from cutune.proof.collectives.arithmetic import (
+    LOGIC,
+    compared,
+    computed,
+    held,
+    known_results,
+    places_read,
+    signed,
+)
 from cutune.proof.collectives.lanes import (
     NUMBER,
     TERM,
@@ -294,7 +302,7 @@ class BlockRun:
             return values[0]
         if opcode == "selp":
             return self._selected(values)
-        known = _numbers_of(instruction, values)
+        known = known_results(instruction.opcode, instruction.modifiers, values)
         if known is not None and known.is_number:
             return known
         if len(values) == 2 and (operation := combining(opcode, modifiers)):
@@ -414,19 +422,8 @@ class BlockRun:
         if not (offset.are_numbers(where) and clamp.are_numbers(where)):
             self._refuse(instruction, "lanes that data decide")
         threads = np.arange(self.width)
-        lane, lanes_of = threads % WARP, held(offset.data, 5)
-        limit, segment = held(clamp.data, 5), held(clamp.data >> np.int64(8), 5)
-        most = lane & segment | limit & ~segment & 31
-        least = lane & segment
         mode = next(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
-        place = {
-            "up": lane - lanes_of,
-            "down": lane + lanes_of,
-            "bfly": lane ^ lanes_of,
-            "idx": least | lanes_of & ~segment & 31,
-        }[mode]
-        inside = place >= most if mode == "up" else place <= most
-        places = threads - lane + np.where(inside, place, lane)
+        places, inside = places_read(mode, threads, offset.data, clamp.data)
         if (places[where] >= self.width).any():
             self._refuse(instruction, "a lane that the block does not have")
         value = self._read(source).taken(np.where(where, places, threads))
@@ -594,21 +591,6 @@ class BlockRun:
         if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
         self.effects.append(Effect(instruction, where.copy(), values))
-
-
-def _numbers_of(instruction: Instruction, values: Sequence[Lanes]) -> Lanes | None:
-    """Results of the threads that have numbers, where they are computed here."""
-    if not instruction.modifiers or any(value.piece >= 0 for value in values):
-        return None
-    places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
-    if not places.size:
-        return None
-    data = [value.data[places] for value in values]
-    try:
-        known = numbers(computed(instruction.opcode, instruction.modifiers, data))
-    except ValueError:
-        return None
-    return known.spread(places, values[0].count)
 
 
 def _negated(value: Lanes) -> Lanes:
