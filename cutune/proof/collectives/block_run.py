@@ -33,6 +33,7 @@ from cutune.proof.collectives.lanes import (
     combined,
     combining,
     is_rounded,
+    negated,
     numbers,
     uniform,
     unknown,
@@ -384,14 +385,14 @@ class BlockRun:
         elif opcode == "mov":
             return values[0]
         elif opcode == "not" and values[0].are_numbers(where):
-            return _negated(values[0])
+            return negated(values[0])
         elif opcode in LOGIC and all(value.are_numbers(where) for value in values):
             return numbers(LOGIC[opcode](values[0].data, values[1].data))
         return applied(".".join((opcode, *modifiers)), values, self.terms)
 
     def _truth(self, text: str) -> Lanes:
         value = self._read(text.removeprefix("!"))
-        return _negated(value) if text.startswith("!") else value
+        return negated(value) if text.startswith("!") else value
 
     # Warps and barriers.
 
@@ -591,11 +592,6 @@ class BlockRun:
         if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
         self.effects.append(Effect(instruction, where.copy(), values))
-
-
-def _negated(value: Lanes) -> Lanes:
-    """The opposite of truth values, where these are numbers."""
-    return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
 
 
 def _flags(values: Flags) -> Lanes:

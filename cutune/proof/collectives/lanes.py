@@ -324,6 +324,11 @@ def as_terms(lanes: Lanes, terms: Terms) -> Numbers:
     return found
 
 
+def negated(value: Lanes) -> Lanes:
+    """Return the opposite of truth values, where these are numbers."""
+    return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
+
+
 def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
     """Return the terms that a function gives: the same for the same operands."""
     columns = np.stack([as_terms(one, terms) for one in operands], axis=1)
