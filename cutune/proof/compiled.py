@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +29,7 @@ from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.preprocessed import host_pass
 from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
@@ -174,7 +175,7 @@ class UnitCompiler:
 
     def preprocessed(self, unit: TranslationUnit) -> str:
         """The text that the host compiler gets, with line markers."""
-        return self.written(unit, self.toolchain.nvcc.preprocess)
+        return self.written(unit, partial(host_pass, self.toolchain.nvcc))
 
     def compilation(self, unit: TranslationUnit) -> Compilation:
         """The device code for all architectures that will run, when it has ended."""
