@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +29,7 @@ from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.preprocessed import host_pass
 from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
@@ -122,6 +124,27 @@ def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) ->
         yield from found
 
 
+class _Entries:
+    """The kernels of a PTX text, each of which is proven once."""
+
+    def __init__(self, text: str) -> None:
+        """Raises PtxError."""
+        self._module = parse(text)
+        self._assembly = assembly_lines(text)
+        self._known: dict[str, EntryProof] = {}
+        functions = self._module.functions.items()
+        self.names = [name for name, own in functions if own.is_kernel and own.body]
+
+    def proof(self, name: str) -> EntryProof:
+        if name not in self._known:
+            self._known[name] = prove(self._module, name, self._assembly)
+        return self._known[name]
+
+
+#: The text is often the same for all architectures, and asked about one kernel after the other.
+_entries = lru_cache(maxsize=4)(_Entries)
+
+
 def proven(
     texts: Sequence[str], is_wanted: Callable[[str], bool], places: Sequence[Locate] = ()
 ) -> Compiled:
@@ -132,15 +155,13 @@ def proven(
         if (version := _PTX_TARGET.search(text)) is not None:
             versions.add(int(version[1]))
         try:
-            module = parse(text)
+            entries = _entries(_PTX_TARGET.sub(".target sm_", text))
         except PtxError:
             return Compiled({}, ())
-        assembly = assembly_lines(text)
-        for name, function in module.functions.items():
-            if function.is_kernel and function.body and is_wanted(name):
-                proof = prove(module, name, assembly)
-                proof = replace(proof, locate=places[index]) if places else proof
-                found[base_name(name)].append(proof)
+        for name in filter(is_wanted, entries.names):
+            proof = entries.proof(name)
+            proof = replace(proof, locate=places[index]) if places else proof
+            found[base_name(name)].append(proof)
     content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
     return Compiled(proofs, tuple(sorted(versions)), content)
@@ -154,7 +175,7 @@ class UnitCompiler:
 
     def preprocessed(self, unit: TranslationUnit) -> str:
         """The text that the host compiler gets, with line markers."""
-        return self.written(unit, self.toolchain.nvcc.preprocess)
+        return self.written(unit, partial(host_pass, self.toolchain.nvcc))
 
     def compilation(self, unit: TranslationUnit) -> Compilation:
         """The device code for all architectures that will run, when it has ended."""

@@ -67,8 +67,8 @@ class Table:
                 return None
             part = column[first:last]
             value = np.asarray(wanted, dtype=part.dtype)
-            last = first + int(np.searchsorted(part, value, "right"))
-            first += int(np.searchsorted(part, value, "left"))
+            last = first + int(part.searchsorted(value, "right"))
+            first += int(part.searchsorted(value, "left"))
             if first == last:
                 return None
         return first

@@ -8,12 +8,17 @@ do have all of it.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
+
+from cutune.proof.analysis import kernels_of_other_sources
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.preprocessed import definitions_before
 
 #: Of programs of which nothing is asked about the standard of C++. The headers of the standard that
 #: nvcc has by itself are twice as long.
@@ -25,11 +30,30 @@ _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
 _VARIABLE = "NVCC_PREPEND_FLAGS"
 
 
+#: Options that name files, which may be others in another folder.
+_OF_FILES = re.compile(r"inc|macros|@|file|^-I")
+#: Texts with all definitions, by what they depend on.
+_DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
+
+
 @contextmanager
 def with_short_headers() -> Iterator[None]:
     """The standard unless another one is asked for, and mathematics where it is included."""
-    with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_HEADERS, *_LINKER])}):
+    options = {_VARIABLE: shlex.join([STANDARD, *_HEADERS, *_LINKER])}
+    known = patch.object(kernels_of_other_sources, "definitions_before", _definitions_before)
+    with patch.dict(os.environ, options), known:
         yield
+
+
+def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:
+    """As `definitions_before`, once for all folders: `left_out.h` is the same seen from each."""
+    own = tuple(flag for flag in flags if not flag.startswith("-iquote,"))
+    if any(map(_OF_FILES.search, own)):
+        return definitions_before(nvcc, flags)
+    asked = nvcc, own, os.environ.get(_VARIABLE, "")
+    if asked not in _DEFINITIONS:
+        _DEFINITIONS[asked] = definitions_before(nvcc, flags)
+    return _DEFINITIONS[asked]
 
 
 @contextmanager

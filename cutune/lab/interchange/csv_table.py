@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -128,10 +129,8 @@ class _Table:
         return read_back(text)
 
     def _label(self, text: str, line: int) -> None:
-        try:
-            typed(Label, text)
-        except ValueError:
-            raise self._wrong(f"{text[:40]!r} is no name or value", line) from None
+        if not _is_label(text):
+            raise self._wrong(f"{text[:40]!r} is no name or value", line)
 
     def _wrong(self, reason: str, line: int) -> CutuneError:
         line = min(line, self.source.line_count)
@@ -164,3 +163,12 @@ def write(results: Results) -> str:
         }
         out.writerow({**one.sizes, **one.configuration, **cells})
     return text.getvalue()
+
+
+@lru_cache(maxsize=1024)
+def _is_label(text: str) -> bool:
+    try:
+        typed(Label, text)
+    except ValueError:
+        return False
+    return True

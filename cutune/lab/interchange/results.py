@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import isfinite
 
 from cutune.core.codes import Code
@@ -151,6 +152,7 @@ class Results:
         return replace(self, results=tuple(fastest.values()))
 
 
+@lru_cache(maxsize=1024)
 def read_back(text: str) -> Setting:
     """Return the value that a text stands for: an integer, a number, or a word."""
     for kind in (int, float):

@@ -64,8 +64,13 @@ def _groups(parameters: Sequence[Parameter], rows: Rows) -> list[list[int]]:
     return groups if is_product else [[*columns]]
 
 
-def _count(rows: Rows, columns: Sequence[int]) -> int:
-    return len(np.unique(rows[:, list(columns)], axis=0))
+def _count(rows: Rows, columns: Iterable[int]) -> int:
+    numbers = np.zeros(len(rows), np.int64)
+    for column in columns:
+        own = rows[:, column]
+        # Numbered anew, they stay small. To sort rows takes five times as long.
+        numbers = np.unique(numbers * (own.max() + 1) + own, return_inverse=True)[1]
+    return int(numbers.max()) + 1
 
 
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:

@@ -7,9 +7,9 @@ templates are instantiated as for the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
@@ -72,14 +72,16 @@ def _proven_candidates(
         for name, texts in compiled.items()
         if (proof := _proven(name, written[name], texts)) is not None
     }
-    modules = [parse(text) for text in originals] if found else []
+    # Copies that are compiled together share their text.
+    parsed = cache(parse)
+    modules = [parsed(text) for text in originals] if found else []
     unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
     marks = {name: edit for name in found if (edit := candidates[name].marked) is not None}
     marked = {name: replace(written[name], edit=edit) for name, edit in marks.items()}
     same, read = (compiled_changes(e, launching, compile_unit) for e in (unchanged, marked))
 
     def is_right(name: str) -> bool:
-        pairs = partial(_pairs, name, written[name], modules)
+        pairs = partial(_pairs, parsed, name, written[name], modules)
         if not all(k and code_of(m, copy) == code_of(o, k) for m, copy, o, k in pairs(same[name])):
             return False
         if name in marked and _read_indices(written[name], read.get(name)):
@@ -138,11 +140,15 @@ def _is_useful(proof: EntryProof) -> bool:
 
 
 def _pairs(
-    name: str, copy: KernelCopy, originals: Sequence[Module], texts: Sequence[str]
+    parsed: Callable[[str], Module],
+    name: str,
+    copy: KernelCopy,
+    originals: Sequence[Module],
+    texts: Sequence[str],
 ) -> Iterator[tuple[Module, str, Module, str | None]]:
     """All instances of a copy, each with that of its kernel, if there is one."""
     for original, text in zip(originals, texts, strict=True):
-        module = parse(text)
+        module = parsed(text)
         entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
         own = [entry for entry in original.functions if base_name(entry) == name]
         for entry, kernel in zip(entries, _without_namespace(entries, own, copy), strict=True):

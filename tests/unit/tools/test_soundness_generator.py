@@ -14,6 +14,7 @@ from tests.soundness.batches import Outcome, build, changed_lines, run, tuned
 from tests.soundness.generated import Campaign, main, tried
 from tests.soundness.generator import FAMILIES, GROUP, Generated, batch, source
 from tests.soundness.minimise import minimised
+from tests.support.cutune_runs import in_own_process
 
 pytestmark = pytest.mark.usefixtures("all_headers")
 
@@ -98,8 +99,7 @@ def test_originals_are_well_defined(family: str, first: int, tmp_path: Path) -> 
     built = build(find_nvcc(), batch(1, first, GROUP, family), tmp_path)
     assert len(built.programs) >= GROUP - 2
     for size in ("129", "1000"):
-        command = [sys.executable, "-m", "cutune", "run", "--check", str(built.binary), size]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = in_own_process(["run", "--check", str(built.binary), size], tmp_path)
         assert done.returncode == 0, done.stderr
         assert "nothing found" in done.stderr
 
