@@ -16,7 +16,7 @@ from itertools import chain, combinations, product
 from math import prod
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
-from cutune.model.rational.formulas import is_formula, whole_value
+from cutune.model.rational.formulas import is_formula, limited_value, whole_value
 from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import WARP, Block, as_block
 
@@ -284,7 +284,8 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
 def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
     """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
 
-    An extent is less than 1 if the kernel has no work at these sizes.
+    An extent is less than 1 if the kernel has no work at these sizes, and more than any grid has
+    where it is too large for 64 bits.
     """
     extents = []
     values = complete(kernel, sizes)
@@ -293,8 +294,7 @@ def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
         if kernel.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif text is not None and is_formula(text):
-            ids = whole_value(text, values) or 0
-            extents.append(-(-ids // kernel.coarsen[axis]))
+            extents.append(-(-limited_value(text, values) // kernel.coarsen[axis]))
         else:
             extents.append(kernel.recorded[0][1][axis])
     return as_block(extents)

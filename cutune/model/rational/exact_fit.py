@@ -7,9 +7,10 @@ of low degree exists, a numerical fit is made (`numerical_fit`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from cutune.model.rational.functions import (
 )
 
 MAX_DEGREE = 4
+#: Sizes of which the products are tried that are of a higher degree.
+MOST_FACTORS = 6
 #: Denominators of the coefficients of counts: products of unrolling and of triangular sums.
 LARGEST_DENOMINATOR = 5040
 #: A prime beyond twice the square of any numerator and denominator that counts lead to.
@@ -77,10 +80,9 @@ def fit_polynomial(
     order = sorted(range(len(points)), key=lambda s: sum(points[s]))
     held_out = max(1, len(points) // 4)
     used = order[:-held_out]
-    for degree in range(MAX_DEGREE + 1):
-        exponents = exponents_up_to(points, used, degree)
+    for exponents in _forms(points, used):
         if len(exponents) > min(len(used), len(points) - spare):
-            return None
+            continue
         for solve in (_guess, _solve) if len(exponents) <= SMALL_SYSTEM else (_guess,):
             solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
             if solution is None:
@@ -91,6 +93,14 @@ def fit_polynomial(
             if _meets(polynomial, points, values):
                 return polynomial
     return None
+
+
+def _forms(points: Sequence[Sequence[int]], used: Sequence[int]) -> Iterator[list[Exponents]]:
+    """Monomials of each total degree; then products of many sizes, none of them squared."""
+    for degree in range(MAX_DEGREE + 1):
+        yield exponents_up_to(points, used, degree)
+    if MAX_DEGREE < len(points[0]) <= MOST_FACTORS:
+        yield [*product((0, 1), repeat=len(points[0]))]
 
 
 def _fit_larger(
