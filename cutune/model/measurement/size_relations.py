@@ -145,15 +145,29 @@ def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
     return tuple((name, fixed[name]) for name in kernel.required_names)
 
 
-def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:
+def with_bounds_fixed(
+    kernel: MeasuredKernel, names: Collection[str] | None = None
+) -> MeasuredKernel | None:
     """The kernel with the integers that only bound small loops fixed at their largest values.
 
-    None where there are none, or nothing else is a size. For kernels of which launches with large
-    values fail: their arrays have room for a small radius alone.
+    None where there are none, or nothing else is a size. `names`: only these of them.
     """
-    bounds = small_bounds(kernel)
+    small = small_bounds(kernel)
+    bounds = {name: small[name] for name in small if names is None or name in names}
     is_one_left = len(bounds) < len(kernel.parameters)
     return with_held(kernel, bounds) if bounds and is_one_left else None
+
+
+def with_few_bounds_fixed(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """The kernel with each of these integers fixed, and then with all of them.
+
+    For kernels of which launches with large values fail: their arrays have room for a small radius
+    alone.
+    """
+    small = small_bounds(kernel)
+    for names in (*([name] for name in small if len(small) > 1), [*small]):
+        if (held := with_bounds_fixed(kernel, names)) is not None:
+            yield held
 
 
 def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
