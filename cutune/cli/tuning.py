@@ -365,9 +365,9 @@ def tune_verb(options: Options) -> int:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
-            from cutune.cli.report.choices import outcomes
+            from cutune.cli.report.choices import NO_CHOICES, outcomes
 
-            launches = outcomes(error.launches, [], {}, error.said)
+            launches = outcomes(error.launches, [], NO_CHOICES, error.said)
             Shown(device.name, [], [], launches, []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, toolchain.flags)
@@ -380,8 +380,8 @@ def tune_verb(options: Options) -> int:
         return 0
     from cutune.cli.report.choices import choice_table, outcomes
 
-    choices = choice_table(tuned.models, device, sizes, options.model)
-    launches = outcomes(tuned.launches, tuned.models, choices.kept, tuned.said)
+    choices = choice_table(tuned.models, device, sizes, options.model, _plan(options))
+    launches = outcomes(tuned.launches, tuned.models, choices, tuned.said)
     sources = [*map(str, tuned.sources)]
     shown = Shown(device.name, choices.rows, choices.questions, launches, sources)
     shown.show(options.json)
@@ -412,8 +412,8 @@ def _tune_project(options: Options) -> int:
     device, workspace = options.profile, options.place
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
-    choices = choice_table(models, device, sizes)
-    launches = outcomes(noted_launches(workspace), models, choices.kept, said)
+    choices = choice_table(models, device, sizes, plan=plan)
+    launches = outcomes(noted_launches(workspace), models, choices, said)
     built = f"tuned build: what '{options.make}' has made" if models else ""
     if models and is_make(options.make) and "NVCC=" not in options.make:
         # It stays tuned where the command is plain `make`.

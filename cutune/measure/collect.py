@@ -50,7 +50,7 @@ from cutune.model.measurement.measurement import (
     MeasuredKernel,
     Measurement,
 )
-from cutune.model.measurement.size_relations import with_bounds_fixed
+from cutune.model.measurement.size_relations import with_few_bounds_fixed
 from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, shape
@@ -197,9 +197,10 @@ class _Measuring:
         try:
             return counted_kernel(subject, *about)
         except CutuneError:
-            if (held := with_bounds_fixed(subject.kernel)) is None:
-                raise
-            return counted_kernel(replace(subject, kernel=held), *about)
+            for held in with_few_bounds_fixed(subject.kernel):
+                with suppress(CutuneError):
+                    return counted_kernel(replace(subject, kernel=held), *about)
+            raise
 
     def _on_data(self, subject: Subject, reason: str) -> Subject:
         kernel = subject.kernel

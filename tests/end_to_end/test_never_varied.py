@@ -130,6 +130,76 @@ def test_a_few_rows_are_a_size_whatever_they_cost_a_request(tmp_path: Path) -> N
     assert found["measured_only_at"] == {} and found["kept_original"] is False
 
 
+#: `scale`: four sizes are multiplied, two of which never vary, one in a structure. `smooth`: of two
+#: small constants a large one leaves no work, and the other bounds a loop. `pick`: a mode.
+FIXED = """
+#include <cstdint>
+#include <cstdlib>
+struct Shape { uint64_t channels; int depth; };
+__global__ void scale(float *a, uint64_t batch, Shape shape, int64_t height, int64_t width) {
+    uint64_t id = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= batch * shape.channels * shape.depth * height * width) return;
+    a[id] = 2 * a[id] + id % width;
+}
+__global__ void smooth(const float *in, float *out, int width, int height, int channels, int r) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < r || y < r || x >= width - r || y >= height - r) return;
+    for (int c = 0; c < channels; ++c) {
+        const float *at = in + (c * height + y) * width + x;
+        out[(c * height + y) * width + x] = at[-r] + at[r];
+    }
+}
+__global__ void pick(float *a, int n, int mode) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    a[i] = mode == 1 ? 2 * a[i] : mode == 5 ? a[i] / (1 + i) : 0;
+}
+int main(int, char **argv) {
+    int batch = atoi(argv[1]), channels = atoi(argv[2]), size = atoi(argv[3]);
+    int n = batch * channels * 2 * size * size;
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    cudaMemset(a, 0, n * sizeof(float));
+    cudaMemset(b, 0, n * sizeof(float));
+    scale<<<(n + 31) / 32, 32>>>(a, batch, {(uint64_t)channels, 2}, size, size);
+    dim3 block(32, 8);
+    smooth<<<dim3((size + 31) / 32, (size + 7) / 8), block>>>(a, b, size, size, channels, 1);
+    pick<<<(n + 1023) / 1024, 1024>>>(a, n, 5);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_each_size_that_the_runs_kept_varies_on_its_own(tmp_path: Path) -> None:
+    source = tmp_path / "fixed.cu"
+    source.write_text(FIXED)
+    run = ("--run", "./{program} {b} 4 {h}", "--vary", "b=2,4", "--vary", "h=16,32")
+    done = cutune("tune", source, *run, *QUICK, "--device", "h200", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+    def known(kernel: str, *sizes: str) -> tuple[object, object]:
+        words = ("select", kernel, *sizes, "--json", "--device", "h200")
+        found = json.loads(cutune(*words, cwd=tmp_path).stdout)
+        return found["measured_only_at"], found["kept_original"]
+
+    large = ("batch=32", "shape.channels=64", "shape.depth=3", "height=64", "width=64")
+    assert known("scale", *large) == ({}, False)
+    assert known("smooth", "width=4000", "height=4000", "channels=64")[0] == {"r": 1}
+    assert known("pick", "n=1000000")[0] == {"mode": 5}
+    # Usual sizes are shown, and only that is named which can be written.
+    lines = done.stdout.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith(" scale")] == [
+        "16", "20", "32", "40"
+    ]  # fmt: skip
+    (smooth,) = (line for line in lines if line.startswith("smooth: "))
+    assert smooth.startswith("smooth: not modelled beyond r = 1; no word of --run is r")
+    (pick,) = (line for line in lines if line.startswith("pick: "))
+    assert pick.startswith("pick: not modelled beyond mode = 5; no word of --run is mode")
+    assert "not modelled" in done.stdout.partition("3 launches")[2]
+    assert "any at the sizes" not in done.stdout
+
+
 def times(selected: dict[str, object]) -> dict[str, float]:
     ranked = selected["ranked"]
     assert isinstance(ranked, list) and len(ranked) > 5

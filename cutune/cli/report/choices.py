@@ -5,7 +5,7 @@ Takes models and what became of each launch; gives what `select`, `fit` and `tun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import standard_output, table_within
+from cutune.cli.report.fixed_sizes import beyond, closing_line
 from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.measure.program_runs import RunPlan
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
@@ -221,17 +223,27 @@ def print_models(models: Sequence[FittedModel]) -> None:
     standard_output().print(table)
 
 
+#: Sizes in words, sizes by name, the size of all others.
+_Asked = tuple[str, Mapping[str, int], int | None]
+
+
 class Choices(NamedTuple):
     """The choices of some kernels at some sizes.
 
     Attributes:
-        questions: how to ask for kernels whose threads have to be named.
+        questions: how to ask for kernels whose threads have to be named, and sizes that no run
+            varied.
         kept: entries of kernels that keep their own block at all sizes shown, and why they do.
+        fixed: entries of kernels that are modelled at one value of a size, and which that is.
     """
 
     rows: list[ChoiceRow]
     questions: list[str]
     kept: dict[str, str]
+    fixed: dict[str, Mapping[str, int]]
+
+
+NO_CHOICES = Choices([], [], {}, {})
 
 
 def choice_table(
@@ -239,6 +251,7 @@ def choice_table(
     device: DeviceProfile,
     sizes: Sequence[int] | None = None,
     performance: str = DEFAULT,
+    plan: RunPlan | None = None,
 ) -> Choices:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
@@ -249,24 +262,26 @@ def choice_table(
         sizes: what all data parameters are set to, but for those that are `usually_held`; by
             default sizes that keep a GPU busy, or those of the runs where nothing is known of
             others.
+        plan: the runs, which a line about sizes that they did not vary may change.
     """
-    choices = Choices([], [], {})
+    choices = Choices([], [], {}, {})
     for name, model in zip(instances_of(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance)
         except CutuneError:
             continue  # nothing that the device can launch
-        # Without a size its threads are as many as in the runs, whatever is asked for.
-        is_sized = model.kernel.parameters or threads_alone(model.kernel)
-        shown = (sizes or usual_sizes(model))[: None if is_sized else 1]
-        held = usually_held(model.kernel)
-        asked = ((_size_text(model, size), held, size) for size in shown)
-        rows = _choice_rows(name, model, chooser, asked)
-        if not rows:
+        fixed = measured_only_at(model)
+        # What is known at one value stays there, unless another was asked for.
+        held = usually_held(model.kernel) | ({} if sizes else fixed)
+        rows = _choice_rows(name, model, chooser, _usual(model, sizes, held))
+        if not rows and not _is_as_run(model, held):
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
         if not rows or (sizes is None and not any(is_known for _, _, is_known in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
             rows = _choice_rows(name, model, chooser, of_runs) or rows
+        if fixed:
+            choices.fixed[model.kernel.entry] = fixed
+            choices.questions.append(closing_line(name, fixed, plan))
         choices.rows.extend(row for row, _, _ in rows)
         if rows and all(is_own for _, is_own, _ in rows):
             known = [is_known for _, _, is_known in rows]
@@ -284,12 +299,28 @@ def question_of(model: FittedModel) -> str:
     return " ".join(["cutune select", model.kernel.name, *(f"{word}=…" for word in words)])
 
 
-def _size_text(model: FittedModel, size: int) -> str:
+def _usual(
+    model: FittedModel, sizes: Sequence[int] | None, held: Mapping[str, int]
+) -> Iterator[_Asked]:
+    """Questions at these sizes, or at usual ones, with some of the sizes held."""
+    if sizes is None and _is_as_run(model, held):
+        return
+    # Without a size its threads are as many as in the runs, whatever is asked for.
+    is_sized = model.kernel.parameters or threads_alone(model.kernel)
+    for size in (sizes or usual_sizes(model))[: None if is_sized else 1]:
+        yield _size_text(model, size, held), held, size
+
+
+def _is_as_run(model: FittedModel, held: Mapping[str, int]) -> bool:
+    """Is every size held, so that the runs show all that is known?"""
+    names = {*model.kernel.parameters, *model.kernel.extent_words}
+    return bool(names) and names <= held.keys()
+
+
+def _size_text(model: FittedModel, size: int, held: Mapping[str, int]) -> str:
     if word := threads_alone(model.kernel):
-        return f"{word} = {size}"
-    if not model.kernel.parameters:
-        return _AS_RUN
-    return _named(usually_held(model.kernel), str(size))
+        return _named(held, f"{word} = {size}")
+    return _named(held, str(size) if model.kernel.parameters else _AS_RUN)
 
 
 #: Does the program's own configuration stay? Do the counts support the size, so that blocks are
@@ -301,9 +332,9 @@ def _choice_rows(
     name: str,
     model: FittedModel,
     chooser: VariantChooser,
-    asked: Iterable[tuple[str, Mapping[str, int], int | None]],
+    asked: Iterable[_Asked],
 ) -> list[_Chosen]:
-    """A row per answer; `asked`: sizes in words, sizes by name, the size of all others."""
+    """A row per answer."""
     rows = []
     for text, sizes, every in asked:
         # Without an answer its thread space has to be named.
@@ -322,25 +353,23 @@ def _choice_rows(
 def outcomes(
     seen: Iterable[SeenLaunch],
     models: Sequence[FittedModel],
-    kept: Mapping[str, str],
+    choices: Choices,
     said: Sequence[Diagnostic],
 ) -> list[LaunchRow]:
-    """The outcome of each launch.
-
-    Args:
-        kept: entries of kernels whose own block is the choice at all sizes shown, and why it is.
-    """
+    """The outcome of each launch; `choices`: those of the models."""
     modelled: dict[SiteKey, set[str]] = {}
     for model in models:
         for site in model.kernel.sites:
             modelled.setdefault(site, set()).add(model.kernel.entry)
-    return [_outcome(launch, sorted(modelled.get(launch.site, ())), kept, said) for launch in seen]
+    entries = ((launch, sorted(modelled.get(launch.site, ()))) for launch in seen)
+    return [_outcome(launch, of_it, choices, said) for launch, of_it in entries]
 
 
 def _outcome(
-    launch: SeenLaunch, entries: Sequence[str], kept: Mapping[str, str], said: Sequence[Diagnostic]
+    launch: SeenLaunch, entries: Sequence[str], choices: Choices, said: Sequence[Diagnostic]
 ) -> LaunchRow:
-    outcome, why, code = TuningOutcome.TUNED, "", ""
+    outcome, why, code, kept = TuningOutcome.TUNED, "", "", choices.kept
+    fixed = dict.fromkeys(beyond(choices.fixed[one]) for one in entries if one in choices.fixed)
     if not launch.is_tunable:
         outcome, why, code = TuningOutcome.REFUSED, launch.reason, launch.code
     elif not entries:
@@ -348,6 +377,11 @@ def _outcome(
         outcome, why = TuningOutcome.NOT_MODELLED, "no measurement of it"
         if last is not None:
             why, code = last.message.splitlines()[0], last.code.number
+    elif fixed:
+        # At other values of that size its own block stays, whichever would be better.
+        is_kept = all(entry in kept for entry in entries)
+        outcome = TuningOutcome.NOT_MODELLED if is_kept else outcome
+        why = "; ".join(fixed if is_kept else (f"not modelled {where}" for where in fixed))
     elif all(entry in kept for entry in entries):
         outcome, why = TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries))
     why = why.removeprefix(f"kernel '{launch.kernel}' ")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from cutune.measure.replay.products import count_points_of, factors, with_levels
 from cutune.model.fit.count_functions import (
     LEVELS,
     CountFunctions,
@@ -115,7 +116,7 @@ def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     Where the grid is kept, few blocks are enough, and all of them have work.
     """
     block = count_block(kernel)
-    for point in count_points(kernel.variables):
+    for point in count_points_of(kernel):
         yield Replay(Purpose.COUNTS, counted_sizes(kernel, point), block, 1)
 
 
@@ -125,7 +126,8 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
     if kept:
         most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in count_block(kernel))
-    sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
+    of_levels = with_levels(kernel, point)
+    sizes = {n: v // WARP if n in kept else v * unit for n, v in of_levels.items()}
     if kernel.strided_to is not None:
         has_four = len(levels_of(len(kernel.variables))) <= 4
         sizes[kernel.strided_to] *= ROUNDS_OF_FOUR_LEVELS if has_four else ROUNDS_COUNTED
@@ -226,7 +228,14 @@ def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:
             return prod(extents_at(kernel, sizes)) <= LARGEST_LAUNCH
         return counts.per_thread(counts.instructions, sizes) <= WARP_BUDGET
 
-    return next(filter(is_possible, bases), bases[-1])
+    base = next(filter(is_possible, bases), bases[-1])
+    # A product of many sizes would have more threads than 32 bits count.
+    most = FAR_THREADS if is_looped(kernel) else LARGEST_LAUNCH
+    while factors(kernel) and base > WARP:
+        if prod(extents_at(kernel, sizes_at(kernel, counts, base))) <= most:
+            break
+        base //= 2
+    return base
 
 
 def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
@@ -327,7 +336,7 @@ CHECKED_INSTRUCTIONS = 2_000_000
 CHECKED = (288, 352, 480, 736, 1120, 2080, 4128, 16416, 65568)
 RECHECKED = (320, 416, 544, 800, 1248, 2336, 4640, 17440, 73760)
 #: Values of which some blocks are counted.
-FAR_VALUES = (544, 1056, 2080, 4128, 8224, 16416, 32800, 65568, 1 << 20, 1 << 24)
+FAR_VALUES = (160, 224, 544, 1056, 2080, 4128, 8224, 16416, 32800, 65568, 1 << 20, 1 << 24)
 #: Threads that such a launch may have: their number, and that of bytes, must fit into 31 bits.
 FAR_THREADS = 1 << 28
 #: So many of the program's own small values are tried of each size.

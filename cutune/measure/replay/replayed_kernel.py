@@ -61,7 +61,7 @@ from cutune.model.measurement.alignment import (
 )
 from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from cutune.model.measurement.size_relations import (
-    small_bounds,
+    small_constants,
     small_factors,
     with_bounds_fixed,
     with_constants_fixed,
@@ -120,8 +120,7 @@ def counted_kernel(
     sizes, follow from others, or are small strides.
     """
     measured = _counted(subject, known, progress)
-    held = with_constants_fixed(subject.kernel, _counts(measured))
-    if held is not None:
+    while (held := _with_constants_held(subject, _counts(measured))) is not None:
         subject = replace(subject, kernel=held)
         measured = _counted(subject, known, progress)
     checked = _checked(subject, measured)
@@ -151,13 +150,31 @@ def counted_kernel(
     return CountedKernel(subject, new, functions, problem)
 
 
+def _with_constants_held(subject: Subject, counted: Sequence[Measurement]) -> MeasuredKernel | None:
+    """The kernel without small constants that leave no work where they are large, or None.
+
+    Where no single one is the cause, all are held.
+    """
+    kernel = subject.kernel
+    if (all_held := with_constants_fixed(kernel, counted)) is None:
+        return None
+    idle = next(launch for launch in counted if not launch.working_threads)
+    held = {}
+    for name, value in small_constants(kernel).items():
+        with suppress(CutuneError):
+            sizes = {**dict(idle.sizes), name: value}
+            if subject.run(Purpose.COUNTS, sizes, idle.block).working_threads:
+                held[name] = value
+    return with_held(kernel, held) if held else all_held
+
+
 def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
     """The kernel with fewer sizes, if its counts are no functions of all of them."""
     if checked is None or not checked.holds:
         return with_sizes_tied(kernel)
     # Loops of a few rounds are compiled to other code than long ones: no function has both.
     wrong_below = {name for name, holds in checked.holds_below.items() if not holds}
-    return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
+    return with_bounds_fixed(kernel, wrong_below)
 
 
 def _checked(subject: Subject, measured: Known) -> HeldOut | None:

@@ -32,6 +32,8 @@ LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
 LEVELS_BY_WIDTH = {1: 8, 2: 5, 3: 4}
 DRAWN_LEVELS = 4
 MAX_POINTS = 150
+#: Combinations that are looked at where some are left out.
+MOST_DRAWN = 1024
 #: Relative error at held-out sizes above which a model is not used.
 HELD_OUT_LIMIT = 0.05
 #: The largest share of memory accesses that may depend on data.
@@ -104,18 +106,28 @@ def levels_of(width: int) -> tuple[int, ...]:
     return LEVELS[: LEVELS_BY_WIDTH.get(width, DRAWN_LEVELS)]
 
 
-def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
-    """Sizes at which full launches are counted: all combinations of levels, or some at random."""
+def count_points(
+    variables: Sequence[str], is_counted: Callable[[Mapping[str, int]], bool] | None = None
+) -> list[dict[str, int]]:
+    """Sizes at which full launches are counted: variables vary independently.
+
+    All combinations of levels for up to three variables, a random sample of them for more.
+    `is_counted`: leaves out some combinations.
+    """
     width = len(variables)
     levels = levels_of(width)
     count = len(levels) ** width
+
+    def at(index: int) -> dict[str, int]:
+        return {n: levels[index // len(levels) ** v % len(levels)] for v, n in enumerate(variables)}
+
     chosen: Sequence[int] = range(count)
-    if count > MAX_POINTS:
+    if is_counted is not None:
+        drawn = random.Random(0).sample(chosen, min(count, MOST_DRAWN))
+        chosen = sorted([index for index in drawn if is_counted(at(index))][:MAX_POINTS])
+    elif count > MAX_POINTS:
         chosen = sorted(random.Random(0).sample(chosen, MAX_POINTS))
-    return [
-        {name: levels[index // len(levels) ** v % len(levels)] for v, name in enumerate(variables)}
-        for index in chosen
-    ]
+    return [at(index) for index in chosen]
 
 
 def count_functions(

@@ -16,7 +16,7 @@ from itertools import chain, combinations, product
 from math import prod
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
-from cutune.model.rational.formulas import is_formula, whole_value
+from cutune.model.rational.formulas import is_formula, limited_value, whole_value
 from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import WARP, Block, as_block
 
@@ -142,15 +142,29 @@ def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
     return tuple((name, fixed[name]) for name in kernel.required_names)
 
 
-def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:
+def with_bounds_fixed(
+    kernel: MeasuredKernel, names: Collection[str] | None = None
+) -> MeasuredKernel | None:
     """The kernel with the integers that only bound small loops fixed at their largest values.
 
-    None where there are none, or nothing else is a size. For kernels of which launches with large
-    values fail: their arrays have room for a small radius alone.
+    None where there are none, or nothing else is a size. `names`: only these of them.
     """
-    bounds = small_bounds(kernel)
+    small = small_bounds(kernel)
+    bounds = {name: small[name] for name in small if names is None or name in names}
     is_one_left = len(bounds) < len(kernel.parameters)
     return with_held(kernel, bounds) if bounds and is_one_left else None
+
+
+def with_few_bounds_fixed(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """The kernel with each of these integers fixed, and then with all of them.
+
+    For kernels of which launches with large values fail: their arrays have room for a small radius
+    alone.
+    """
+    small = small_bounds(kernel)
+    for names in (*([name] for name in small if len(small) > 1), [*small]):
+        if (held := with_bounds_fixed(kernel, names)) is not None:
+            yield held
 
 
 def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
@@ -279,7 +293,11 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
 
 
 def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    """Threads to cover (blocks, where the grid is kept); less than 1 if there is no work."""
+    """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
+
+    An extent is less than 1 if the kernel has no work at these sizes, and more than any grid has
+    where it is too large for 64 bits.
+    """
     extents = []
     values = complete(kernel, sizes)
     for axis, name in enumerate("xyz"):
@@ -287,8 +305,7 @@ def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
         if kernel.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif text is not None and is_formula(text):
-            ids = whole_value(text, values) or 0
-            extents.append(-(-ids // kernel.coarsen[axis]))
+            extents.append(-(-limited_value(text, values) // kernel.coarsen[axis]))
         else:
             extents.append(kernel.recorded[0][1][axis])
     return as_block(extents)

@@ -101,6 +101,13 @@ def whole_value(text: str, values: Mapping[str, int]) -> int | None:
     return int(value) if abs(value) < _LARGEST else None
 
 
+def limited_value(text: str, values: Mapping[str, int]) -> int:
+    """As `whole_value`, but 0 where it divides by 0, and the largest where it is too large."""
+    expression = parse_expression(text)
+    value = math.nan if expression is None else value_of(expression, values)
+    return int(max(-_LARGEST, min(value, _LARGEST))) if math.isfinite(value) else 0
+
+
 @dataclass(frozen=True)
 class Tie:
     """The way a size follows from another: (factor * source + added) / divisor, truncated."""

@@ -13,7 +13,7 @@ point. The method is that of Brandt et al., section 3, with remedies for the pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -127,6 +127,8 @@ def _horner(names: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]])
 # ---- the exact fit
 
 MAX_DEGREE = 4
+#: Sizes of which the products are tried that are of a higher degree.
+MOST_FACTORS = 6
 #: Denominators of the coefficients of counts: products of unrolling and of triangular sums.
 LARGEST_DENOMINATOR = 5040
 #: A prime beyond twice the square of any numerator and denominator that counts lead to.
@@ -171,10 +173,9 @@ def fit_polynomial(
     of samples that must exceed the number of coefficients.
     """
     used = _used(points)
-    for degree in range(MAX_DEGREE + 1):
-        exponents = exponents_up_to(points, used, degree)
+    for exponents in _forms(points, used):
         if len(exponents) > min(len(used), len(points) - spare):
-            return None
+            continue
         for solve in (_guess, _solve) if len(exponents) <= SMALL_SYSTEM else (_guess,):
             solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
             exact = _quotient(variables, exponents, [], solution)
@@ -187,6 +188,14 @@ def _used(points: Sequence[Sequence[int]]) -> list[int]:
     """The samples that enter the equations: all but a quarter, those at the largest sizes."""
     order = sorted(range(len(points)), key=lambda s: sum(points[s]))
     return order[: -max(1, len(points) // 4)]
+
+
+def _forms(points: Sequence[Sequence[int]], used: Sequence[int]) -> Iterator[list[Exponents]]:
+    """Monomials of each total degree; then products of many sizes, none of them squared."""
+    for degree in range(MAX_DEGREE + 1):
+        yield exponents_up_to(points, used, degree)
+    if MAX_DEGREE < len(points[0]) <= MOST_FACTORS:
+        yield [*product((0, 1), repeat=len(points[0]))]
 
 
 def _fit_larger(

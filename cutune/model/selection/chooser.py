@@ -24,7 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.size_relations import extents_at, only_at
+from cutune.model.measurement.size_relations import extents_at, only_at, usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
@@ -241,6 +241,7 @@ class Chooser:
         except CutuneError as error:
             return error
         kernel, far = self._model.kernel, outside(self._supported, launch.sizes)
+        far |= _beyond_32_bits(kernel, launch.extents)
         if not far:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
@@ -261,6 +262,13 @@ class Chooser:
         each = evaluate_each(self._program, point(sizes, extents))
         for launch, values in zip(launches, each, strict=True):
             yield select(values, self._rule, launch.extents, kernel)
+
+
+def _beyond_32_bits(kernel: MeasuredKernel, extents: Block) -> dict[str, SizeRange]:
+    """Guards that are larger than what a tuned program asks its model about."""
+    axes = zip(kernel.guards, extents, kernel.coarsen, strict=True)
+    asked = SizeRange(1, LARGEST_SIZE)
+    return {guard: asked for guard, n, ids in axes if guard and n * ids > asked.largest}
 
 
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
@@ -318,6 +326,8 @@ def _bad(text: str, wanted: str, example: str) -> CutuneError:
 
 #: Matrices, and long vectors.
 USUAL_SIZES = (1000, 1024, 2048, 4096)
+#: Where three to six sizes are multiplied: more threads in one dimension are not launched.
+FACTOR_SIZES = ((100, 128, 256, 512), (32, 50, 64, 100), (16, 20, 32, 40), (8, 10, 16, 20))
 STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
 #: So many launches of the runs stand for all of them.
 MOST_AS_RUN = 3
@@ -325,7 +335,14 @@ MOST_AS_RUN = 3
 
 def usual_sizes(model: FittedModel) -> tuple[int, ...]:
     """Sizes that keep a GPU busy, for all data parameters alike."""
-    return STREAMING_SIZES if is_stream(model) else USUAL_SIZES
+    if is_stream(model):
+        return STREAMING_SIZES
+    kernel = model.kernel
+    for sizes in (USUAL_SIZES, *FACTOR_SIZES):
+        most = dict.fromkeys(kernel.variables, sizes[-1]) | usually_held(kernel)
+        if max(extents_at(kernel, most)) < LARGEST_SIZE:
+            return sizes
+    return USUAL_SIZES
 
 
 def sizes_as_run(model: FittedModel) -> list[dict[str, int]]:

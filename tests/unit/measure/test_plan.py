@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.measure.replay.plan import base_size
+from cutune.measure.replay.plan import FAR_THREADS, base_size, count_launches, far_launches
+from cutune.measure.replay.products import MOST_THREADS, factors, unit_of
 from cutune.measure.replay.replay import interior_blocks, spread_blocks
 from cutune.model.fit.count_functions import MAX_POINTS, CountFunctions, count_points
 from cutune.model.measurement.alignment import representatives
 from cutune.model.measurement.measurement import MeasuredKernel, MemoryInstruction
+from cutune.model.measurement.size_relations import extents_at
 from cutune.model.rational.functions import constant_function
 from cutune.toolchain.device.thread_block import Block
 from tests.support import measured_kernel
@@ -92,3 +95,54 @@ def test_blocks_of_annotated_kernels_are_full_where_they_are_looked_at() -> None
     assert base_size(LOOPED, counts) < 1024
     asserted = replace(LOOPED, asserted=True)
     assert base_size(asserted, counts) >= 2048
+
+
+def guarded(*guards: str) -> MeasuredKernel:
+    """A kernel whose ids in x, y and z are below these formulas of a to f and n."""
+    x, y, z = (*guards, None, None)[:3]
+    names = tuple(name for name in "abcdefn" if any(name in guard for guard in guards))
+    sizes = (tuple(range(2, 2 + len(names))), (64, 1, 1))
+    about = {"parameters": names, "positions": tuple(range(len(names))), "recorded": (sizes,)}
+    return replace(LOOP_FREE, guards=(x, y, z), **about)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("guards", "unit"),
+    [
+        (["n"], 32),
+        (["a * b * c"], 32),
+        (["n", "a", "b"], 32),
+        (["a * b * c * d"], 16),
+        (["(a * b * c * d) / 4"], 16),
+        (["a * b", "c * d"], 16),
+        (["n", "a * b * c"], 8),
+        (["a * b * c * d * e"], 8),
+        (["a * b * c * d * e * f"], 4),
+        (["a * b * c * d - 1"], 32),  # no unit makes whole warps of it
+    ],
+)
+def test_the_more_sizes_are_multiplied_the_smaller_they_are_counted(
+    guards: list[str], unit: int
+) -> None:
+    kernel = guarded(*guards)
+    assert unit_of(kernel) == unit
+    launches = [one.sizes for one in count_launches(kernel)]
+    for name in kernel.parameters:
+        step = unit if name in factors(kernel) else 32
+        assert min(sizes[name] for sizes in launches) == step
+        assert len({sizes[name] for sizes in launches}) >= 4
+        assert all(sizes[name] % step == 0 for sizes in launches)
+    if unit < 32:
+        assert all(prod(extents_at(kernel, sizes)) <= MOST_THREADS for sizes in launches)
+        assert len(launches) > 100
+
+
+@pytest.mark.parametrize("product", ["a * b * c * d", "a * b * c * d * e"])
+def test_no_launch_has_more_threads_than_32_bits_count(product: str) -> None:
+    kernel = guarded(product)
+    some = constant_function(kernel.parameters, 1)
+    counts = CountFunctions(*(some,) * 7, (), (), ())
+    far = [extents_at(kernel, one.sizes)[0] for one in far_launches(kernel, counts)]
+    assert len(far) > len(kernel.parameters) and max(far) <= FAR_THREADS
+    base = base_size(kernel, counts)
+    assert base % 32 == 0 and base ** len(kernel.parameters) <= 1 << 25

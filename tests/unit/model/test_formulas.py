@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.model.measurement.measurement import check_arguments
-from cutune.model.rational.formulas import Tie, is_formula, tie_of, whole_value
+from cutune.model.rational.formulas import Tie, is_formula, limited_value, tie_of, whole_value
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,14 @@ def test_values(text: str, expected: int | None) -> None:
 def test_what_is_no_formula(text: str) -> None:
     assert not is_formula(text)
     assert whole_value(text, {"n": 10, "m": 3}) is None
+
+
+def test_what_is_too_large_is_as_large_as_can_be() -> None:
+    for n, limited in ((1 << 24, 1 << 62), (100, 10**8), (-100, 10**8)):
+        assert limited_value("n * n * n * n", {"n": n}) == limited
+    assert limited_value("n * n * n", {"n": -(1 << 30)}) == -(1 << 62)
+    for nothing in ("1 / (n - n)", "0 / (n - n)", "n & 1"):
+        assert limited_value(nothing, {"n": 3}) == 0
 
 
 def test_names() -> None:

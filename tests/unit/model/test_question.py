@@ -13,6 +13,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.selection.chooser import (
+    FACTOR_SIZES,
     STREAMING_SIZES,
     USUAL_SIZES,
     Chooser,
@@ -30,6 +31,20 @@ from tests.support.replayed_kernels import fitted, measured
 H200 = DeviceProfile.named("h200")
 #: It has one size, which bounds its threads in x.
 COPY = fitted(*measured("copy"))
+PRODUCT = replace(
+    COPY,
+    looped=True,
+    reached=COPY.reached * 4,
+    classes=COPY.classes * 4,
+    variants=(),
+    kernel=replace(
+        COPY.kernel,
+        parameters=("n", "c", "h", "w"),
+        positions=(0, 1, 2, 3),
+        guards=("n * c * h * w", None, None),
+        recorded=(((2, 4, 16, 16), (2048, 1, 1)),),
+    ),
+)
 Recorded = tuple[tuple[tuple[int, ...], Block], ...]
 
 
@@ -155,7 +170,9 @@ def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> 
     kernel = replace(COPY.kernel, on_data=True, recorded=(((3000,), (3072, 1, 1)),))
     model = replace(COPY, kernel=kernel, reached=(SizeRange(3000, 3000),), variants=())
     shown = choice_table([model], H200)
-    assert [row.size for row in shown.rows] == ["n = 3000"] and not shown.questions
+    assert [row.size for row in shown.rows] == ["n = 3000"]
+    assert shown.questions == ["copy: not modelled beyond n = 3000"]
+    assert shown.fixed == {kernel.entry: {"n": 3000}}
     assert shown.rows[0].speed_up is not None and "at the sizes shown" in shown.kept[kernel.entry]
     # Who asks for others is told that nothing is known of them.
     asked = choice_table([model], H200, [4096])
@@ -166,6 +183,23 @@ def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> 
     assert facts.sizes[0].gain is not None
 
 
+def test_a_size_that_never_varied_stays_where_others_are_usual() -> None:
+    """Counted on its data with four channels in each run; and a kernel known in one mode."""
+    ranges = (SizeRange(2, 4), SizeRange(4, 4), SizeRange(16, 32), SizeRange(16, 32))
+    on_data = replace(PRODUCT, kernel=replace(PRODUCT.kernel, on_data=True), reached=ranges)
+    shown = choice_table([on_data], H200)
+    assert [row.size for row in shown.rows] == [f"{n}, c = 4" for n in FACTOR_SIZES[1]]
+    assert all(row.speed_up is not None for row in shown.rows)
+    assert shown.fixed == {COPY.kernel.entry: {"c": 4}}
+    # Who asks for another value is told that nothing is known of it.
+    assert [row.speed_up for row in choice_table([on_data], H200, [64]).rows] == [None]
+    about = {"fixed_arguments": (("mode", 1),), "required_names": ("mode",)}
+    kernel = replace(COPY.kernel, **about, required_arguments=((3, 1),))  # type: ignore[arg-type]
+    shown = choice_table([replace(COPY, kernel=kernel, variants=())], H200)
+    assert [row.size for row in shown.rows] == [f"{n}, mode = 1" for n in STREAMING_SIZES]
+    assert shown.questions == ["copy: not modelled beyond mode = 1"]
+
+
 def test_few_of_many_runs_stand_for_all() -> None:
     one = (((100 * k,), (512 * (8 - k), 1, 1)) for k in range(1, 8))
     asked = sizes_as_run(unguarded(tuple(one)))
@@ -173,6 +207,25 @@ def test_few_of_many_runs_stand_for_all() -> None:
     blocks = sizes_as_run(unguarded((((100,), (4, 1, 1)),), kept=True))
     assert blocks == [{"n": 100, "G.x": 4}]
     assert sizes_as_run(COPY)[0].keys() == {"n"}
+
+
+def test_the_product_of_usual_sizes_is_usual_too() -> None:
+    for guard, largest in (
+        ("n * c", 4096),
+        ("n * c * h", 512),
+        ("n * c * h * w", 100),
+        ("n * c * h * w * w", 40),
+        ("n * c * h * h * w * w", 20),
+    ):
+        kernel = replace(PRODUCT.kernel, guards=(guard, None, None))
+        assert usual_sizes(replace(PRODUCT, kernel=kernel))[-1] == largest, guard
+
+
+def test_more_threads_than_a_tuned_program_asks_about_keep_their_block() -> None:
+    large = Chooser(PRODUCT, H200).choose({"n": 40, "c": 64, "h": 1000, "w": 1000})
+    assert large.kept_original and not large.ranked
+    assert "n * c * h * w from 1 to 2147483648 only" in large.reason
+    assert Chooser(PRODUCT, H200).choose({"n": 20, "c": 64, "h": 1000, "w": 1000}).ranked
 
 
 def test_names_may_be_written_in_either_case() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import pytest
 from hypothesis import given, settings
@@ -115,6 +116,17 @@ def test_many_sizes_are_told_apart() -> None:
     unseen = dict(zip(names, (1000, 1001, 1002, 1003, 1004, 1005), strict=True))
     expected = Fraction(1000 * 1001 * 1002, 4) + 3 * 1000 * 1003 + 1004 * 1005 - 7 * 1005
     assert found(unseen) == expected
+
+
+def test_products_of_more_sizes_than_degrees_are_found_exactly() -> None:
+    names = tuple("abcdef")
+    points = [tuple(point[name] // 8 for name in names) for point in count_points(names)]
+    values = [prod(point) * 3 + 7 * point[0] * point[1] * point[5] + 1 for point in points]
+    found = fit(names, points, values)
+    assert found.exact
+    assert found(dict(zip(names, range(11, 17), strict=True))) == (
+        3 * prod(range(11, 17)) + 7 * 11 * 12 * 16 + 1
+    )
 
 
 def test_the_same_points_are_counted_each_time() -> None:

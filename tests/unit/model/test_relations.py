@@ -21,6 +21,7 @@ from cutune.model.measurement.size_relations import (
     with_bounds_fixed,
     with_constants_fixed,
     with_extents_covered,
+    with_few_bounds_fixed,
     with_sizes_tied,
     with_strides,
 )
@@ -116,12 +117,27 @@ def test_a_table_of_sizes_holds_what_is_no_size() -> None:
     assert usually_held(replace(HALO, recorded=large)) == {}
 
 
+def test_one_bound_is_held_before_all_are() -> None:
+    two = replace(
+        RADIUS,
+        parameters=("n", "r", "order"),
+        positions=(0, 2, 3),
+        recorded=(((64, 1, 4), (64, 1, 1)), ((96, 6, 4), (96, 1, 1))),
+        bounds=("n", "r", "order"),
+    )
+    ways = [only_at(held) for held in with_few_bounds_fixed(two)]
+    assert ways == [(("r", 6),), (("order", 4),), (("r", 6), ("order", 4))]
+    assert [only_at(held) for held in with_few_bounds_fixed(RADIUS)] == [(("r", 6),)]
+    assert not [*with_few_bounds_fixed(replace(RADIUS, bounds=()))]
+
+
 def test_a_radius_is_held_at_its_largest_value_and_the_model_holds_for_no_other() -> None:
     for held in (with_bounds_fixed(RADIUS), with_sizes_tied(RADIUS)):
         assert held is not None
         assert (held.parameters, held.required_arguments) == (("n",), ((2, 6),))
         assert only_at(held) == (("r", 6),)
         assert complete(held, {"n": 5}) == {"n": 5, "r": 6}
+    assert with_bounds_fixed(RADIUS, ["n"]) is None
     selecting = with_sizes_tied(replace(RADIUS, bounds=()))
     assert selecting is not None and selecting.required_arguments == ()
     assert with_bounds_fixed(replace(RADIUS, bounds=())) is None

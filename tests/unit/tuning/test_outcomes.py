@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cutune.cli.report.choices import outcomes
+from cutune.cli.report.choices import NO_CHOICES, Choices, outcomes
 from cutune.cli.report.tuned import Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -51,8 +51,11 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     kernel = replace(KERNEL, sites=(seen[0].site,))
     model = SimpleNamespace(kernel=kernel)
 
-    def of_copy(*arguments: object) -> tuple[TuningOutcome, str | None]:
-        first, refused = outcomes(seen, *arguments)  # type: ignore[arg-type]
+    def of_copy(
+        models: list[object], kept: dict[str, str], said: list[Diagnostic]
+    ) -> tuple[TuningOutcome, str | None]:
+        choices = Choices([], [], kept, {})
+        first, refused = outcomes(seen, models, choices, said)  # type: ignore[arg-type]
         assert (refused.outcome, refused.code) == (TuningOutcome.REFUSED, "CT211")
         return first.outcome, first.code
 
@@ -75,12 +78,25 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     assert of_copy([], {}, [warned, *said]) == (TuningOutcome.NOT_MODELLED, "CT502")
 
 
+def test_a_kernel_that_is_known_at_one_value_is_not_modelled_beyond_it(program: Program) -> None:
+    seen = list(seen_launches([program]))
+    model = SimpleNamespace(kernel=replace(KERNEL, sites=(seen[0].site,)))
+    kept = {KERNEL.entry: "its own block is as good"}
+    for of_all, outcome, reason in (
+        (kept, TuningOutcome.NOT_MODELLED, "beyond C = 4, mode = 1"),
+        ({}, TuningOutcome.TUNED, "not modelled beyond C = 4, mode = 1"),
+    ):
+        choices = Choices([], [], of_all, {KERNEL.entry: {"C": 4, "mode": 1}})
+        first, _ = outcomes(seen, [model], choices, [])  # type: ignore[list-item]
+        assert (first.outcome, first.reason) == (outcome, reason)
+
+
 def test_the_summary_counts_and_names_them(
     program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tunable, refused = seen_launches([program])
     model = SimpleNamespace(kernel=replace(KERNEL, sites=(tunable.site,)))
-    rows = outcomes([tunable, refused], [model], {}, [])  # type: ignore[list-item]
+    rows = outcomes([tunable, refused], [model], NO_CHOICES, [])  # type: ignore[list-item]
     Shown("", [], [], rows, []).show()
     head, first, second, advice = capsys.readouterr().out.splitlines()
     assert advice.endswith("cutune inspect --suggest /project/app.cu")
@@ -100,7 +116,7 @@ def test_files_of_the_current_folder_are_named_from_there(
     _, refused = seen_launches([program])
     files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
     launches = [replace(refused, file=str(file), reason="word " * 60) for file in files]
-    rows = outcomes(launches, [], {}, [])
+    rows = outcomes(launches, [], NO_CHOICES, [])
     assert [row.cells[0] for row in rows] == ["src/a b.cu:9", f"{files[1]}:9"]
     Shown("", [], [], rows, []).show()
     *_, advice = capsys.readouterr().out.splitlines()
