@@ -79,6 +79,7 @@ class Code(Enum):
     ATOMIC_RESULT = "CT216 warning: uses the result of {what}, which depends on the order of threads"
     BLOCK_DEPENDENT = "CT217 warning: uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}"
     UNKNOWN_FUNCTION = "CT218 warning: calls {what}, whose definition was not found"
+    UNKNOWN_TARGET = "CT290 warning: makes {what}"
     NOT_PROVEN = "CT219 warning: holds a construct that is not analysed: {what}"
     NO_INDEX = "CT221 warning: does not index its threads by blockIdx, blockDim and threadIdx"
     ORDERING = "CT222 warning: uses {what}, whose effect depends on the order of threads"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder, raw_kinds
+from cutune.proof.memory.called_functions import CalledFunctions
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
     BLOCK,
@@ -25,7 +26,8 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import Relation, operands_of
 from cutune.proof.values.terms import Atoms
-from cutune.ptx.control_flow import call_target, control_flow
+from cutune.ptx.call_targets import CallTargets
+from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse
@@ -89,11 +91,13 @@ def block_use(module: Module, function: Function) -> BlockUse:
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
-    left, reached = [function], {function.name}
+    left, reached, targets = [function], {function.name}, CallTargets(module)
+    every = [name for name, other in module.functions.items() if not other.is_kernel]
     for one in left:
         yield from one.instructions
         with suppress(ValueError):  # a call that names nothing
-            for target in [call_target(i) for i in one.instructions if i.opcode == "call"]:
+            calls = [i for i in one.instructions if i.opcode == "call"]
+            for target in [t for call in calls for t in targets.of(call, one) or every]:
                 if target in module.functions and target not in reached:
                     reached.add(target)
                     left.append(module.functions[target])
@@ -147,7 +151,8 @@ class _Seen:
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         flow = control_flow(function, lambda name: name not in module.functions)
-        observer = _Observer(function, module.functions, self.variables, self.atoms)
+        called = CalledFunctions(CallTargets(module), self.variables)
+        observer = _Observer(function, called, self.variables, self.atoms)
         observer.shares_rows = True
         parameters = (parameter.name for parameter in function.parameters)
         self.walk = Walk(
