@@ -53,6 +53,7 @@ class Code(Enum):
 
     # Why a launch stays as it is: reasons in the launch …
     MISSING_KERNEL = "CT201 warning: the definition of kernel '{name}' was not found; where another source of the program has it, name that source too"
+    WEAK_KERNEL = "CT288 warning: kernel '{name}' is weak, so that another source may define it otherwise; define it without 'weak', as static or inline where several sources do"
     KERNEL_ARGUMENT = "CT281 warning: '{name}' is an argument of '{function}' and may be any kernel; launch each kernel by its name where '{function}' is called"
     DEVICE_LAUNCH = "CT202 warning: '{name}' is launched from device code"
     DIRECTIVE_IN_LAUNCH = "CT203 warning: a preprocessor directive stands inside the launch; move it outside"
@@ -60,6 +61,7 @@ class Code(Enum):
     NOT_A_STATEMENT = "CT205 warning: the launch is part of a larger statement; make it a statement of its own"
     HIDDEN_CONFIGURATION = "CT282 warning: '<<<{text}>>>' does not show grid and block one by one; write them with a comma between"
     SIDE_EFFECT = "CT206 warning: {what} in the launch may have a side effect; store its value in a variable first"
+    SEEN_COLUMN = "CT289 warning: '{name}' may see the column of its call (std::source_location), which the rewritten launch moves; put the launch on lines of its own, and store the value in a variable above"
     HIDDEN_LAUNCH = "CT244 warning: the launch stands in the argument of a macro, or is compiled as something else; write it out as a statement"
     UNCOMPILED_LAUNCH = "CT277 warning: an #if leaves the launch out of what is compiled; where it should be tuned, give the options that compile it, such as -D"
     LAUNCHED_BY_CALL = "CT280 note: kernel '{kernel}' is launched by {function}, which stays as it is: {advice}"
@@ -77,6 +79,7 @@ class Code(Enum):
     ATOMIC_RESULT = "CT216 warning: uses the result of {what}, which depends on the order of threads"
     BLOCK_DEPENDENT = "CT217 warning: uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}"
     UNKNOWN_FUNCTION = "CT218 warning: calls {what}, whose definition was not found"
+    UNKNOWN_TARGET = "CT290 warning: makes {what}"
     NOT_PROVEN = "CT219 warning: holds a construct that is not analysed: {what}"
     NO_INDEX = "CT221 warning: does not index its threads by blockIdx, blockDim and threadIdx"
     ORDERING = "CT222 warning: uses {what}, whose effect depends on the order of threads"

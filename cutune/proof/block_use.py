@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from cutune.proof.flat_blocks import ONE_WIDTH, flat_use
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
+from cutune.proof.memory.called_functions import CalledFunctions
 from cutune.proof.values.built_ins import BUILT_INS, BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
@@ -23,6 +25,7 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import Both, Not, Relation
 from cutune.proof.values.terms import WARP, Atoms
+from cutune.ptx.call_targets import CallTargets
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
@@ -94,18 +97,17 @@ def _flat(
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
-    """Those of a function and of all that it calls by name."""
-    left, reached = [function], {function.name}
+    """Those of a function and of all that it may call."""
+    left, reached, targets = [function], {function.name}, CallTargets(module)
+    every = [name for name, other in module.functions.items() if not other.is_kernel]
     for one in left:
-        for item in one.body or ():
-            if not isinstance(item, Instruction):
-                continue
-            yield item
-            names = [word for word in item.operands if not word.startswith("(")]
-            called = module.functions.get(names[0]) if item.opcode == "call" and names else None
-            if called is not None and called.name not in reached:
-                reached.add(called.name)
-                left.append(called)
+        yield from one.instructions
+        with suppress(ValueError):  # a call that names nothing
+            calls = [i for i in one.instructions if i.opcode == "call"]
+            for target in [t for call in calls for t in targets.of(call, one) or every]:
+                if target in module.functions and target not in reached:
+                    reached.add(target)
+                    left.append(module.functions[target])
 
 
 def _order(instructions: list[Instruction]) -> tuple[str, int]:
@@ -147,11 +149,12 @@ class _Seen:
     """A walk that is finished, and questions about it."""
 
     def __init__(self, module: Module, function: Function, built_ins: BuiltIns = BUILT_INS) -> None:
-        self.module, self.function = module, function
+        self.function = function
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         flow = control_flow(function, lambda name: name not in module.functions)
-        observer = _Observer(function, module.functions, self.variables, self.atoms)
+        self.called = CalledFunctions(CallTargets(module), self.variables)
+        observer = _Observer(function, self.called, self.variables, self.atoms)
         observer.shares_rows = True
         parameters = (parameter.name for parameter in function.parameters)
         self.walk = Walk(
@@ -222,7 +225,7 @@ class _Seen:
             self.tests,
             [(_name(variable), variable) for variable in shared],
             self.atoms,
-            self.module.functions,
+            self.called,
         )
 
     def _built_ins(self, address: IntegerPolynomial) -> str:

@@ -7,6 +7,7 @@ proves, in all instances and for all architectures.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,6 +16,7 @@ from cutune.core.codes import Code
 from cutune.core.source import Span
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry_proof import EntryProof
+from cutune.proof.memory.called_functions import VIRTUAL_CALL
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.source.candidates import BlockRange, BlockUse, FlatUse
 from cutune.source.host_formula import names_in
@@ -243,7 +245,8 @@ class _Joined:
                 if own.block_use.flat.is_of_block:
                     message += f"; {own.block_use.flat.obstacle}"
                 lines = [*((p, p.block_use.sharing_line) for p in self.proofs), *lines]
-            return _refused(own, code, message, self._span(lines))
+            span = self._span(lines)
+            return _refused(own, code, _with_called(message, self.kernel, span), span)
         x, y, z = map(self._dimension, range(3))
         kernel = replace(own, dimensions=(x, y, z), data_parameters=self._data_parameters())
         return self._with_meetings(self._with_used_members(kernel))
@@ -363,6 +366,22 @@ class _Joined:
             keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),
             needed_shared=self._needed_shared(),
         )
+
+
+#: `object->name(`, `object.name(`
+_MEMBER_CALL = re.compile(r"(?:->|\.)\s*(?:template\s+)?([A-Za-z_]\w*)\s*\(")
+
+
+def _with_called(message: str, kernel: Kernel, span: Span | None) -> str:
+    """The message, in which a virtual call has the name that its line in the source gives."""
+    if VIRTUAL_CALL not in message or span is None:
+        return message
+    names = dict.fromkeys(_MEMBER_CALL.findall(kernel.source[span]))
+    reached = [name for name in names if f"::{name}(" in message]
+    known = reached or [*names]
+    if len(known) != 1:
+        return message
+    return message.replace(VIRTUAL_CALL, f"{VIRTUAL_CALL} of '{known[0]}'")
 
 
 def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> tuple[Pairs, Pairs] | None:

@@ -31,6 +31,7 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums
+from cutune.proof.memory.called_functions import CalledFunctions
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
@@ -41,6 +42,7 @@ from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of
 from cutune.proof.values.terms import WARP, Atoms
+from cutune.ptx.call_targets import CallTargets
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
@@ -206,7 +208,8 @@ class _EntryProver:
             raise ValueError("too long")
         self.graph = Graph(flow)
         self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
-        self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
+        called = CalledFunctions(CallTargets(module), self.variables)
+        self.recorder = Recorder(function, called, self.variables, self.atoms)
         self.recorder.shares_rows = kept_grid is not None
         is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
         self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})

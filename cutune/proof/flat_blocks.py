@@ -16,12 +16,13 @@ Anything else is an obstacle, in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from cutune.proof.memory.accesses import ENDINGS, MemoryAccess, is_plain, uncallable
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.memory.called_functions import CalledFunctions, is_plain
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -46,7 +47,6 @@ from cutune.proof.width_dependence import (
     WIDTH,
     WidthDependence,
 )
-from cutune.ptx.control_flow import call_target
 from cutune.ptx.types import Function, Variable
 from cutune.source.candidates import FlatUse
 
@@ -92,14 +92,14 @@ def flat_use(
     tests: Iterable[Relation],
     arrays: Sequence[tuple[str, Variable]],
     atoms: Atoms,
-    functions: Mapping[str, Function],
+    called: CalledFunctions,
 ) -> FlatUse:
     """Return how far the width of a block may be chosen, as far as the code shows it.
 
     `values`: all that addresses, conditions and stored values are computed from. `arrays`: shared
     ones, with the names that a reader knows.
     """
-    judge = _Judge(function, list(accesses), list(values), list(tests), arrays, atoms, functions)
+    judge = _Judge(function, list(accesses), list(values), list(tests), arrays, atoms, called)
     try:
         return judge.judged()
     except _Tied as tied:
@@ -115,7 +115,7 @@ class _Judge:
     tests: list[Relation]
     arrays: Sequence[tuple[str, Variable]]
     atoms: Atoms
-    functions: Mapping[str, Function]
+    called: CalledFunctions
     splits: set[int] = field(default_factory=set)
     needs_powers: bool = False
     most: int = 1024
@@ -160,8 +160,8 @@ class _Judge:
                 raise _Tied(ORDERED, item.line)
             if item.opcode in _TOGETHER - _PLAIN_WARPS:
                 raise _Tied(TOGETHER.format(what=item.opcode), item.line)
-            name = call_target(item) if item.opcode == "call" else ""
-            if name and name not in ENDINGS and uncallable(name, self.functions, {}, set()):
+            is_call = item.opcode == "call"
+            if is_call and self.called.against(item, self.function, False) is not None:
                 raise _Tied(CALLED, item.line)
 
     def _arithmetic(self, value: IntegerPolynomial) -> None:

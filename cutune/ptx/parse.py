@@ -21,6 +21,7 @@ from itertools import pairwise
 
 from cutune.ptx.types import (
     TYPE_BYTES,
+    WHOLE_PROGRAM,
     Function,
     Instruction,
     Label,
@@ -72,10 +73,11 @@ def parse(text: str) -> Module:
     Raises PtxError at the first text that is not understood.
     """
     with understood():
+        is_whole = text.endswith(WHOLE_PROGRAM)
         text = _without_comments(text.rstrip("\0"))
         starts = [match.start() for match in _VERSION.finditer(text)]
         if len(starts) < 2:
-            return _Parser(text).module()
+            return replace(_Parser(text).module(), is_whole=is_whole)
         bounds = pairwise([*starts, len(text)])
         return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
 

@@ -141,14 +141,27 @@ def _is_countable(function: Function, functions: dict[str, Function], seen: set[
     for instruction in function.instructions:
         if instruction.opcode in UNCOUNTED:
             return False
-        target = call_target(instruction) if instruction.opcode == "call" else ""
-        if target and target not in _WITHOUT_COST:
+        for target in _callees(instruction, function, functions):
+            if target in _WITHOUT_COST:
+                continue
             callee = functions.get(target)
             if callee is None or callee.body is None:
                 return False
             if target not in seen and not _is_countable(callee, functions, seen):
                 return False
     return True
+
+
+def _callees(
+    instruction: Instruction, function: Function, functions: dict[str, Function]
+) -> list[str]:
+    """What an instruction may call: by an address, any function of the module."""
+    if instruction.opcode != "call":
+        return []
+    target = call_target(instruction)
+    if target not in function.registers:
+        return [target]
+    return [name for name, one in functions.items() if one.body is not None and not one.is_kernel]
 
 
 class _Analysis:
@@ -224,7 +237,9 @@ class _Analysis:
             return None
         if callee is None or callee.body is None or target in self.above:
             self.tainted.update(returned)
-            return Obliviousness(False, f"calls {target}")
+            is_known = target not in self.function.registers
+            called = target if is_known else "functions by their address"
+            return Obliviousness(False, f"calls {called}")
         inner = _Analysis(callee, self.functions, self.above)
         inner.memory = self.memory
         problem, results_tainted = inner.verdict(self._is_tainted(tuple(arguments)))

@@ -25,6 +25,9 @@ TYPE_BYTES = {
 }
 
 
+#: Ends the text of a module that is linked with no other one: nothing outside calls its functions,
+#: nor has functions that it may call.
+WHOLE_PROGRAM = "// whole program\n"
 #: Errors of Python's that text has which is like PTX and is none.
 _NOT_UNDERSTOOD = (
     LookupError,
@@ -153,13 +156,17 @@ class Function:
 
 @dataclass(frozen=True)
 class Module:
-    """Everything in one PTX text. `local` are the names that other texts do not see."""
+    """Everything in one PTX text. `local` are the names that other texts do not see.
+
+    `is_whole`: is it known that no other module has functions that it may call?
+    """
 
     functions: dict[str, Function]
     variables: tuple[Variable, ...]
     aliases: dict[str, str]
     target: str
     local: frozenset[str] = frozenset()
+    is_whole: bool = False
 
 
 def split_operands(text: str) -> tuple[str, ...]:

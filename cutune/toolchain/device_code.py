@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
+from cutune.ptx.types import WHOLE_PROGRAM
 from cutune.toolchain import built_code
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
@@ -42,6 +43,8 @@ from cutune.toolchain.preprocessed import BEGIN, host_pass, masked
 #: Where lines come from changes no code, unless it asks; of which kind their header is may.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
 _MARKER = re.compile(BEGIN + r' \d+ "(?:[^"\\]|\\.)*"')
+#: Device code is linked with that of other sources.
+_SEPARATE = frozenset({"-dc", "--device-c", "-dlto"})
 #: What a compiler says of a text that is none; of anything else that is wrong nvcc tells itself.
 _ERROR = re.compile(r": (?:fatal |catastrophic )?error:")
 #: Lines of sources, and names that are made of a source's path.
@@ -52,6 +55,7 @@ _OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern
 class DeviceCode:
     """The PTX of a source; `built`: its code for programs, where that was wanted and is known.
 
+    Where it is linked with no other device code, `WHOLE_PROGRAM` stands at the end of the PTX.
     `lined` gives the PTX with `.loc`, perhaps by compiling for its sake; None: not known.
     """
 
@@ -115,6 +119,15 @@ class _Source:
         tell: Callable[[str], None] = lambda text: None,
         with_lines: bool = False,
     ) -> DeviceCode:
+        steps, code = self._compiled(for_programs, tell, with_lines)
+        # What is linked with others has another option; phases are none of ours.
+        if _SEPARATE.isdisjoint((*steps.compile, *self.flags)):
+            return replace(code, ptx=code.ptx + WHOLE_PROGRAM)
+        return code
+
+    def _compiled(
+        self, for_programs: bool, tell: Callable[[str], None], with_lines: bool
+    ) -> tuple[DeviceSteps, DeviceCode]:
         output = self.folder / "module.ptx"
         stand_in = stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
@@ -138,12 +151,12 @@ class _Source:
         tell(text)
         kept = _Kept(steps, text, environment)
         if for_programs and not built_code.has_lines(steps.compile):
-            return self._for_programs(steps, text, kept, run, with_lines)
+            return steps, self._for_programs(steps, text, kept, run, with_lines)
         ptx = kept.ptx()
         if ptx is None:
             ptx = run(steps.compile).text
             kept.keep(ptx)
-        return DeviceCode(ptx)
+        return steps, DeviceCode(ptx)
 
     def _for_programs(
         self,

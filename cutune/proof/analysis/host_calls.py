@@ -62,8 +62,9 @@ class HostLaunch:
     `path`, `line`: where its statement begins, as line markers say; `path` is absolute, links
     followed. `order`: 0, 1, … among those of that line. `entries`: mangled names as PTX has them,
     one per instantiation of the host function around it; none where that is never instantiated.
-    `declared`: those of them that are, or may be, defined in another translation unit. `indirect`:
-    some instantiation calls through a pointer, or its call was not understood.
+    `declared`: those of them that are, or may be, defined in another translation unit; `weak`:
+    those of these that have a definition here, which another one may replace. `indirect`: some
+    instantiation calls through a pointer, or its call was not understood.
     """
 
     path: str
@@ -72,6 +73,7 @@ class HostLaunch:
     entries: frozenset[str]
     declared: frozenset[str] = frozenset()
     indirect: bool = False
+    weak: frozenset[str] = frozenset()
 
 
 def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:
@@ -136,7 +138,8 @@ def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[
         if target is not None and target.startswith(_MARK):
             callees[int(target.removeprefix(_MARK))].add(_callee_before(lines, at))
     replaceable = set(_WEAK.findall(assembly)) - set(_ALIKE.findall(assembly))
-    defined = set(_LABEL.findall(assembly)) - replaceable
+    labels = set(_LABEL.findall(assembly))
+    defined = labels - replaceable
     order: Counter[tuple[str, int]] = Counter()
     for number, place in enumerate(places):
         symbols = {symbol for symbol in callees[number] if symbol is not None}
@@ -146,6 +149,7 @@ def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[
             frozenset(map(entry_name, symbols)),
             frozenset(map(entry_name, symbols - defined)),
             None in callees[number],
+            frozenset(map(entry_name, symbols & labels & replaceable)),
         )
         order[place] += 1
 

@@ -94,12 +94,14 @@ def _judged(
     if len(told) < len(written):
         what = "the compiler finds no launch on that line"
         return _refused(site, Code.UNRESOLVED_LAUNCH, reason=what)
-    if any(launch.indirect for launch in told):
-        return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
     # Where the numbers differ, any of them may belong together.
     is_in_order = len(told) == len(written)
-    pairs = zip(written, told, strict=True) if is_in_order else product(written, told)
-    called = ((one.kernel, entry) for one, launch in pairs for entry in launch.entries)
+    pairs = [*(zip(written, told, strict=True) if is_in_order else product(written, told))]
+    if any(launch.indirect for one, launch in pairs if one is site):
+        return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
+    # What a pointer calls has another name than the pointer.
+    direct = [(one, launch) for one, launch in pairs if one is site or not launch.indirect]
+    called = ((one.kernel, entry) for one, launch in direct for entry in launch.entries)
     others = sorted({entry for kernel, entry in called if base_name(entry) != kernel})
     if others:
         found = f"'{demangled(others[:1])[0]}'"
@@ -114,7 +116,10 @@ def _judged(
         # A static kernel of this source may have the same entry.
         is_declared = all(entries == here for entries, here in declared)
         is_defined = is_declared and site.entries == elsewhere
-    return (site, None) if is_defined else _refused(site, Code.MISSING_KERNEL, name=site.kernel)
+    if is_defined:
+        return site, None
+    is_weak = elsewhere is None and all(own & one.declared <= one.weak for one in told)
+    return _refused(site, Code.WEAK_KERNEL if is_weak else Code.MISSING_KERNEL, name=site.kernel)
 
 
 def _refused(

@@ -1,8 +1,7 @@
 """Instructions with effects: memory, calls, warps. Takes moments of a walk, gives accesses.
 
-Instructions known to be harmless are listed here, and so are those that a called function may have;
-any other is not understood. A called function gets arguments that are not raw. It may do anything
-to memory, but not read its ids.
+Instructions known to be harmless are listed here; any other is not understood. A called function
+gets arguments that are not raw.
 """
 
 from __future__ import annotations
@@ -14,10 +13,17 @@ from dataclasses import dataclass, field, replace
 from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
 from cutune.proof.memory.block_sums import BlockSums
+from cutune.proof.memory.called_functions import (
+    ENDINGS,
+    PREFETCHES,
+    SPACES,
+    CalledFunctions,
+    is_plain,
+)
 from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.values.built_ins import REGISTERS
 from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, parts
+from cutune.proof.values.operations import Moment, NotUnderstood, parts
 from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import (
     Relation,
@@ -37,65 +43,10 @@ from cutune.proof.values.terms import (
     Interval,
     number_range,
 )
+from cutune.ptx.call_targets import is_by_address
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
-
-SPACES = ("param", "global", "const", "local", "shared")
-PREFETCHES = frozenset({"prefetch", "prefetchu"})
-#: Called functions that end the launch.
-ENDINGS = frozenset({"__assertfail"})
-#: How a load or a store may be marked without any meaning for its value.
-_HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8", *SPACES})
-
-
-def uncallable(
-    name: str, functions: Mapping[str, Function], variables: Mapping[str, Variable], seen: set[str]
-) -> tuple[Code, str] | None:
-    """Return why a function may not be called: it reads its ids, or its threads cooperate."""
-    function = functions.get(name)
-    if name == "vprintf":
-        return Code.ORDERING, "printf"
-    if function is None or function.body is None:
-        return Code.UNKNOWN_FUNCTION, f"'{name}'"
-    seen.add(name)
-    for item in function.instructions:
-        if (problem := _strange(item, function, variables)) is not None:
-            return Code.NOT_PROVEN, f"{problem} in '{name}'"
-        if item.opcode == "call":
-            target = call_target(item)
-            if target not in seen | ENDINGS:
-                inner = uncallable(target, functions, variables, seen)
-                if inner is not None:
-                    return inner
-    return None
-
-
-def _strange(
-    item: Instruction, function: Function, variables: Mapping[str, Variable]
-) -> str | None:
-    plain = {"ld", "st", "call", "bra", "brx", "ret", "exit", "trap", *FUNCTIONS, *PREFETCHES}
-    if item.opcode not in plain:
-        return f"'{item.opcode}'"
-    if item.opcode in ("ld", "st"):
-        for modifier in item.modifiers:
-            if not is_plain(modifier) or modifier.split("::")[0] == "shared":
-                return f"'{item.opcode}.{modifier}'"
-    for operand in item.operands:
-        for name in names(operand):
-            variable = variables.get(name)
-            if variable is not None and variable.space == "shared":
-                return "shared memory"
-            if name.startswith("%") and name not in function.registers:
-                return f"'{name}'"
-    return None
-
-
-def is_plain(modifier: str) -> bool:
-    """Tell whether a modifier of a load or a store leaves its value alone: type, space, a hint."""
-    base = modifier.split("::", maxsplit=1)[0]
-    return modifier in _HINTS or base in (*SPACES, "L1", "L2") or modifier in TYPE_BYTES
-
 
 #: A register or variable in square brackets, and the number that is added to it.
 ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
@@ -155,7 +106,7 @@ class Recorder:
     """
 
     function: Function
-    functions: Mapping[str, Function]
+    called: CalledFunctions
     variables: Mapping[str, Variable]
     atoms: Atoms
     accesses: list[MemoryAccess] = field(default_factory=list)
@@ -395,15 +346,27 @@ class Recorder:
         if target in ENDINGS:
             self.accesses.append(self._access(moment, "end"))
             return
-        problem = uncallable(target, self.functions, self.variables, set())
+        is_virtual = False
+        if is_by_address(instruction, self.function):
+            (address,) = self._values(moment, target, how="in the address of a function")
+            is_virtual = self._is_of_table(address)
+        self._write_returned(moment, target)
+        problem = self.called.against(instruction, self.function, is_virtual)
         if problem is not None:
-            raise NotUnderstood(problem[0], problem[1], instruction)
+            raise NotUnderstood(*problem, instruction)
         self.accesses.append(self._access(moment, "call"))
+
+    def _write_returned(self, moment: Moment, target: str) -> None:
         properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
-        first = instruction.operands[0]
+        line, first = moment.instruction.line, moment.instruction.operands[0]
         for name in parts(first.strip("()")) if target != first else ():
-            value = self.atoms.named(f"call{instruction.line}.{name}", properties)
-            moment.write(_slot(name), value)
+            moment.write(_slot(name), self.atoms.named(f"call{line}.{name}", properties))
+
+    def _is_of_table(self, function: IntegerPolynomial) -> bool:
+        """Does an object have the table that the address of a function comes from?"""
+        loads = {f"load{one.instruction.line}.0": one.address for one in self.accesses}
+        tables = (loads[atom.name] for atom in function.atoms if atom.name in loads)
+        return any(atom.name in loads for t in tables if t is not None for atom in t.atoms)
 
     def _barrier(self, moment: Moment) -> None:
         instruction = moment.instruction

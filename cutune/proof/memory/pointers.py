@@ -17,7 +17,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.proof.memory.accesses import ADDRESS, ATOMIC_WORDS, COMMUTATIVE, PREFETCHES, is_plain
+from cutune.proof.memory.accesses import ADDRESS, ATOMIC_WORDS, COMMUTATIVE
+from cutune.proof.memory.called_functions import PREFETCHES, is_plain
 from cutune.proof.memory.waiting_loops import may_wait
 from cutune.proof.values.operations import FUNCTIONS, parts
 from cutune.ptx.taint import names, results, sources

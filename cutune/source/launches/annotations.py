@@ -40,8 +40,8 @@ from cutune.toolchain.device.thread_block import LARGEST
 Typedefs = Mapping[str, Sequence[str]]
 ByName = Mapping[str, Sequence[Kernel]]
 
-#: What the user may assert to be harmless; unknown calls may not be. Warp-level code is where each
-#: warp keeps its threads.
+#: What the user may assert to be harmless; unknown calls may not be, unless the code that is run
+#: says what they call. Warp-level code is where each warp keeps its threads.
 ASSERTABLE = frozenset(
     {
         Code.SHARED_MEMORY,
@@ -50,6 +50,7 @@ ASSERTABLE = frozenset(
         Code.WARP_LEVEL,
         Code.RACE,
         Code.BLOCK_RESULT,
+        Code.UNKNOWN_TARGET,
     }
 )
 _POWERS = [1 << exponent for exponent in range(11)]

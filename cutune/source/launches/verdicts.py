@@ -25,6 +25,7 @@ from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
 from cutune.source.launches.callees import KernelReference, last_name
+from cutune.source.launches.columns import LaunchColumns
 from cutune.source.launches.effects import HostTypes, doubt
 from cutune.source.program import (
     DIMENSIONS,
@@ -165,7 +166,8 @@ def launch_sites(
     """
     shown, resolved = ShownLaunches(syntax, unit), Configurations(unit)
     ignored = frozenset(_ignored(syntax))
-    file = _File(syntax, kernels, is_early, HostTypes(unit), shown, resolved, ignored)
+    columns = LaunchColumns(unit)
+    file = _File(syntax, kernels, is_early, HostTypes(unit), shown, resolved, columns, ignored)
     found: list[tuple[int, _Judged | _InMacro]] = [
         *((syntax.tokens[one.callee[0]].start, _Judged(file, one)) for one in syntax.launches),
         *((macro.body_start, _InMacro(syntax, macro)) for macro in syntax.launch_macros),
@@ -227,6 +229,7 @@ class _File:
     types: HostTypes
     shown: ShownLaunches
     configurations: Configurations
+    columns: LaunchColumns
     #: First tokens of launches that stay because a pragma says so.
     ignored: frozenset[int]
     _declared: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -347,7 +350,12 @@ class _Judged:
         macro = counted or unit.unsteady.moved(file.syntax, written)
         doubts = (doubt(file.types, *one) for one in (shown if callee is None else ()))
         what = f"'{macro}'" if macro is not None else next(filter(None, doubts), None)
-        return Diagnostic.at(Code.SIDE_EFFECT, what=what) if what is not None else None
+        if what is not None:
+            return Diagnostic.at(Code.SIDE_EFFECT, what=what)
+        types = [parameter.type for parameter in kernel.parameters] if kernel is not None else []
+        columns = (file.columns.seen(*one, types) for one in shown)
+        column = next(filter(None, columns), None)
+        return Diagnostic.at(Code.SEEN_COLUMN, name=column) if column is not None else None
 
     def _may_be_copy(self, copy: KernelCopy) -> bool:
         """Can the copy of the kernel stand in for it?"""

@@ -87,6 +87,9 @@ class CompiledSource:
             and item.name != "options-file"
         ]
         flags = tuple(word for item in about for word in command.words_of(item))
+        if command.has(frozenset(["device-c"])):
+            # What it says beside the phase: device code is linked with that of others.
+            flags = (*flags, "-rdc=true")
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:

@@ -102,7 +102,7 @@ def test_a_weak_kernel_may_be_that_of_another_source(section: str, is_replaceabl
     """Not an inline one or an instance of a template, which is the same in all of them."""
     text = f"f:\n\tcall\t_Z1kPi\n\tcall\tcutune_launched_0\n{section}\t.weak\t_Z1kPi\n_Z1kPi:\n"
     (found,) = read_launches(text, [("/a.cu", 3)])
-    assert found.declared == (found.entries if is_replaceable else frozenset())
+    assert found.declared == found.weak == (found.entries if is_replaceable else frozenset())
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,8 @@ def analyzed_text(text: str = THREE_LAUNCHES) -> Program:
 def told(line: int, order: int, *entries: str, **also: bool) -> HostLaunch:
     indirect = also.get("indirect", False)
     declared = frozenset(entries) if also.get("declared") else frozenset()
-    return HostLaunch("/a.cu", line, order, frozenset(entries), declared, indirect)
+    weak = declared if also.get("weak") else frozenset()
+    return HostLaunch("/a.cu", line, order, frozenset(entries), declared, indirect, weak)
 
 
 def codes(*launches: HostLaunch, text: str = THREE_LAUNCHES) -> list[Code | None]:
@@ -209,10 +210,29 @@ def test_sites_get_the_entries_of_their_line() -> None:
         ([told(4, 0, "_Z1kPii", indirect=True)], Code.INDIRECT_LAUNCH),
         ([told(4, 0, "_Z1kPii", declared=True)], Code.MISSING_KERNEL),
         ([told(4, 0, "_Z1kPii"), told(4, 1, "_Z1kPfi", declared=True)], Code.MISSING_KERNEL),
+        ([told(4, 0, "_Z1kPii", declared=True, weak=True)], Code.WEAK_KERNEL),
+        (
+            [
+                told(4, 0, "_Z1kPii", declared=True, weak=True),
+                told(4, 1, "_Z1kPfi", declared=True),
+            ],
+            Code.MISSING_KERNEL,
+        ),
+        # Not as many as are written: any of them may be the one that is meant.
+        ([told(4, 0, "_Z1kPii"), told(4, 1, indirect=True)], Code.INDIRECT_LAUNCH),
     ],
 )
 def test_sites_that_are_not_confirmed(launches: list[HostLaunch], code: Code) -> None:
     assert codes(*launches, *SECOND_LINE) == [code, None, None]
+
+
+def test_a_launch_by_a_pointer_leaves_the_one_beside_it() -> None:
+    pointer = told(5, 1, indirect=True)
+    assert codes(told(4, 0, "_Z1kPii"), SECOND_LINE[0], pointer) == [
+        None,
+        None,
+        Code.INDIRECT_LAUNCH,
+    ]
 
 
 def borrowing() -> Program:

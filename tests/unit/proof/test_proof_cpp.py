@@ -299,7 +299,7 @@ EXPECTED = {
     "member_call": "x < n; meet 0 1",
     "view": "x < n",
     "virtual_call": "CT218",
-    "pointer_to_a_function": "CT218",
+    "pointer_to_a_function": "CT290",
     "default_argument_is_raw": "x raw",
     "overload_is_raw": "x raw",
     "other_overload": "x < n",

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
+from cutune.ptx.parse import parse
+from cutune.ptx.types import WHOLE_PROGRAM
 from cutune.toolchain import cache, device_code
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text
 from cutune.toolchain.device_code import read_device_steps
@@ -73,12 +75,28 @@ __global__ void scale(int n, float *a) {
 
 
 def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "80") -> str:
-    return device_code.compiled(nvcc, path, flags, architecture).ptx
+    code = device_code.compiled(nvcc, path, flags, architecture)
+    return code.ptx.removesuffix(WHOLE_PROGRAM)
 
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return noted_steps(device_code, "run_any", tmp_path, monkeypatch)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("flags", "whole"),
+    [([], True), (["-rdc=false"], True), (["-rdc=true"], False), (["-dc"], False)],
+)
+def test_code_that_is_linked_with_other_code_is_not_whole(
+    flags: list[str], whole: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(SOURCE)
+    for _ in ("compiled", "kept"):
+        code = device_code.compiled(find_nvcc(), str(path), ["-DFACTOR=2", *flags])
+        assert parse(code.ptx).is_whole is whole
 
 
 @pytest.mark.nvcc

@@ -1,0 +1,144 @@
+"""LaunchColumns that a program may see. Takes a unit and launches, gives the name that may see one.
+
+The compiler writes a rewritten launch as longer text, and what begins on its line, or goes on
+behind it, stands in other columns. A column is given to a parameter by default, or to a member: so
+the names of functions and classes tell whether a line may see one, if all are found whose
+declarations lead to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.tokens import Token, begin_of, word_set
+from cutune.source.unit.unit import Unit
+
+_WORDS = word_set("source_location __builtin_COLUMN __builtin_source_location")
+_CLASSES = word_set("struct class union")
+_ENDS = frozenset({";", "{", "}"})
+
+
+@dataclass(frozen=True)
+class LaunchColumns:
+    """Answers for one unit."""
+
+    unit: Unit
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The words that give a column, and what is declared with one of them."""
+        found, count = set(_WORDS), 0
+        syntaxes = [part.syntax for part in self.unit.parts]
+        if not any(token.text in _WORDS for one in syntaxes for token in one.tokens):
+            return frozenset()
+        while count < len(found):
+            count = len(found)
+            found.update(*(_declared_with(one, found) for one in syntaxes))
+        return frozenset(found)
+
+    def seen(self, syntax: Syntax, launch: Launch, types: Sequence[str]) -> str | None:
+        """Name what may see a column that this launch moves. `types`: of the kernel's parameters.
+
+        An argument is perhaps converted by a constructor.
+        """
+        if not self.names:
+            return None
+        converted = (word for words in types for word in words.split())
+        moved = (token.text for token in _moved(syntax, launch))
+        return next((word for word in (*moved, *converted) if word in self.names), None)
+
+
+def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
+    tokens = syntax.tokens
+    for index, token in enumerate(tokens):
+        if token.text not in names:
+            continue
+        begin = begin_of(tokens, index, _ENDS)
+        head = [one.text for one in tokens[begin:index]]
+        if "using" in head or "typedef" in head:
+            # `using Name = …`, `typedef … Name`
+            yield from _identifiers(tokens[begin:index])
+            yield from _identifiers(tokens[index : _end(tokens, index)])
+        elif not _CLASSES.isdisjoint(head):
+            yield from _class_names(tokens[begin:index])
+        elif head[-1:] == ["="] and "auto" in head:
+            yield from _identifiers(tokens[index - 2 : index])
+        yield from _around(syntax, index)
+
+
+def _around(syntax: Syntax, index: int) -> Iterator[str]:
+    """The functions and classes in whose declarations a token stands; not in their bodies."""
+    tokens, opener = syntax.tokens, syntax.innermost(index)
+    while opener >= 0:
+        if tokens[opener].text == "{":
+            head = tokens[begin_of(tokens, opener, _ENDS) : opener]
+            if _CLASSES.isdisjoint(token.text for token in head):
+                return
+            yield from _class_names(head)
+        elif tokens[opener].text == "(" and _declares(syntax, opener, index):
+            yield _name_before(tokens, opener)
+        opener = syntax.innermost(opener)
+
+
+def _declares(syntax: Syntax, opener: int, index: int) -> bool:
+    """Does a parenthesis around a token hold parameters? In a function it is a call else."""
+    has_default = any(token.text == "=" for token in syntax.tokens[opener:index])
+    return has_default or not syntax.functions_around(opener)
+
+
+def _name_before(tokens: Sequence[Token], opener: int) -> str:
+    """What a list of parameters belongs to; one of an operator may stand anywhere."""
+    if tokens[opener - 1].kind == "IDENTIFIER":
+        return tokens[opener - 1].text
+    head = [token.text for token in tokens[begin_of(tokens, opener, _ENDS) : opener]]
+    if "=" in head and tokens[opener - 1].text == "]":
+        return head[head.index("=") - 1]
+    return "("
+
+
+def _class_names(head: Sequence[Token]) -> Iterator[str]:
+    last = max(i for i, token in enumerate(head) if token.text in _CLASSES)
+    for token in head[last + 1 :]:
+        if token.text in (":", "<"):
+            return
+        yield from _identifiers([token])
+
+
+def _identifiers(tokens: Sequence[Token]) -> Iterator[str]:
+    return (token.text for token in tokens if token.kind == "IDENTIFIER")
+
+
+def _moved(syntax: Syntax, launch: Launch) -> Iterator[Token]:
+    """What stands on the lines of a launch, and behind brackets that hold it."""
+    first, last = launch.callee[0], launch.end
+    yield from _on_lines(syntax, first, last)
+    body = launch.function.body if launch.function is not None else None
+    opener = syntax.innermost(first)
+    while body is not None and opener > body[0]:
+        closer = syntax.brackets.partner[opener]
+        yield from _on_lines(syntax, closer, closer)
+        after = syntax.tokens[closer + 1]
+        if syntax.tokens[opener].text != "{" or after.kind != "IDENTIFIER" or after.text == "while":
+            yield from syntax.tokens[closer : _end(syntax.tokens, closer + 1)]
+        opener = syntax.innermost(opener)
+
+
+def _on_lines(syntax: Syntax, first: int, last: int) -> Iterator[Token]:
+    line = syntax.source.location
+    lines = line(syntax.tokens[first].start).line, line(syntax.tokens[last].start).line
+    while first > 0 and line(syntax.tokens[first - 1].start).line >= lines[0]:
+        first -= 1
+    for token in syntax.tokens[first:]:
+        if line(token.start).line > lines[1]:
+            return
+        yield token
+
+
+def _end(tokens: Sequence[Token], index: int) -> int:
+    """The end of a statement."""
+    while index < len(tokens) and tokens[index].text not in _ENDS:
+        index += 1
+    return index
