@@ -191,7 +191,7 @@ class Code(Enum):
     NO_COUNTERS = "CT429 error: no hardware counters: {reason}"
     NEVER_LAUNCHED = "CT412 warning: this launch of '{kernel}' did not happen in any run; it stays as it is"
     OTHER_ENTRY = "CT444 warning: '{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; the launch stays as it is"
-    MANY_INSTANCES = "CT413 warning: this launch runs several instances of '{kernel}' which the types of its arguments do not tell apart, and stays as it is; launch each in a function of its own"
+    MANY_INSTANCES = "CT413 warning: this launch runs several instances of '{kernel}' which the types of its arguments do not tell apart, and stays as it is; give it an argument whose type does, such as 'std::integral_constant<int, N>()'"
     DIFFERENT_SHARED_MEMORY = "CT419 warning: this launch of '{kernel}' computes its shared memory from the thread block by another formula than an earlier one; it stays as it is"
     DATA_DEPENDENT = "CT414 warning: the work of kernel '{kernel}' was not measured ({reason}); its launches stay as they are{advice}"
     UNSEEN_MEMBER = "CT432 warning: kernel '{kernel}' depends on '{name}', whose value is not seen at the launch; its launches stay as they are"
