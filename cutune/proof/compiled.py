@@ -20,7 +20,7 @@ from cutune.ptx.types import PtxError
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.device_code import EMULATED, DeviceCode
-from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.kernel_names import base_name, is_named, plain_name
 
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
@@ -47,6 +47,16 @@ class Compiled:
     def entries(self, kernel: str) -> tuple[str, ...]:
         """The mangled names of a kernel's instances."""
         return tuple(dict.fromkeys(proof.name for proof in self.proofs.get(kernel, ())))
+
+    def divided(self, names: Iterable[str]) -> Compiled:
+        """With the proofs of kernels of these qualified names by themselves."""
+        own = {
+            name: tuple(
+                one for one in self.proofs.get(plain_name(name), ()) if is_named(one.name, name)
+            )
+            for name in names
+        }
+        return replace(self, proofs={**self.proofs, **own})
 
 
 @dataclass(frozen=True)

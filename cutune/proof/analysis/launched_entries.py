@@ -18,7 +18,7 @@ from cutune.proof.analysis.host_calls import HostLaunch
 from cutune.source.launches.verdicts import because
 from cutune.source.program import Impurity, Kernel, LaunchSite, Program, Verdict
 from cutune.source.syntax.directives import renumbers
-from cutune.toolchain.kernel_names import base_name, demangled, may_call
+from cutune.toolchain.kernel_names import demangled, is_named, may_call
 
 _Place = tuple[str, int]
 
@@ -81,7 +81,7 @@ def _unproven(site: LaunchSite, kernel: Kernel) -> Impurity | None:
 def entries_of(site: LaunchSite, launches: Iterable[HostLaunch]) -> tuple[str, ...]:
     """The entries among launches of the site's line that bear the name of its kernel."""
     entries = {entry for launch in launches for entry in launch.entries}
-    return tuple(sorted(entry for entry in entries if base_name(entry) == site.kernel))
+    return tuple(sorted(entry for entry in entries if is_named(entry, site.kernel)))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class _Line:
 
 
 def _others(site: LaunchSite, launch: HostLaunch) -> Iterator[str]:
-    return (entry for entry in launch.entries if base_name(entry) != site.kernel)
+    return (entry for entry in launch.entries if not is_named(entry, site.kernel))
 
 
 def _refused(
