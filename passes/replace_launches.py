@@ -59,9 +59,7 @@ _BEFORE_SELECTION = (
     "cutune_select.h",
 )
 #: Where no site launches several instances of a template, nothing tells them apart.
-_ONE_SIGNATURE = (
-    "template <class...> struct cutune_signature { enum : cutune_word { value = 0 }; };\n"
-)
+_ONE_SIGNATURE = "template <class...> inline cutune_word cutune_signature() { return 0; }\n"
 _AS_ASKED = """\
 #ifdef CUTUNE_OPTIMIZED
 #undef CUTUNE_OPTIMIZED

@@ -6,7 +6,12 @@
 #include "cutune_launch.h"
 #include "cutune_inner.h"
 #include "cutune_member.h"
-#include "cutune_signature.h"
+
+// Those of cuda_fp16.h and cuda_bf16.h, which a program may or may not include.
+struct __half;
+struct __half2;
+struct __nv_bfloat16;
+struct __nv_bfloat162;
 
 enum cutune_kind { cutune_integer_kind, cutune_real_kind, cutune_pointer_kind, cutune_bytes_kind };
 

@@ -48,6 +48,7 @@ inline void cutune_end(cutune_experiment *experiment) { cutune_linked_end(experi
 #else
 #include "cutune_experiment.h"
 #endif
+#include "cutune_signature.h"
 
 // Everything has internal linkage, because cutune_sites has: each file knows its own launches.
 namespace {
@@ -69,7 +70,7 @@ class cutune_controlled {
                       dim3 asked_block, size_t asked_smem, cudaStream_t asked_stream,
                       const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), variant(0),
-          site_(site), signature_(cutune_signature<Arguments...>::value), pending_(true),
+          site_(site), signature_(cutune_signature<Arguments...>()), pending_(true),
           asked_{asked_grid, asked_block, asked_smem, 0},
           experiment_(nullptr), members_seen_(0) {
         if (cutune_emulated_member != nullptr) see_members(arguments...);
@@ -149,7 +150,7 @@ class cutune_controlled {
     }
 
     // How often each instance of a template was launched from a site.
-    enum { most_instances = 8 };
+    enum { most_instances = 64 };
     struct counted_instance {
         cutune_word signature;
         int launches;

@@ -1,56 +1,59 @@
-// What tells instances of a template apart at a launch. Needs cutune_launch.h before it.
+// What tells instances of a template apart at a launch: the types of its arguments. Needs
+// cutune_launch.h before it.
 #ifndef CUTUNE_SIGNATURE_H
 #define CUTUNE_SIGNATURE_H
 
-// Those of cuda_fp16.h and cuda_bf16.h, which a program may or may not include.
-struct __half;
-struct __half2;
-struct __nv_bfloat16;
-struct __nv_bfloat162;
+#include <string.h>
 
-// A number for the size of a class, such as float3; 0 for other types, and where it is only declared.
-template <class T, class = void>
-struct cutune_class : std::integral_constant<cutune_word, 0> {};
-template <class T>
-struct cutune_class<T, decltype(void(sizeof(T)))>
-    : std::integral_constant<cutune_word, std::is_class<T>::value
-                                              ? 1024 * sizeof(T) + 8 * alignof(T)
-                                              : 0> {};
+// A number for a name. An unnamed namespace carries a number that changes with the path of the
+// source: it counts for nothing. How nvcc names the closures of a function is its own affair, so that
+// other releases number them otherwise, and their launches stay as they are.
+inline cutune_word cutune_name_code(const char *name) {
+#ifdef __CUDACC_VER_MAJOR__
+    const int release = 100 * __CUDACC_VER_MAJOR__ + __CUDACC_VER_MINOR__;
+#else
+    const int release = 1;
+#endif
+    cutune_word code = strstr(name, "__nv_") == nullptr ? 0 : release;
+    for (; *name != 0; name += strncmp(name, "_GLOBAL__N_", 11) == 0 ? strcspn(name, ":") : 1)
+        code = (code ^ static_cast<cutune_word>(*name)) * 1099511628211;
+    return code;
+}
 
-// A number for a type; 0 for those that are not told apart.
+// The name of a type, and what its compiler writes behind it.
 template <class T>
-struct cutune_type_code
-    : std::integral_constant<cutune_word, std::is_arithmetic<T>::value
-                                              ? 4 + 2 * std::is_floating_point<T>::value +
-                                                    std::is_signed<T>::value
-                                              : cutune_class<T>::value> {};
+inline const char *cutune_name() {
+    return strstr(__PRETTY_FUNCTION__, "T = ");
+}
+
+// A number for a type: for one that has a name of its own, such as a class, it is found once.
 template <class T, bool IsNumber = std::is_arithmetic<T>::value>
-struct cutune_type_size : std::integral_constant<cutune_word, cutune_type_code<T>::value> {};
+struct cutune_type_code {
+    static cutune_word get() {
+        static const cutune_word code = cutune_name_code(cutune_name<T>());
+        return code;
+    }
+};
 template <class T>
-struct cutune_type_size<T, true>
-    : std::integral_constant<cutune_word, cutune_type_code<T>::value + 8 * sizeof(T)> {};
-template <>
-struct cutune_type_code<__half> : std::integral_constant<cutune_word, 1> {};
-template <>
-struct cutune_type_code<__half2> : std::integral_constant<cutune_word, 2> {};
-template <>
-struct cutune_type_code<__nv_bfloat16> : std::integral_constant<cutune_word, 3> {};
-template <>
-struct cutune_type_code<__nv_bfloat162> : std::integral_constant<cutune_word, 5> {};
+struct cutune_type_code<T, true> {
+    static cutune_word get() {
+        return 4 + 2 * std::is_floating_point<T>::value + std::is_signed<T>::value + 8 * sizeof(T);
+    }
+};
 template <class T>
-struct cutune_type_code<T *>
-    : std::integral_constant<
-          cutune_word,
-          256 + 2 * cutune_type_size<typename std::remove_cv<T>::type>::value> {};
+struct cutune_type_code<T *, false> {
+    static cutune_word get() {
+        return 256 + 2 * cutune_type_code<typename std::remove_cv<T>::type>::get();
+    }
+};
 
-// What tells instances of a template apart at a launch: the types of its arguments. Never 0.
+// Never 0.
 template <class... T>
-struct cutune_signature : std::integral_constant<cutune_word, 1> {};
-template <class First, class... Rest>
-struct cutune_signature<First, Rest...>
-    : std::integral_constant<cutune_word,
-                             (cutune_signature<Rest...>::value * 1031 +
-                              cutune_type_size<typename std::decay<First>::type>::value) |
-                                 1ull << 63> {};
+inline cutune_word cutune_signature() {
+    cutune_word all = 0;
+    const cutune_word codes[] = {cutune_type_code<typename std::decay<T>::type>::get()..., 1};
+    for (const cutune_word code : codes) all = all * 1031 + code;
+    return all | 1ull << 63;
+}
 
 #endif  // CUTUNE_SIGNATURE_H

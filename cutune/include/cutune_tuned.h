@@ -177,7 +177,7 @@ class cutune_controlled {
                       const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
           asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
-          signature_(cutune_signature<Arguments...>::value), is_pending_(true), is_captured_(false),
+          signature_(cutune_signature<Arguments...>()), is_pending_(true), is_captured_(false),
           watched_(-1), decision_(nullptr) {
         variant = 0;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};

@@ -28,7 +28,7 @@ from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
-from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.kernel_names import base_name, is_named, plain_name
 from cutune.toolchain.preprocessed import host_pass
 from cutune.toolchain.toolchain import Toolchain
 
@@ -59,6 +59,16 @@ class Compiled:
     def entries(self, kernel: str) -> tuple[str, ...]:
         """The mangled names of a kernel's instances."""
         return tuple(dict.fromkeys(proof.name for proof in self.proofs.get(kernel, ())))
+
+    def divided(self, names: Iterable[str]) -> Compiled:
+        """With the proofs of kernels of these qualified names by themselves."""
+        own = {
+            name: tuple(
+                one for one in self.proofs.get(plain_name(name), ()) if is_named(one.name, name)
+            )
+            for name in names
+        }
+        return replace(self, proofs={**self.proofs, **own})
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from cutune.toolchain.device.profile import (
     can_launch,
 )
 from cutune.toolchain.device.thread_block import WARP
-from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.kernel_names import is_named
 from cutune.toolchain.ptxas import StaticCounters
 
 
@@ -268,7 +268,7 @@ def threads_of(site: LaunchSite, values: Mapping[str, Value]) -> int | None:
 def counters_of(site: LaunchSite, counters: Counters) -> StaticCounters | None:
     """Return the counters of a launch's kernel; of several instances the least of each."""
     named = [counters[entry] for entry in site.entries if entry in counters]
-    found = named or [one for entry, one in counters.items() if base_name(entry) == site.kernel]
+    found = named or [one for entry, one in counters.items() if is_named(entry, site.kernel)]
     if not found:
         return None
     shared = min(one.static_shared_bytes for one in found)

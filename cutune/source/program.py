@@ -339,6 +339,8 @@ class Kernel:
     #: Copies among which a launch may choose, too; names of those that it may not have, and why.
     variants: tuple[KernelVariant, ...] = ()
     variant_reasons: tuple[tuple[str, Impurity], ...] = ()
+    #: The namespaces around it, unnamed ones left out; None: a class, or it is not certain.
+    scope: tuple[str, ...] | None = None
     #: Where a function is inserted by which arguments choose among kernels of its name; or None.
     selector: tuple[Source, Edit] | None = None
 

@@ -53,6 +53,32 @@ def namespaces(symbol: str) -> tuple[str, ...]:
     return name.parts[:-1] if name is not None else ()
 
 
+def qualified_name(symbol: str) -> str:
+    """Return `ns::fill` of `_ZN2ns4fillIfEEvPT_`, `::fill` at file scope; no unnamed namespace."""
+    scopes = (part for part in namespaces(symbol) if not part.startswith(_UNNAMED))
+    return qualified(tuple(scopes), base_name(symbol))
+
+
+def qualified(scopes: Sequence[str], name: str) -> str:
+    """Return a kernel's name where others share its last part; the last part is `plain_name`."""
+    return "::".join((*scopes, name)) if scopes else f"::{name}"
+
+
+def is_qualified(name: str) -> bool:
+    """Does it say in which namespace the kernel is?"""
+    return "::" in name
+
+
+def plain_name(name: str) -> str:
+    """Return the last part of a kernel's name, which its definition has."""
+    return name.rpartition("::")[2]
+
+
+def is_named(symbol: str, name: str) -> bool:
+    """Is it the mangled name of a kernel of this name?"""
+    return (qualified_name if is_qualified(name) else base_name)(symbol) == name
+
+
 def is_instance(symbol: str) -> bool:
     """Is it the name of an instance of a template?"""
     name = _parsed(symbol)

@@ -42,7 +42,7 @@ from cutune.source.program import (
     Verdict,
 )
 from cutune.space.parameter import listed, shown
-from cutune.toolchain.kernel_names import brief
+from cutune.toolchain.kernel_names import brief, plain_name
 
 if TYPE_CHECKING:
     from cutune.search.clones.prove_copies import BySizeVerdict
@@ -274,7 +274,9 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
 
 def _callee(site: LaunchSite) -> str:
-    arguments = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
+    arguments = re.search(
+        rf"\b{re.escape(plain_name(site.kernel))}\s*(<.*>)$", site.callee, re.DOTALL
+    )
     return brief(site.kernel + " ".join(arguments[1].split())) if arguments else site.kernel
 
 
@@ -375,12 +377,17 @@ def _paragraph(suggestion: Suggestion) -> str:
 NOT_AS_REQUIRED = 3
 
 
+def _is_meant(site: LaunchSite, pattern: str) -> bool:
+    names = (site.kernel, plain_name(site.kernel))
+    return any(fnmatchcase(name, pattern) for name in names)
+
+
 def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Diagnostic]:
     """Patterns that match no launch, and launches that they match and that are not tunable."""
     launches = [(program, site) for program in programs for site in program.launches]
     names = [site.kernel for _, site in launches]
     for pattern in dict.fromkeys(patterns):
-        matching = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
+        matching = [(p, site) for p, site in launches if _is_meant(site, pattern)]
         if not matching:
             known = known_names(pattern, names)
             yield Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known)
@@ -481,7 +488,7 @@ def _rule(rule: str) -> Json:
 
 
 def _result(program: Program, site: LaunchSite, index: int, required: Sequence[str]) -> Json:
-    is_required = any(fnmatchcase(site.kernel, pattern) for pattern in required)
+    is_required = any(_is_meant(site, pattern) for pattern in required)
     reason = why_unmodelled(program, site) or site.reason
     text = f"launch of kernel '{site.kernel}' is {verdict_of(program, site)}: {reason}"
     region: Json = {}

@@ -19,6 +19,12 @@ from types import MappingProxyType
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
+from cutune.proof.analysis.namesakes import (
+    Told,
+    by_last_name,
+    distinctly_named,
+    launched_kernels,
+)
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import as_compiled, member_places
@@ -41,6 +47,7 @@ from cutune.source.unit.kernels import Structures, declared_kernels, layout_at
 from cutune.source.unit.macros import MacroTable, Seen, Unsteady
 from cutune.source.unit.preprocess import expanded_parts
 from cutune.source.unit.unit import Unit, UnitPart
+from cutune.toolchain.kernel_names import is_qualified
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 
@@ -61,6 +68,7 @@ def analyze(
     elsewhere: Iterable[Kernel] = (),
     marked: Callable[[], Seen | None] = lambda: None,
     is_associative: bool = False,
+    told: Told = tuple,
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -74,6 +82,7 @@ def analyze(
         elsewhere: kernels that other units define, of which this one has only a declaration.
         marked: see `Unsteady`.
         is_associative: may rounded numbers be added up in any order?
+        told: asked where kernels of several namespaces share a name.
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
@@ -84,31 +93,35 @@ def analyze(
     unsteady = Unsteady(files, _seen(unit), marked)
     unit = replace(unit, unsteady=unsteady)
     structures = Structures(unit)
-    by_name: ByName = _by_name(declared_kernels(unit, structures))
+    by_name: ByName = _by_name(declared := [*declared_kernels(unit, structures)])
     entries: Entries = {}
     code = None
     if compilation is not None:
         compiled = compilation.finished(by_name)
         by_name = _on_compiled_code(structures, by_name, compiled, copies)
+        named = _by_name(distinctly_named(declared, by_name))
+        if named.keys() != by_name.keys():
+            compiled = compiled.divided(filter(is_qualified, named))
+            by_name = _on_compiled_code(structures, named, compiled, copies)
         code = _code(syntax.source, compiled)
         # The instance of a template that a launch calls is determined later.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     by_name, ignored = _with_borrowed(structures, by_name, elsewhere), list[Diagnostic]()
     for file in own:
-        by_name, told = annotated(file, by_name, unit.typedefs)
-        ignored += told
+        by_name, said = annotated(file, by_name, unit.typedefs)
+        ignored += said
     by_name = {
         name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
         for name, kernels in by_name.items()
     }
-    launches, remarks = _launches(own, unit, by_name, entries, early)
+    launches, remarks = _launches(own, unit, by_name, entries, early, told)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
         seen = tuple(part for _, part in _seen(unit))
         texts = KernelTexts(files, {file.source.path: file for file in own}, seen, unsteady)
         kernels = varied(kernels, compiled.proofs, texts)
-    calls = (note for file in own for note in called_launches(file, by_name))
+    calls = (note for file in own for note in called_launches(file, by_last_name(by_name)))
     diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
     late = [file for file in own[1:] if file.source.path not in early]
     too_early = _too_early(file for file in own[1:] if file.source.path in early)
@@ -160,13 +173,20 @@ def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
 
 
 def _launches(
-    own: Iterable[Syntax], unit: Unit, by_name: ByName, entries: Entries, early: Container[str]
+    own: Iterable[Syntax],
+    unit: Unit,
+    by_name: ByName,
+    entries: Entries,
+    early: Container[str],
+    told: Told,
 ) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
     launches: list[LaunchSite] = []
     diagnostics: list[Diagnostic] = []
     for file in own:
         first, is_early = len(launches) + 1, file.source.path in early
-        sites, remarks = launch_sites(file, unit, by_name, first, is_early)
+        named = launched_kernels(file, by_name, told)
+        known = by_last_name(by_name)
+        sites, remarks = launch_sites(file, unit, known, first, is_early, named)
         launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks
     return tuple(launches), diagnostics

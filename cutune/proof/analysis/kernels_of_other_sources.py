@@ -31,7 +31,7 @@ from cutune.source.syntax.parse import Syntax
 from cutune.source.unit.macros import Seen, Unsteady
 from cutune.source.unit.preprocess import early_macros, expanded_parts
 from cutune.toolchain.dry_run import FrontEndFailed
-from cutune.toolchain.kernel_names import base_name, is_instance
+from cutune.toolchain.kernel_names import base_name, is_instance, plain_name, qualified_name
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
 
@@ -109,6 +109,7 @@ class ReadSource:
             elsewhere,
             lambda: self._marked,
             self.is_associative,
+            lambda: self.launches,
         )
         return replace(program, defined=self._early_macros)
 
@@ -162,7 +163,9 @@ def linked(sources: Sequence[ReadSource]) -> list[Program]:
 def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kernel]:
     sites = source.alone.launches if source.compilation is not None else ()
     for name in sorted({s.kernel for s in sites if s.code is Code.MISSING_KERNEL}):
-        defining = [o for o in others if any(k.name == name for k in o.alone.definitions)]
+        defining = [
+            o for o in others if any(plain_name(k.name) == name for k in o.alone.definitions)
+        ]
         if not defining:
             continue
         # Without the compiler's answer launches stay as they are.
@@ -182,7 +185,7 @@ def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) 
     if len(exporting) != 1 or is_instance(entry):
         return None
     program = exporting[0].alone
-    kernels = [kernel for kernel in program.definitions if kernel.name == name]
+    kernels = [kernel for kernel in program.definitions if kernel.name in _names(entry)]
     if len(kernels) != 1 or kernels[0].entries != (entry,) or kernels[0].layouts is None:
         return None
     if kernels[0].copy is not None:
@@ -190,5 +193,10 @@ def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) 
         return None
     # A variant is a name of the unit that defines it alone.
     kernel = without_variants(kernels[0], Code.VARIANT_ELSEWHERE)
-    kernel = replace(kernel, elsewhere=program.code)
+    kernel = replace(kernel, name=name, elsewhere=program.code)
     return kernel if kernel.proven_for else None
+
+
+def _names(entry: str) -> tuple[str, str]:
+    """What the kernel of an entry may be called in the program that defines it."""
+    return qualified_name(entry), base_name(entry)

@@ -31,7 +31,14 @@ from cutune.source.rewrite.c_text import one_line, prelude_edit
 from cutune.source.rewrite.edits import function_at, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.syntax.directives import renumbers
-from cutune.toolchain.kernel_names import base_name, canonical, demangled, may_call, renamed_entry
+from cutune.toolchain.kernel_names import (
+    base_name,
+    canonical,
+    demangled,
+    is_named,
+    may_call,
+    renamed_entry,
+)
 
 _Place = tuple[str, int]
 
@@ -102,11 +109,11 @@ def _judged(
     # What a pointer calls has another name than the pointer.
     direct = [(one, launch) for one, launch in pairs if one is site or not launch.indirect]
     called = ((one.kernel, entry) for one, launch in direct for entry in launch.entries)
-    others = sorted({entry for kernel, entry in called if base_name(entry) != kernel})
+    others = sorted({entry for kernel, entry in called if not is_named(entry, kernel)})
     if others:
         found = f"'{demangled(others[:1])[0]}'"
         return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
-    own = {e for launch in told for e in launch.entries if base_name(e) == site.kernel}
+    own = {e for launch in told for e in launch.entries if is_named(e, site.kernel)}
     if not own:
         return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
     site = replace(site, entries=tuple(sorted(own)))

@@ -23,6 +23,7 @@ from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import macros_of
 from cutune.source.unit.unit import split_commas
+from cutune.toolchain.kernel_names import is_qualified, plain_name
 
 #: Words by which a body may tell the copy from the kernel.
 _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
@@ -86,6 +87,8 @@ class KernelText:
     @cached_property
     def _definition(self) -> tuple[Syntax, SourceFunction]:
         """The definition; raises Illegal where it is not the only one, or may not be repeated."""
+        if is_qualified(self.kernel.name):
+            raise Illegal(Code.VARIANT_NAMESAKE, plain_name(self.kernel.name))
         definitions = list(self.texts.definitions(self.kernel.name))
         if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")

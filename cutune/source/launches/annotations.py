@@ -36,6 +36,7 @@ from cutune.space.annotation import (
     read_condition,
 )
 from cutune.toolchain.device.thread_block import LARGEST
+from cutune.toolchain.kernel_names import plain_name
 
 Typedefs = Mapping[str, Sequence[str]]
 ByName = Mapping[str, Sequence[Kernel]]
@@ -77,10 +78,11 @@ def annotated(
             merged = replace(earlier, **clauses)
             whole[said.kernel] = _Application(syntax, pragma, merged, typedefs)
     for name, application in whole.items():
-        try:
-            found[name] = application.kernels(by_name)
-        except CutuneError as error:
-            diagnostics.append(error.diagnostic)
+        for its in [n for n in by_name if name in (n, plain_name(n))] or [name]:
+            try:
+                found[its] = application.kernels(by_name, its)
+            except CutuneError as error:
+                diagnostics.append(error.diagnostic)
     return found, tuple(diagnostics)
 
 
@@ -106,8 +108,8 @@ class _Application:
     said: KernelAnnotation
     typedefs: Typedefs
 
-    def kernels(self, by_name: ByName) -> list[Kernel]:
-        known = by_name.get(self.said.kernel, ())
+    def kernels(self, by_name: ByName, name: str) -> list[Kernel]:
+        known = by_name.get(name, ())
         if not known:
             names = known_names(self.said.kernel, by_name)
             self._refuse(Code.UNKNOWN_ANNOTATED_KERNEL, name=self.said.kernel, known=names)

@@ -25,11 +25,12 @@ from cutune.source.unit.kernels import parameter_of
 from cutune.source.unit.unit import (
     FunctionText,
     Unit,
-    namespace,
     outside_bodies,
+    scope_around,
     split_commas,
     until_semicolon,
 )
+from cutune.toolchain.kernel_names import is_qualified, plain_name
 
 _PLAINLY = "written as '{kernel}<<<grid, block>>>(…)', without attributes, it can be judged"
 _TOGETHER = "its blocks wait for one another, so no other grid would do"
@@ -166,7 +167,12 @@ class Callees:
 
     def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
         """How the address of the callee names the kernel; None where it may be another."""
-        signatures = self.signatures(kernel.name)
+        name, is_shared = plain_name(kernel.name), is_qualified(kernel.name)
+        signatures = self.signatures(name)
+        if is_shared:
+            signatures = frozenset(one for one in signatures if one.scope == kernel.scope)
+            if not self._is_spelled_out(syntax, launch, kernel):
+                return None
         if len({(s.types, s.is_template) for s in signatures}) != 1:
             return None
         # A parameter of type `auto` makes a template.
@@ -179,11 +185,22 @@ class Callees:
         deduced = self._deduced(syntax, launch, kernel, words)
         scope, *others = {signature.scope for signature in signatures}
         # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
-        is_known = deduced is not None and (scope or kernel.name not in MATHEMATICAL)
+        is_known = deduced is not None and (scope or name not in MATHEMATICAL)
         if others or not is_known:
             return None
         callee = self._named(syntax, launch, words, scope)
         return replace(callee, deduced=deduced or ()) if callee is not None else None
+
+    def _is_spelled_out(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
+        """Is the kernel named by its namespace, with all template arguments?"""
+        words = [token.text for token in syntax.part(launch.callee)]
+        count = _template_arguments(words)
+        end = words.index("<") if "<" in words else len(words)
+        names = [word for word in words[:end] if word != "::"]
+        whole = [*(kernel.scope or ()), plain_name(kernel.name)]
+        is_named = "::" in words[:end] and whole[-len(names) :] == names
+        is_using = plain_name(kernel.name) in self._usings[0]
+        return is_named and count == len(kernel.template_parameters) and not is_using
 
     def _deduced(
         self, syntax: Syntax, launch: Launch, kernel: Kernel, words: Sequence[str]
@@ -244,7 +261,7 @@ class Callees:
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
             return KernelReference(bool(namespaces))
-        around = self.scope_around(syntax, launch.callee[0], through_classes=True)
+        around = scope_around(syntax, launch.callee[0], through_classes=True)
         is_within = around is not None and around[: len(scope)] == scope
         return KernelReference(False) if is_within or {scope[-1]} == namespaces else None
 
@@ -267,25 +284,12 @@ class Callees:
         if head[:3] == ["template", "<", ">"]:
             return None
         return Signature(
-            self.scope_around(syntax, index),
+            scope_around(syntax, index),
             tuple(map(_type, parameters)),
             any(token.text == "=" for tokens in parameters for token in tokens),
             "template" in head,
             "..." in head or any(token.text == "..." for token in inner),
         )
-
-    def scope_around(
-        self, syntax: Syntax, index: int, through_classes: bool = False
-    ) -> tuple[str, ...] | None:
-        """The namespaces around a token; None within a class, unless that does not matter."""
-        found: tuple[str, ...] | None = ()
-        place = syntax.innermost(index)
-        while place >= 0 and found is not None:
-            inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
-            is_body = inner is None and (through_classes or _is_in_function(syntax, place))
-            found = found if is_body else None if inner is None else (*inner, *found)
-            place = syntax.innermost(place)
-        return found
 
     @cached_property
     def _usings(self) -> tuple[set[str], set[str]]:
@@ -305,10 +309,6 @@ def _places(syntax: Syntax, name: str) -> Iterator[int]:
     for index in (i for i in outside_bodies(syntax) if tokens[i].text == name):
         if any(token.text == "(" for token in tokens[index + 1 : index + 2]):
             yield index
-
-
-def _is_in_function(syntax: Syntax, brace: int) -> bool:
-    return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
 
 
 def _type(tokens: Sequence[Token]) -> str:

@@ -21,7 +21,7 @@ from cutune.source.syntax.tokens import Token, begin_of, word_set
 from cutune.source.unit.integers import QUALIFIERS, integer_type
 from cutune.source.unit.kernels import Structures
 from cutune.source.unit.macros import Unexpandable
-from cutune.source.unit.unit import Unit, outside_bodies, split_commas
+from cutune.source.unit.unit import Unit, outside_bodies, scope_around, split_commas
 
 #: Words of types that are neither integers nor structures of CUDA.
 _PLAIN = word_set("float double bool void cudaStream_t dim3 auto")
@@ -100,7 +100,7 @@ class HostTypes:
                 first_end = next(i for i, word in enumerate(head) if word in ("=", "[", "{", ","))
                 head = head[: first_end - 1]
             is_constant = bool({"static", "constexpr"} & {*head})
-            in_class = is_constant and self.callees.scope_around(syntax, places[index]) is None
+            in_class = is_constant and scope_around(syntax, places[index]) is None
             yield Declared(tuple(head), in_class)
 
     def plain_parameters(self, syntax: Syntax, function: SourceFunction) -> frozenset[str] | None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
+from types import MappingProxyType
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -156,18 +157,25 @@ _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
 
 def launch_sites(
-    syntax: Syntax, unit: Unit, kernels: ByName, first: int = 1, is_early: bool = False
+    syntax: Syntax,
+    unit: Unit,
+    kernels: ByName,
+    first: int = 1,
+    is_early: bool = False,
+    named: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 
     `kernels`: those of the unit; overloads and `#if` branches share a name. `first`: the id of
     the first launch. `is_early`: is the file read before the first line of the source
-    (`-include`)?
+    (`-include`)? `named`: kernels with qualified names by the first byte of their launches.
     """
     shown, resolved = ShownLaunches(syntax, unit), Configurations(unit)
     ignored = frozenset(_ignored(syntax))
     columns = LaunchColumns(unit)
-    file = _File(syntax, kernels, is_early, HostTypes(unit), shown, resolved, columns, ignored)
+    file = _File(
+        syntax, kernels, is_early, HostTypes(unit), shown, resolved, columns, ignored, named
+    )
     found: list[tuple[int, _Judged | _InMacro]] = [
         *((syntax.tokens[one.callee[0]].start, _Judged(file, one)) for one in syntax.launches),
         *((macro.body_start, _InMacro(syntax, macro)) for macro in syntax.launch_macros),
@@ -232,6 +240,8 @@ class _File:
     columns: LaunchColumns
     #: First tokens of launches that stay because a pragma says so.
     ignored: frozenset[int]
+    #: Kernels with qualified names, by the first byte of their launches.
+    named: Mapping[int, str]
     _declared: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def declared_in(self, function: SourceFunction) -> dict[str, int]:
@@ -263,7 +273,7 @@ class _Judged:
         brackets = syntax.span((launch.callee[1] + 1, self._closer))
         site = LaunchSite(
             number,
-            self.name,
+            self._called_name,
             syntax.source,
             syntax.span((launch.callee[0], launch.end)),
             syntax.text(launch.callee),
@@ -292,9 +302,15 @@ class _Judged:
         return last_name(tokens) or self.file.syntax.text(self.launch.callee)
 
     @property
+    def _called_name(self) -> str:
+        """The name of the kernel in the program: the qualified one where others share the last."""
+        start = self.file.syntax.tokens[self.launch.callee[0]].start
+        return self.file.named.get(start, self.name)
+
+    @property
     def kernels(self) -> Sequence[Kernel]:
         """Those that the launch may run by their name."""
-        return self.file.kernels.get(self.name, ())
+        return self.file.kernels.get(self._called_name, ())
 
     @property
     def kernel(self) -> Kernel | None:
@@ -396,7 +412,7 @@ class _Judged:
             return Diagnostic(unread, f"kernel '{name}' {unread.template}")
         if kernel is None:
             return Diagnostic.at(Code.MISSING_KERNEL, name=name)
-        if any(_decides(kernel) != _decides(other) for other in self.kernels[1:]):
+        if not are_alike(self.kernels):
             return Diagnostic.at(Code.DIFFERING_KERNELS, name=name)
         is_known = self.shared is not None or kernel.keeps_shared
         if kernel.asserted and not is_known and self._asks_for_shared_memory:
@@ -464,6 +480,13 @@ def _proven(kernel: Kernel | None) -> str:
     proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
     said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []
     return "; ".join([*([f"global ids only in {', '.join(proven)}"] if proven else []), *said])
+
+
+def are_alike(kernels: Sequence[Kernel]) -> bool:
+    """May a launch of any of them be judged by the first one?"""
+    return all(
+        one.name == kernels[0].name and _decides(one) == _decides(kernels[0]) for one in kernels
+    )
 
 
 def _decides(kernel: Kernel) -> tuple[object, ...]:

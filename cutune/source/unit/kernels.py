@@ -21,7 +21,14 @@ from cutune.source.syntax.directives import CLOSER
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
-from cutune.source.unit.unit import FunctionText, Unit, UnitPart, defined_types, split_commas
+from cutune.source.unit.unit import (
+    FunctionText,
+    Unit,
+    UnitPart,
+    defined_types,
+    scope_around,
+    split_commas,
+)
 
 _REFUSED = word_set("union class enum struct private protected volatile")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")
@@ -339,6 +346,7 @@ def _kernel(unit: Unit, structures: Structures, part: UnitPart, function: Source
         (_UNKNOWN, _UNKNOWN, _UNKNOWN),
         Impurity(Code.NO_COMPILED_CODE, Code.NO_COMPILED_CODE.template, text.span),
         members=tuple(chain.from_iterable(of_each)),
+        scope=scope_around(part.syntax, function.first),
     )
 
 

@@ -124,6 +124,24 @@ def namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
     return None
 
 
+def scope_around(
+    syntax: Syntax, index: int, through_classes: bool = False
+) -> tuple[str, ...] | None:
+    """The namespaces around a token; None within a class, unless that does not matter."""
+    found: tuple[str, ...] | None = ()
+    place = syntax.innermost(index)
+    while place >= 0 and found is not None:
+        inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
+        is_body = inner is None and (through_classes or _is_in_function(syntax, place))
+        found = found if is_body else None if inner is None else (*inner, *found)
+        place = syntax.innermost(place)
+    return found
+
+
+def _is_in_function(syntax: Syntax, brace: int) -> bool:
+    return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
+
+
 def _head(
     tokens: Sequence[Token], partner: Sequence[int], index: int
 ) -> tuple[list[str], int | None, bool]:

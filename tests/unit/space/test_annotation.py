@@ -34,6 +34,8 @@ def read(text: str) -> Annotation:
         ("cutune region begin repeat // so often", RegionAnnotation(True, True)),
         ("cutune region end", RegionAnnotation(False)),
         ("cutune kernel k", KernelAnnotation("k")),
+        ("cutune kernel a::b::k data(n)", KernelAnnotation("a::b::k", ("n",))),
+        ("cutune kernel ::k", KernelAnnotation("::k")),
         ("cutune kernel k data(n, p.m)", KernelAnnotation("k", ("n", "p.m"))),
         (
             "cutune kernel k block(x: 8..1024, y: 1, 2, 4)",

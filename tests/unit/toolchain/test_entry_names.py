@@ -10,6 +10,9 @@ from cutune.toolchain.kernel_names import (
     entry_name,
     is_among,
     is_instance,
+    is_named,
+    plain_name,
+    qualified_name,
     renamed_entry,
 )
 
@@ -109,3 +112,21 @@ def test_others_are_no_instances(symbol: str) -> None:
 )
 def test_an_entry_under_another_name(entry: str, other: str, expected: str) -> None:
     assert renamed_entry(entry, other) == expected
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_Z1kPfi", "::k"),
+        ("k", "::k"),
+        ("_ZN2nsL4fillIfLi3EEEvPT_", "ns::fill"),
+        ("_ZN2n12n2L4fillEPf", "n1::n2::fill"),
+        (f"_ZN{UNNAMED}4anonEPi", "::anon"),
+        (f"_ZN2ns{UNNAMED}4anonEPi", "ns::anon"),
+    ],
+)
+def test_a_qualified_name_tells_kernels_of_namespaces_apart(symbol: str, name: str) -> None:
+    assert qualified_name(symbol) == name
+    assert plain_name(name) == base_name(symbol) == plain_name(plain_name(name))
+    assert is_named(symbol, name) and is_named(symbol, plain_name(name))
+    assert not is_named(symbol, f"other{name}") and not is_named(symbol, f"other::{name}")
