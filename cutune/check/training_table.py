@@ -1,4 +1,6 @@
-"""Table 2 of the paper: MWP-CWP on collected counters against MWP-CWP on fitted ones.
+"""What `cutune evaluate --training` prints: how far fitting changes what a model chooses.
+
+Table 2 of the paper: MWP-CWP on collected counters against MWP-CWP on fitted ones.
 
 Takes a fitted kernel and its launches at the training sizes (`collect --fit paper`), gives per
 size the best block and its cycles from either; a good fit has both alike.

@@ -1,4 +1,8 @@
-"""The options of every verb, and their help texts. Takes nothing, gives a parser."""
+"""The options of every verb, and their help texts. Takes nothing, gives a parser.
+
+A verb of the table in `usage.parser` has its own options by `add_NAME`, which is found by its name,
+and those that it shares with others by its row in `_shared_options`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ from cutune.core.options import add_list, add_option, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
-#: Names of `fit.fit`, `models.registry` and `fit.measurement.sweep`, which take numpy to import.
+#: Names of `model.fit.fit`, `model.selection.chooser` and `model.measurement.sweep`, which take
+#: numpy to import.
 EXACT, PAPER = "exact", "paper"
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 CACHE_STATES = ("restored", "repeated", "program")
@@ -24,18 +29,25 @@ NVCC_OPTION, QUIET_OPTION = ("--nvcc PATH", "the compiler to use"), ("-q --quiet
 
 def parser() -> Parser:
     """The parser of `cutune VERB …`; `verb` holds the name of the verb."""
-    about = "Every CUDA kernel launch picks its own thread block at run time."
-    main = Parser(prog="cutune", description=about)
+    text = "Every CUDA kernel launch picks its own thread block at run time."
+    main = Parser(prog="cutune", description=text)
     main.add_argument("--version", action="version", version=f"cutune {__version__}")
     verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
+    shared = _shared_options()
+    further: dict[str, dict[str, Any]] = {
+        "shake": {"description": SHAKE},
+        "nvcc": {"add_help": False},
+    }
+    for verb in VERBS:
+        options = import_module(verb.options or __name__)
+        parents, about = shared.get(verb.name, ()), further.get(verb.name, {})
+        added = verbs.add_parser(verb.name, verb=verb, help=verb.help, parents=parents, **about)
+        getattr(options, f"add_{verb.name}")(added)
+    return main
 
-    def add(name: str, *parents: Parser, **keywords: Any) -> Parser:
-        verb = next(verb for verb in VERBS if verb.name == name)
-        added = verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
-        if verb.options:  # those of a verb of another room
-            getattr(import_module(verb.options), f"add_{name}")(added)
-        return added
 
+def _shared_options() -> dict[str, tuple[Parser, ...]]:
+    """The options that several verbs have, by the names of verbs."""
     source, place, running = _source_options(), _place_options(), _running_options()
     judge, measured = _model_options(), _model_options(NEIGHBOURS)
     candidates, fitting, recording = (Parser(add_help=False) for _ in range(3))
@@ -53,27 +65,21 @@ def parser() -> Parser:
     add_option(recording, "--launches-only", launches_only)
     add_status(recording)
 
-    _add_inspect(add("inspect", source))
-    _add_instrument(add("instrument", source))
-    _add_collect(add("collect", source, place, fitting, running, candidates, recording))
-    fit = add("fit", source, place, fitting)
-    add_table_options(fit)
-    add_json(fit)
-    _add_emit(add("emit", source, place, measured))
-    _add_tune(add("tune", source, place, judge, fitting, running, candidates, recording))
-    _add_select(add("select", place, measured))
-    _add_evaluate(add("evaluate", source, place, judge, running, candidates))
-    _add_report(add("report", source, place))
-    _add_device(add("device"))
-    _add_run(add("run", source))
-    _add_verify(add("verify", source, running, candidates))
-    _add_shake(add("shake", source, running, description=SHAKE))
-    add("nvcc", add_help=False)
-    add("convert")
-    add("bat", source, place)
-    _add_doctor(add("doctor"))
-    _add_help(add("help"))
-    return main
+    return {
+        "inspect": (source,),
+        "instrument": (source,),
+        "collect": (source, place, fitting, running, candidates, recording),
+        "fit": (source, place, fitting),
+        "emit": (source, place, measured),
+        "tune": (source, place, judge, fitting, running, candidates, recording),
+        "select": (place, measured),
+        "evaluate": (source, place, judge, running, candidates),
+        "report": (source, place),
+        "run": (source,),
+        "verify": (source, running, candidates),
+        "shake": (source, running),
+        "bat": (source, place),
+    }
 
 
 def _add_files(verb: Parser, text: str = "all sources of one program", nargs: str = "+") -> None:
@@ -89,7 +95,7 @@ def add_json(verb: argparse._ActionsContainer) -> None:
     add_option(verb, "--json", "for programs instead of people")
 
 
-def _add_inspect(inspect: Parser) -> None:
+def add_inspect(inspect: Parser) -> None:
     option = partial(add_option, inspect)
     _add_files(inspect, "sources, folders, or a compile_commands.json")
     option("--run COMMAND", "where {NAME} may stand, too", default="")
@@ -106,7 +112,7 @@ def _add_inspect(inspect: Parser) -> None:
     option("--suggest", "say what would make the other launches tunable")
 
 
-def _add_instrument(instrument: Parser) -> None:
+def add_instrument(instrument: Parser) -> None:
     instrument.add_argument("file", metavar="FILE", help="a source")
     _add_output(instrument, "standard output")
     option = partial(add_option, instrument)
@@ -114,7 +120,7 @@ def _add_instrument(instrument: Parser) -> None:
     option("--print-after PASS", "show the program behind a pass on standard error")
 
 
-def _add_collect(collect: Parser) -> None:
+def add_collect(collect: Parser) -> None:
     option = partial(add_option, collect)
     _add_files(collect)
     on = "count on the emulated device (default), or time every block on a GPU"
@@ -129,7 +135,16 @@ def _add_collect(collect: Parser) -> None:
     option("--compare NAME,…", compare, nargs="?", const="")
 
 
-def _add_emit(emit: Parser) -> None:
+def add_fit(fit: Parser) -> None:
+    add_table_options(fit)
+    add_json(fit)
+
+
+def add_nvcc(_: Parser) -> None:
+    """None: its words are nvcc's."""
+
+
+def add_emit(emit: Parser) -> None:
     option = partial(add_option, emit)
     _add_files(emit)
     _add_output(emit)
@@ -151,7 +166,7 @@ def _chosen_by(text: str) -> int:
     return int(seed)
 
 
-def _add_tune(tune: Parser) -> None:
+def add_tune(tune: Parser) -> None:
     option = partial(add_option, tune)
     _add_files(tune, nargs="*")
     make = (
@@ -168,7 +183,7 @@ def _add_tune(tune: Parser) -> None:
     option("--again", "do all of it again, also where nothing has changed since the last time")
 
 
-def _add_select(select: Parser) -> None:
+def add_select(select: Parser) -> None:
     select.add_argument("kernel", metavar="KERNEL")
     sizes = "data parameters; T.x, G.x too"
     select.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help=sizes)
@@ -177,7 +192,7 @@ def _add_select(select: Parser) -> None:
     add_json(select)
 
 
-def _add_evaluate(evaluate: Parser) -> None:
+def add_evaluate(evaluate: Parser) -> None:
     option = partial(add_option, evaluate)
     _add_files(evaluate, "programs, tuned before in the same workspace", "*")
     option("--from SWEEP", "a recorded sweep; without it, a GPU", dest="recorded")
@@ -195,7 +210,7 @@ def _add_evaluate(evaluate: Parser) -> None:
     option("--csv FILE", "write a row per launch as CSV")
 
 
-def _add_report(report: Parser) -> None:
+def add_report(report: Parser) -> None:
     _add_files(report, "sources (default: all that were tuned)", "*")
     add_list(report, "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep to compare")
     add_option(report, "--sizes N", "sizes to show the choice for", nargs="+")
@@ -203,7 +218,7 @@ def _add_report(report: Parser) -> None:
     add_option(report, "--figures DIR", "write figures as PNG and PDF, too")
 
 
-def _add_device(device: Parser) -> None:
+def add_device(device: Parser) -> None:
     device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
     add_json(device)
     calibrate = "time micro-kernels on a real GPU and write its profile (needs cutune[gpu])"
@@ -214,7 +229,7 @@ def _add_device(device: Parser) -> None:
     add_option(device, *QUIET_OPTION)
 
 
-def _add_run(run: Parser) -> None:
+def add_run(run: Parser) -> None:
     option = partial(add_option, run)
     run.add_argument("--device", help="profile that the program sees")
     add_json(run)
@@ -229,7 +244,7 @@ def _add_run(run: Parser) -> None:
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
 
 
-def _add_verify(verify: Parser) -> None:
+def add_verify(verify: Parser) -> None:
     verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
     verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
     _add_conditions(verify)
@@ -243,7 +258,7 @@ twice. Exit status: 0 'same', or 'nothing may change' and why; 1 'differs', with
 shows it again, and after errors."""
 
 
-def _add_shake(shake: Parser) -> None:
+def add_shake(shake: Parser) -> None:
     option = partial(add_option, shake)
     shake.set_defaults(run="{program}")
     _add_files(shake)
@@ -268,7 +283,7 @@ def _add_conditions(verb: Parser) -> None:
     add_status(verb)
 
 
-def _add_doctor(doctor: Parser) -> None:
+def add_doctor(doctor: Parser) -> None:
     option = partial(add_option, doctor)
     add_json(doctor)
     option("--quiet", "problems only")
@@ -278,7 +293,7 @@ def _add_doctor(doctor: Parser) -> None:
     option("--clear-cache", clear)
 
 
-def _add_help(verb: Parser) -> None:
+def add_help(verb: Parser) -> None:
     verb.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a code, or a verb")
     add_option(verb, "--man", "the manual page, as man reads it")
     add_option(verb, "--completion", "what makes a shell complete words of cutune", choices=SHELLS)

@@ -32,7 +32,7 @@ from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 if TYPE_CHECKING:
     from cutune.measure.program_runs import RunPlan
     from cutune.proof.analysis.analyzer import Analyzer
-    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
+    from cutune.proof.analysis.read_source import ReadSource
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program

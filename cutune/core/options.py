@@ -1,4 +1,7 @@
-"""Options that several verbs add. Takes a parser or a group of one, and changes it."""
+"""How an option of the command line is written down: one line, for rooms that add options to verbs.
+
+Takes a parser or a group of one, and adds to it. The options themselves: `cutune.cli.options`.
+"""
 
 from __future__ import annotations
 

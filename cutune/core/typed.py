@@ -1,4 +1,6 @@
-"""Checked values from JSON. Takes data and a type, gives a value, or says where one is wrong.
+"""JSON as dataclasses, checked: all files that cutune reads again come through here.
+
+Takes data and a type, gives a value, or says where one is wrong.
 
 A type is a dataclass, whose annotations say what may stand in a file: bounds of numbers, forms of
 names. So nothing that a file says gets further than its type allows: not into a program either.

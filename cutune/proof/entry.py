@@ -121,10 +121,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
             by_warps = judge(module, function, built_ins=built_ins)
-            if by_warps.refused is None and by_warps.dimensions[0].raw in (
-                None,
-                "threadIdx.x in a condition",
-            ):
+            if by_warps.refused is None and by_warps.dimensions[0].raw in _OVER_WARPS:
                 return by_warps
     if is_of_blocks and "%ctaid.x" in named:
         for reducing in (False, True):
@@ -171,7 +168,8 @@ def judge(
 ) -> EntryProof:
     """Judge one entry, with a reading of its built-ins.
 
-    `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count.
+    `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count:
+    beside work by ids, which any grid may do, each block does some of its own (`RowsOfEachBlock`).
     `reducing`: threads may combine sums of rows.
     """
     kind = RowsOfEachBlock if beside_ids else KeptGrid

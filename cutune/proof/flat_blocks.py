@@ -1,4 +1,7 @@
-"""Widths of a flat block (one thread in y and z) that an entry is known to be right with.
+"""Flat blocks to propose for kernels that are not proven: no launch is changed by what this finds.
+
+`block_use` asks it for messages and suggestions, in which widths stand that an entry is known to be
+right with, with one thread in y and z.
 
 Takes a finished walk with y = z = 1, gives `FlatUse`: the first thing that ties the kernel to the
 block of its launch, or within which limits its width may be proposed. Only uses of threads that are

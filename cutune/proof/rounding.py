@@ -1,5 +1,7 @@
 """Rounding in a copy of a kernel. Takes two compiled functions, says whether they round alike.
 
+The code may differ in all else: whether it is one and the same asks `same_code`.
+
 Where a program adds a product the compiler may fuse both, so that the product is not rounded, and
 of `a * b + c * d` it may fuse either one. Which one depends on the code around: in a copy of a
 kernel it may be the other, and the last bits of the results differ. Besides that compilers keep the

@@ -1,4 +1,8 @@
-"""Is a compiled entry the same code as another one? Takes modules, gives what can be compared."""
+"""Is a compiled entry the same code as another one? Takes modules, gives what can be compared.
+
+Instruction by instruction, as for copies that change a number or a name. Where a copy may be other
+code, and only has to round alike, `rounding` decides.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How values depend on the width of the block. Takes polynomials, gives built-ins and numbers.
+"""How values of kernels that are not proven depend on the width of the block, for `flat_blocks`.
+
+Takes polynomials, gives built-ins and numbers, for messages and suggestions. No proof rests on it.
 
 Values that are known by their register alone (`phi`) depend on what the register is computed from,
 in whatever order.

@@ -235,7 +235,9 @@ STEERING = LEAVING | BRANCHES | BARRIERS | MEMORY | {"call", "trap"}
 BINDING = LEAVING | BARRIERS | {"brx", "call", "trap"}
 #: Their result differs between threads, whatever their operands are.
 VARYING = _opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
-#: Read registers, write registers, and do nothing else.
+#: Read registers, write registers, and do nothing else. `leaps` asks: a loop with an opcode that is
+#: missing is run round by round. What reads the carry flag has to be missing: that is no operand,
+#: and only the proof follows it (`FUNCTIONS` in `proof/values/operations`).
 ARITHMETIC = _opcodes(
     """
     abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3

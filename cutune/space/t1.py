@@ -1,4 +1,6 @@
-"""T1, the interchange format of tuners. Takes a file, gives parameters and conditions, and back.
+"""T1, the JSON in which tuners exchange spaces: `--space FILE` reads it, and `inspect` writes it.
+
+Takes a file, gives parameters and conditions, and back.
 
 The parts that describe a space are read, leniently: keys in any case, lists as text or as JSON. Its
 expressions are a part of Python's, and are never run:

@@ -1,4 +1,4 @@
-"""Inputs of a result, as far as they are known before any program runs.
+"""What the answer of `cutune tune` depends on, as far as it is known before any program runs.
 
 Takes a request, gives digests of all that the answer depends on: texts, files, variables, and the
 programs that compile. They are watched while the request is answered (`Keeper`).

@@ -28,7 +28,8 @@ from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import Resources, or_none, resources_of, with_lent
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.analysis.kernels_of_other_sources import ReadSource, linked
+from cutune.proof.analysis.kernels_of_other_sources import linked
+from cutune.proof.analysis.read_source import ReadSource
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile

@@ -1,6 +1,7 @@
 """The one table of verbs, a parser whose errors are diagnostics, and what is made of both: help.
 
-The table feeds the parser, help with an example, completion, the manual page and the dispatch. Help
+The table feeds the parser, help with an example, completion, the manual page and the dispatch. A
+row leads to two functions by the verb's name: `NAME_verb`, and `add_NAME` for its options. Help
 takes a word, and gives a page of docs/, which a wheel holds, or the meaning of a code.
 """
 
@@ -22,7 +23,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, meant
 
 
 class Verb(NamedTuple):
-    """A verb, the module of `NAME_verb`, and that of `add_NAME` unless `cli.options` has it."""
+    """A verb, the module of `NAME_verb`, and that of `add_NAME` if it is not `cli.options`."""
 
     name: str
     module: str

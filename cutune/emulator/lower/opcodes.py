@@ -1,10 +1,10 @@
 """The table of operations: takes the machine's C++ sources, gives names and types of its handlers.
 
 One line of C++ such as `OP2(add_b32, u32, u32, u32, a + b)` is the only place that declares a
-handler. What several types have in common is a family: `#define …_OPERATIONS(T)` holds the lines,
-with `##` as the preprocessor reads it, and is used once for each. Here the lines are read, and
-`handler_name` maps a PTX opcode to a name. Whatever has no handler under that name is refused when
-a module is assembled.
+handler. Whatever else is told about an opcode: see `cutune.ptx`. What several types have in common
+is a family: `#define …_OPERATIONS(T)` holds the lines, with `##` as the preprocessor reads it, and
+is used once for each. Here the lines are read, and `handler_name` maps a PTX opcode to a name.
+Whatever has no handler under that name is refused when a module is assembled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Sources in, proven `Program`s out.
 
-Imports only the front end and the passes, so that `inspect` and `instrument` start quickly.
+Each source becomes a `ReadSource`. Analyses are imported where nvcc is at work already, so that a
+verb which does not need them starts quickly.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from cutune.toolchain.toolchain import Toolchain
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.host_calls import HostLaunch
-    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
+    from cutune.proof.analysis.read_source import ReadSource
 
 #: Words of device code; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
@@ -118,7 +119,7 @@ class Analyzer:
         for header in headers:
             if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
-        from cutune.proof.analysis.kernels_of_other_sources import ReadSource
+        from cutune.proof.analysis.read_source import ReadSource
 
         nvcc = self.toolchain.nvcc if compiling is not None else None
         flags = tuple(self.toolchain.compile_flags(path))

@@ -8,145 +8,16 @@ linker tells the tuned program whether it is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir, suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.core.source import Source
-from cutune.proof.analysis.analyze import analyze
-from cutune.proof.analysis.host_calls import HostLaunch, exported_kernels, host_launches
-from cutune.proof.analysis.launched_entries import (
-    with_launched_entries,
-    without_launched_entries,
-    without_unproven,
-)
-from cutune.proof.analysis.proven_copies import ProvenCopy, proven_copies, with_entries_of_copies
-from cutune.proof.compiled import Compilation, Compile
-from cutune.proof.variants.registry import with_written_variants, without_variants
+from cutune.proof.analysis.read_source import ReadSource
+from cutune.proof.variants.registry import without_variants
 from cutune.source.program import Kernel, Program
-from cutune.source.syntax.parse import Syntax
-from cutune.source.unit.macros import Seen, Unsteady
-from cutune.source.unit.preprocess import early_macros, expanded_parts
-from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.kernel_names import base_name, is_instance, plain_name, qualified_name
-from cutune.toolchain.nvcc import Nvcc
-from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
-
-
-@dataclass(frozen=True)
-class ReadSource:
-    """One source, with all that is needed to analyze it again, and what was found in it.
-
-    `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
-    where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits. `rewrites_headers`, `is_associative`: see `Analyzer`.
-    """
-
-    nvcc: Nvcc | None
-    folder: str
-    flags: tuple[str, ...]
-    syntax: Syntax
-    expanded: str | None
-    headers: tuple[Source, ...]
-    early: frozenset[str]
-    compilation: Compilation | None = None
-    compile_unit: Compile | None = None
-    rewrites_headers: bool = False
-    is_associative: bool = False
-
-    def with_program(self) -> ReadSource:
-        """Analyze the source; raises as `alone` does, now."""
-        assert self.alone is not None
-        return self
-
-    @cached_property
-    def alone(self) -> Program:
-        """The program with no other source; raises CT701 where it does not compile."""
-        return self.program()
-
-    def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
-        """Return the proven program, with kernels that other sources define."""
-        is_bare = not (self._copies or elsewhere)
-        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere)
-        if self.compilation is None:
-            return program
-        program = without_unproven(with_entries_of_copies(self._told(program)))
-        return program if self.rewrites_headers else with_written_variants(program)
-
-    def _told(self, program: Program) -> Program:
-        if all(site.entries for site in program.tunable_launches):
-            return program
-        try:
-            return with_launched_entries(program, self.launches)
-        except CutuneError as error:
-            return without_launched_entries(program, error.diagnostic.message)
-
-    @cached_property
-    def _bare(self) -> Program:
-        return self._analyzed({}, ())
-
-    @cached_property
-    def _copies(self) -> Mapping[str, ProvenCopy]:
-        if self.compilation is None or self.compile_unit is None:
-            return {}
-        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
-        with chdir(self.folder):
-            originals = self.compilation.results()
-            known = self.compile_unit, unsteady, self.is_associative
-            return proven_copies(self._bare, originals, *known)
-
-    def _analyzed(self, copies: Mapping[str, ProvenCopy], elsewhere: Sequence[Kernel]) -> Program:
-        program = analyze(
-            self.syntax,
-            self.expanded,
-            self.headers,
-            self.early,
-            self.compilation,
-            copies,
-            elsewhere,
-            lambda: self._marked,
-            self.is_associative,
-            lambda: self.launches,
-        )
-        return replace(program, defined=self._early_macros)
-
-    @cached_property
-    def _early_macros(self) -> frozenset[str]:
-        if self.nvcc is None:
-            return frozenset()
-        with chdir(self.folder):
-            return early_macros(definitions_before(self.nvcc, self.flags))
-
-    @cached_property
-    def _marked(self) -> Seen | None:
-        if self.nvcc is None:
-            return None
-        with chdir(self.folder):
-            text = marked_host_pass(self.nvcc, self.syntax.source.path, self.flags)
-        if text is None:
-            return None
-        parts = expanded_parts(text, self.syntax, self.headers)
-        return tuple((part.source, part.syntax) for part in parts)
-
-    @cached_property
-    def launches(self) -> tuple[HostLaunch, ...]:
-        with chdir(self.folder):
-            return host_launches(self._asked, self.syntax.source.path, self.flags)
-
-    @cached_property
-    def exported(self) -> frozenset[str]:
-        """The kernels that other sources can link with, by their mangled names."""
-        with chdir(self.folder):
-            return exported_kernels(self._asked, self.syntax.source.path, self.flags)
-
-    @property
-    def _asked(self) -> Nvcc:
-        if self.nvcc is None:
-            raise FrontEndFailed("its text alone is read")
-        return self.nvcc
 
 
 def linked(sources: Sequence[ReadSource]) -> list[Program]:

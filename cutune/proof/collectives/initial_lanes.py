@@ -1,4 +1,7 @@
-"""Values of a walk as the threads of one block have them. Takes values, gives lanes."""
+"""Where the run of a block (`block_run`) begins: what each of its threads has in its registers.
+
+Takes values of a walk, gives lanes: a number or a symbol per thread.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the threads of a block meet: shuffles, barriers and shared memory.
+"""Where threads of a block meet (shuffles, barriers, shared memory), and a reduction may begin.
 
 Takes a function, gives it with basic blocks that begin there; takes its graph, gives these.
 """

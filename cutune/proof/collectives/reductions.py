@@ -155,7 +155,8 @@ class Reductions:
 
     `failures`: why others are none, by where they begin. `known`: what earlier walks have shown, by
     all that decides it. `together`: basic blocks where threads meet, if what they combine are not
-    sums of rows but values of their own, which each block adds to a sum of all blocks.
+    sums of rows but values of their own, which each block adds to a sum of all blocks. Then the
+    reduction is one `of_ids`; without such blocks it is one of rows.
     """
 
     graph: Graph

@@ -65,7 +65,11 @@ _NONE: Known = frozenset()
 
 @dataclass
 class Settled:
-    """Values of registers that are known by other means, after a block and in front of a loop."""
+    """Values of registers that are known by other means, after a block and in front of a loop.
+
+    A register is settled where a reduction (`collectives`) leaves it: the walk takes its value from
+    here, since what threads have exchanged it cannot follow.
+    """
 
     at_end: dict[int, dict[str, Value]] = field(default_factory=dict)
     in_front: dict[int, dict[str, Value]] = field(default_factory=dict)

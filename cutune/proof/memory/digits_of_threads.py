@@ -1,4 +1,6 @@
-"""Places of digits of ids. Takes a place, gives conditions under which each thread has its own.
+"""Each thread writes a place of its own where ids are split by `/` and `%`.
+
+Takes a place, gives conditions under which no two threads have the same one.
 
 A place is a sum of digits, each with its step (`digits`), as in `out[(x % w) * h + x / w]`. Let the
 digits be in some order, so that each step is at least as long as the step before it times the

@@ -1,4 +1,7 @@
-"""Places where reductions work: takes what is proven of them, says which accesses are theirs."""
+"""Shared memory that proven reductions use: other accesses to it are judged with that in mind.
+
+Takes what `collectives` has proven, says which accesses are theirs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rows of threads. Takes places that move in loops, gives when threads stay in rows of their own.
+"""Each thread writes in a row of its own, within which a loop moves.
+
+Takes places that move in loops, gives when no thread leaves its row.
 
 Where thread i writes `out[i * C + c]`, no two threads meet as long as 0 <= c < C, whatever way the
 loops take, in any order and for any part of the row. So a place is `step * id + rest`, and from

@@ -69,7 +69,9 @@ class Moment:
     guard: Predicate | None
 
 
-#: Opcodes whose result is a function of their operands alone.
+#: Opcodes whose result is a function of their operands alone (and the carry flag). Where one is
+#: missing, a kernel is not proven. A list of its own beside `ptx.types.ARITHMETIC`: an opcode that
+#: the emulated device learns is not thereby one that a proof may rest on.
 FUNCTIONS = word_set(
     """
     abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma

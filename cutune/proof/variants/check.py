@@ -1,7 +1,8 @@
 """Proofs of variants on compiled code. Takes a `Program` and a compiler, gives a `Program`.
 
 All variants are compiled at once, named where their kernel is launched, so that templates are
-instantiated as for the kernels; then copies that show on what several ids of a thread depend.
+instantiated as for the kernels. Each is then proven by the step that the row of its transform in
+`registry` names; for some steps further copies are compiled.
 """
 
 from __future__ import annotations
@@ -11,16 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 from cutune.core.codes import Code
-from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
+from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.memory.pointers import NotReached, reached
-from cutune.proof.rounding import rounds_alike
-from cutune.proof.same_code import code_of
-from cutune.proof.variants import bounds, coarsen, restrict
-from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.registry import TRANSFORMS
+from cutune.proof.variants.steps import AsWritten, Copy, Moved, Proofs, SameCode, made_by
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.block_reading_copies import callee_named
@@ -36,16 +34,23 @@ _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
 _NOT_READ = "is compiled to code that cannot be read"
 _OTHER_BASE = "is one of a variant that is not proven"
 _OTHER_LAUNCHES = "is proven under other conditions than the kernel"
-_OTHER_CODE = "is compiled to other code than without its bounds"
-_ROUNDS = "may round other products than the kernel before they are added"
 
 
 def checked(program: Program, compile_unit: Compile) -> Program:
-    """Return the program without variants that are not proven as their kernels are."""
+    """Return the program without variants that the steps of their transforms do not prove."""
     texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
-    program = _proven(_without_others(program, texts), _Themselves(), texts)
-    moved = [(k, copy) for k in program.kernels if (copy := _Moved().shown(k)) is not None]
-    program = _proven(program, _Moved(), _texts(program, moved, compile_unit))
+    program = _without_others(program, texts)
+    for name, transform in TRANSFORMS.items():
+        match transform.step:
+            case SameCode():
+                pass  # Compared with what is proven: the kernel, or a variant of a row before.
+            case AsWritten() as step:
+                program = _proven(program, name, step, texts)
+            case Moved() as step:
+                moved = _copies(program, name, step)
+                program = _proven(program, name, step, _texts(program, moved, compile_unit))
+            case _:
+                assert_never(transform.step)
     return replace(program, has_checked_variants=True)
 
 
@@ -58,10 +63,6 @@ def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> T
 
 Texts = Mapping[str, Sequence[str]]
 """The PTX of all architectures by names of copies; those compiled together share it."""
-
-
-def _made_by(transform: str, kernel: Kernel) -> tuple[KernelVariant, ...]:
-    return tuple(one for one in kernel.variants if one.transform == transform)
 
 
 def _name_of(kernel: str, transform: str) -> str:
@@ -90,15 +91,13 @@ def _without_others(program: Program, texts: Texts) -> Program:
 def _against(
     kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
 ) -> str | None:
-    """Why a variant may round otherwise or, with bounds, be other code; None where it does not."""
+    """Why a variant may round otherwise or be other code, as its step asks; else None."""
     if modules is None:
         return _NOT_READ
-    base, has_bounds = kernel.name, variant.transform == bounds.NAME
-    if has_bounds and variant.pointers:
-        restricted = _made_by(restrict.NAME, kernel)
-        if not restricted:
-            return _OTHER_BASE
-        base = restricted[0].kernel
+    step = TRANSFORMS[variant.transform].step
+    base = step.base(kernel, variant)
+    if base is None:
+        return _OTHER_BASE
     for module in modules:
         copies = [name for name in module.functions if base_name(name) == variant.kernel]
         if not copies:
@@ -106,92 +105,55 @@ def _against(
         for name in copies:
             of_base = renamed_entry(name, base)
             if of_base not in module.functions:
-                return _NOT_INSTANTIATED if has_bounds else _ROUNDS
-            if has_bounds:
-                if code_of(module, of_base, False) != code_of(module, name, False):
-                    return _OTHER_CODE
-            elif not rounds_alike(module.functions[of_base], module.functions[name]):
-                return _ROUNDS
+                return _NOT_INSTANTIATED
+            if (what := step.difference(module, of_base, name)) is not None:
+                return what
     return None
 
 
-Copy = tuple[Kernel, KernelVariant]
-"""A kernel, and the copy of it that is compiled."""
-Proofs = tuple[Compiled, Mapping[str, str]]
-"""Proofs about compiled copies, and objections to some, by their names."""
+def _copies(program: Program, name: str, step: AsWritten | Moved) -> list[Copy]:
+    """The copies of each kernel that are proven for its variants of a transform, each once."""
+    found: list[Copy] = []
+    for kernel in program.kernels:
+        copies = [step.copy(kernel, one) for one in made_by(name, kernel)]
+        # Other text of one name is kept: then it does not compile, and nothing is proven.
+        found += [(kernel, one) for one in {(one.kernel, one.edit): one for one in copies}.values()]
+    return found
 
 
-def _proven(program: Program, step: _Step, texts: Texts) -> Program:
-    """The program without those variants of a step that are not proven."""
-    copies = {k.name: (k, one) for k in program.kernels if (one := step.shown(k)) is not None}
-    texts = {name: texts.get(_name_of(name, step.name), ()) for name in copies}
+def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) -> Program:
+    """The program without those variants of a transform that its step does not prove."""
+    copies = {copy.kernel: (kernel, copy) for kernel, copy in _copies(program, name, step)}
+    reasons = _reasons(copies, step, texts)
+
+    def kept(kernel: Kernel) -> Kernel:
+        made = [(one, reasons[step.copy(kernel, one).kernel]) for one in made_by(name, kernel)]
+        unproven = [(one, what) for one, what in made if what is not None]
+        if not unproven:
+            return kernel
+        left_out = [other for one, _ in unproven for other in step.falling_with(kernel, one)]
+        return _without(kernel, name, left_out, unproven[0][1])
+
+    return replace(program, kernels=tuple(map(kept, program.kernels)))
+
+
+def _reasons(
+    copies: Mapping[str, Copy], step: AsWritten | Moved, texts: Texts
+) -> dict[str, str | None]:
+    """Why copies are not proven, by their names; None for those that are."""
+    ptx = {n: texts.get(_name_of(k.name, one.transform), ()) for n, (k, one) in copies.items()}
     proofs: dict[int, Proofs] = {}
     reasons: dict[str, str | None] = {}
-    for name, (kernel, shown) in copies.items():
-        ptx = texts[name]
-        if not ptx:
+    for name, (kernel, _) in copies.items():
+        if not ptx[name]:
             reasons[name] = _NOT_COMPILED
             continue
-        if id(ptx) not in proofs:
-            together = (copies[other] for other in copies if texts[other] is ptx)
-            proofs[id(ptx)] = step.proofs(ptx, {one[1].kernel: one for one in together})
-        compiled, against = proofs[id(ptx)]
-        reasons[name] = against.get(shown.kernel) or _objection(kernel, shown.kernel, compiled)
-    kernels = (
-        _without(kernel, step.name, step.proven_by(kernel), reason)
-        if (reason := reasons.get(kernel.name)) is not None
-        else kernel
-        for kernel in program.kernels
-    )
-    return replace(program, kernels=tuple(kernels))
-
-
-class _Themselves:
-    """Variants whose text is compiled as it is."""
-
-    name = restrict.NAME
-
-    def shown(self, kernel: Kernel) -> KernelVariant | None:
-        return next(iter(_made_by(restrict.NAME, kernel)), None)
-
-    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        # Variants with conditions on pointers make the same assertion.
-        return tuple(v for v in kernel.variants if v.transform == restrict.NAME or v.pointers)
-
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
-        compiled = proven(texts, lambda entry: base_name(entry) in copies)
-        objections = ((name, _other_memory(*copy, compiled)) for name, copy in copies.items())
-        return compiled, {name: what for name, what in objections if what is not None}
-
-
-class _Moved:
-    """Variants whose threads do several ids, proven by a copy that is given its block's index."""
-
-    name = coarsen.NAME
-
-    def shown(self, kernel: Kernel) -> KernelVariant | None:
-        one = next(iter(_made_by(coarsen.NAME, kernel)), None)
-        if one is None or one.moved is None:
-            return None
-        return replace(one, kernel=moved_name(kernel), edit=one.moved)
-
-    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        return _made_by(coarsen.NAME, kernel)
-
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
-        usual = list(map(with_places, texts))
-        compiled = proven(usual, lambda entry: base_name(entry) in copies)
-        against = {}
-        # Without proofs the texts could not be read.
-        for module in map(parse, texts) if compiled.proofs else ():
-            for entry in module.functions:
-                kernel, _ = copies.get(base_name(entry), (None, None))
-                if kernel is not None and (read := reads_own_place(module, entry, kernel)):
-                    against[base_name(entry)] = f"reads {read} beside the index that it is given"
-        return compiled, against
-
-
-_Step = _Themselves | _Moved
+        if id(ptx[name]) not in proofs:
+            together = {n: copy for n, copy in copies.items() if ptx[n] is ptx[name]}
+            proofs[id(ptx[name])] = step.proofs(ptx[name], together)
+        compiled, against = proofs[id(ptx[name])]
+        reasons[name] = against.get(name) or _objection(kernel, name, compiled)
+    return reasons
 
 
 def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
@@ -248,19 +210,6 @@ def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:
         if d not in judged.pure_dimensions or judged.dimensions[axis] != kernel.dimensions[axis]:
             return f"is not proven in {d} as the kernel is"
     return None if _is_as_free(judged, kernel) else _OTHER_LAUNCHES
-
-
-def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> str | None:
-    """Does its code access memory through other pointers than the variant says?"""
-    pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
-    for proof in compiled.proofs.get(shown.kernel, ()):
-        try:
-            used = reached(proof.uses, pointers)
-        except NotReached as error:
-            return error.what
-        if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):
-            return "accesses memory through other pointers than the kernel"
-    return None
 
 
 def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:

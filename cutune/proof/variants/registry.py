@@ -1,29 +1,41 @@
 """The transforms that there are. Takes a `Kernel` and its proofs, gives it with its variants.
 
 A new one is a module beside `restrict`, with a row here: a function that gives the variants of a
-kernel by the proofs of all its instances, or raises `Illegal` where it may have none.
+kernel by the proofs of all its instances, or raises `Illegal` where it may have none; and the step
+that proves these variants on compiled code. `variants.check` runs the step of each row. Where none
+of those in `variants.steps` proves what the new transform claims, it needs a step of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants import bounds, coarsen, restrict
+from cutune.proof.variants.steps import AsWritten, Moved, SameCode, Step
 from cutune.proof.variants.text import Illegal, KernelText
 from cutune.source.program import Impurity, Kernel, KernelVariant, Program
 from cutune.source.unit.kernel_texts import KernelTexts
 
 Make = Callable[[KernelText, Sequence[EntryProof]], Iterable[KernelVariant]]
 
-#: The functions that make variants of a kernel, by the names of transforms.
-TRANSFORMS: Mapping[str, Make] = {
-    restrict.NAME: restrict.restrict,
-    coarsen.NAME: coarsen.coarsen,
-    bounds.NAME: bounds.bounds,
+
+@dataclass(frozen=True)
+class Transform:
+    """What makes variants of a kernel, and the step that proves them: neither is optional."""
+
+    make: Make
+    step: Step
+
+
+#: By name, in the order in which they are made and proven.
+TRANSFORMS: Mapping[str, Transform] = {
+    restrict.NAME: Transform(restrict.restrict, AsWritten()),
+    coarsen.NAME: Transform(coarsen.coarsen, Moved()),
+    bounds.NAME: Transform(bounds.bounds, SameCode()),
 }
 
 
@@ -48,9 +60,9 @@ def _with_variants(
         return kernel
     text = KernelText(kernel, texts, namesakes)
     variants, reasons = list[KernelVariant](), list[tuple[str, Impurity]]()
-    for name, make in TRANSFORMS.items():
+    for name, transform in TRANSFORMS.items():
         try:
-            variants += list(make(text, proofs))
+            variants += list(transform.make(text, proofs))
         except Illegal as illegal:
             reasons.append((name, illegal.as_impurity(name, kernel)))
     selector = text.selector() if variants else None

@@ -41,7 +41,7 @@ from cutune.tuning.nvcc.command import (
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
-    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
+    from cutune.proof.analysis.read_source import ReadSource
     from cutune.proof.analysis.recorded_launches import SeenLaunch
     from cutune.source.program import Program
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from cutune.cli.report.programs import print_programs, to_json
 from cutune.core.codes import Code
+from cutune.core.source import Source
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.entry_proof import EntryProof
+from cutune.proof.variants import check, registry
 from cutune.proof.variants.check import checked
-from cutune.source.program import Program
+from cutune.proof.variants.registry import Transform
+from cutune.proof.variants.steps import AsWritten, SameCode
+from cutune.proof.variants.text import Changes, KernelText
+from cutune.source.program import KernelVariant, Program
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.toolchain import Toolchain
+from tests.support.analyzed import analyzed
 from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = pytest.mark.usefixtures("short_headers")
@@ -155,6 +165,49 @@ def test_a_kernel_of_a_header_has_a_variant_where_it_is_launched_there(tmp_path:
     analyzer, program = loaded(tmp_path, '#include "gemm.cuh"\nint main() { start(); }\n')
     after = checked(program, analyzer.compiler.ptx)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
+
+
+def shortened(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVariant]:
+    """A transform that is wrong: in its copies most threads do nothing."""
+    name, changes = f"{text.kernel.name}__short", Changes(opening=" if (threadIdx.x > 5) return; ")
+    edit = text.copy(name, changes)
+    yield KernelVariant("short", name, text.syntax.source, edit, "short")
+
+
+def restrictive(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVariant]:
+    """One more that is wrong, whose launches ask about pointers."""
+    for variant in shortened(text, proofs):
+        yield replace(variant, pointers=(1, 2), written=(1,))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("transform", "words"),
+    [
+        (Transform(shortened, SameCode()), "is compiled to other code"),
+        (Transform(shortened, AsWritten()), "other pointers"),
+        (Transform(restrictive, AsWritten()), "is not proven in x"),
+    ],
+)
+def test_a_transform_keeps_only_what_its_step_proves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transform: Transform, words: str
+) -> None:
+    for module in (registry, check):
+        monkeypatch.setattr(module, "TRANSFORMS", {"short": transform})
+    analyzer, program = loaded(tmp_path, TROUBLED)
+    assert [one.name for kernel in program.kernels for one in kernel.variants] == ["short"] * 3
+    after = {k.name: k for k in checked(program, analyzer.compiler.ptx).kernels}
+    assert not any(kernel.variants for kernel in after.values())
+    assert words in dict(after["good"].variant_reasons)["short"].message
+
+
+def test_no_transform_is_without_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TypeError, match="step"):
+        Transform(shortened)  # type: ignore[call-arg]
+    nothing: Any = None
+    monkeypatch.setattr(check, "TRANSFORMS", {"short": Transform(shortened, nothing)})
+    with pytest.raises(AssertionError):
+        checked(analyzed(Source("app.cu", "int main() {}")), lambda unit: [])
 
 
 MADE_BY_A_MACRO = """\
