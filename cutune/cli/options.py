@@ -98,7 +98,9 @@ def add_json(verb: argparse._ActionsContainer) -> None:
 def add_inspect(inspect: Parser) -> None:
     option = partial(add_option, inspect)
     _add_files(inspect, "sources, folders, or a compile_commands.json")
-    option("--run COMMAND", "where {NAME} may stand, too", default="")
+    run = "how to run the program, for --suggest; {NAME} of parameters may stand there, too"
+    option("--run COMMAND", run, default="")
+    add_vary(inspect)
     device = "GPU of which conditions ask (default: this machine's, else h200)"
     option("--device NAME", device)
     output = inspect.add_mutually_exclusive_group()
@@ -109,7 +111,9 @@ def add_inspect(inspect: Parser) -> None:
     )
     add_list(inspect, "--require", metavar="KERNEL", help=require)
     option("--force", "replace the file of --space where it is there")
-    option("--suggest", "say what would make the other launches tunable")
+    suggest = "say what would make the other launches tunable; with --run it is tried before"
+    option("--suggest", suggest)
+    add_status(inspect)
 
 
 def add_instrument(instrument: Parser) -> None:
@@ -353,6 +357,10 @@ def _running_options() -> Parser:
     options = Parser(add_help=False)
     run = "how to run the program, for instance './{program} {n}'"
     add_option(options, "--run COMMAND", run, default="./{program}")
-    vary = "values for {NAME} in --run, also A..B:STEP; all combinations of several are run"
-    add_list(options, "--vary", metavar="NAME=V1,V2,…", help=vary)
+    add_vary(options)
     return options
+
+
+def add_vary(verb: Parser) -> None:
+    vary = "values for {NAME} in --run, also A..B:STEP; all combinations of several are run"
+    add_list(verb, "--vary", metavar="NAME=V1,V2,…", help=vary)

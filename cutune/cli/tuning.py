@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cutune.measure.program_runs import RunPlan
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.read_source import ReadSource
+    from cutune.proof.analysis.suggestions import Suggestion
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program
@@ -52,7 +53,7 @@ def inspect_verb(options: Options) -> int:
         refuse_existing(Path(written), options.force)
     analyzer = options.analyzer
     toolchain, parameters = replace(analyzer.toolchain, architectures=()), options.parameters
-    inputs = inputs_of(options.files)
+    inputs, plan = inputs_of(options.files), _trial_plan(options)
     programs = _programs_of(replace(analyzer, toolchain=toolchain), inputs)
     failed = len(programs) < len(inputs)
     from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
@@ -68,22 +69,63 @@ def inspect_verb(options: Options) -> int:
                 # As large as the space is at any size.
                 sizes = {name for constant in program.constants for name in constant.data}
                 device = device_values(options.profile)
-                found = program_space(program, parameters, options.run, sizes, device)
+                space = program_space(program, parameters, options.run, sizes, device)
                 # Conditions that leave nothing are found before anything is printed.
-                if found.space.size:
+                if space.space.size:
                     spaces.append(
-                        (program, found, by_size_verdicts(UnitCompiler(toolchain), program))
+                        (program, space, by_size_verdicts(UnitCompiler(toolchain), program))
                     )
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
     contradictions = list(lacking(programs, options.require))
-    _show_inspected(programs, spaces, options)
+    found: Sequence[Suggestion] = ()
+    if options.suggest:
+        from cutune.cli.report.programs import suggestions_of
+
+        found = suggestions_of(programs)
+        if plan is not None and not failed:
+            found, failed = _tried(options, inputs, found, plan)
+    _show_inspected(programs, spaces, options, found)
     if written is not None and not failed:
         _write_space(written, spaces, options)
     for diagnostic in contradictions:
         show(diagnostic)
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
+
+
+def _trial_plan(options: Options) -> RunPlan | None:
+    """The runs in which suggestions are tried; None without --run. Raises CT008, CT410."""
+    if not (options.suggest and options.run):
+        if options.vary:
+            options.wrong("--vary is for --suggest with --run: --run './{program} {n}'")
+        return None
+    from cutune.measure.program_runs import RunPlan
+    from cutune.space.parameter import shown
+
+    # Of parameters in the command line the first value is taken.
+    words = {one.name: [shown(one.values[0])] for one in options.parameters.parameters}
+    named = {name: word for name, word in words.items() if f"{{{name}}}" in options.run}
+    vary = {**named, **varied_values(options.vary)}
+    plan = RunPlan(options.run, vary, "paper", statuses=options.statuses)
+    plan.runs(Path("program"))
+    return plan
+
+
+def _tried(
+    options: Options, inputs: Sequence[Input], found: Sequence[Suggestion], plan: RunPlan
+) -> tuple[Sequence[Suggestion], bool]:
+    """The suggestions that are left after a trial, and whether it failed."""
+    from cutune.check.tried_suggestions import tried
+
+    if any(one.flags for one in inputs):
+        options.wrong("--run is for sources that are compiled with the same options: name these")
+    try:
+        paths = [one.path for one in inputs]
+        return tried(options.analyzer, paths, found, plan, options.profile), False
+    except CutuneError as error:
+        show(error.diagnostic)
+        return found, True
 
 
 def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
@@ -116,7 +158,10 @@ def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
 
 
 def _show_inspected(
-    programs: Sequence[Program], spaces: Sequence[Spaces], options: Options
+    programs: Sequence[Program],
+    spaces: Sequence[Spaces],
+    options: Options,
+    found: Sequence[Suggestion],
 ) -> None:
     from cutune.cli.report import programs as report
 
@@ -124,16 +169,16 @@ def _show_inspected(
         print(json.dumps(report.to_sarif(programs, options.require), indent=1))
     elif options.json:
         document = report.to_json(programs)
-        document["spaces"] = [report.space_json(found, known) for _, found, known in spaces]
+        document["spaces"] = [report.space_json(space, known) for _, space, known in spaces]
         if options.suggest:
-            document["suggestions"] = report.suggestions_to_json(programs)
+            document["suggestions"] = report.suggestions_to_json(found)
         print(json.dumps(document, indent=1))
     elif programs:
         report.print_programs(programs)
-        for program, found, known in spaces:
-            print("\n".join([program.source.path, *report.space_lines(program, found, known)]))
+        for program, space, known in spaces:
+            print("\n".join([program.source.path, *report.space_lines(program, space, known)]))
         if options.suggest:
-            report.print_suggestions(programs)
+            report.print_suggestions(programs, found=found)
 
 
 def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:

@@ -66,6 +66,13 @@ struct cutune_short_number {
     }
 };
 
+// Where results differ: a byte of an allocation, and the words of 8 bytes around it.
+struct cutune_difference {
+    unsigned long long base = 0;
+    size_t at = 0, size = 0;
+    char expected[8] = {}, found[8] = {};
+};
+
 class cutune_buffers {
   public:
     cutune_buffers() : problem_(nullptr), stream_(nullptr), staging_(nullptr) {}
@@ -116,9 +123,11 @@ class cutune_buffers {
 
     // How far the results are from those of the original launch: false when any bit differs.
     // `greatest` is the greatest relative difference; 2 when numbers have nothing in common or are
-    // no floating-point numbers.
-    bool identical(double *greatest) {
+    // no floating-point numbers. `place` is where that is, or the first byte that differs.
+    bool identical(double *greatest, cutune_difference *place) {
         bool same = true;
+        size_t at = 0;
+        *place = cutune_difference();
         cutune_array<char> contents;
         *greatest = 0;
         for (const cutune_buffer &buffer : found_) {
@@ -126,14 +135,16 @@ class cutune_buffers {
             double found = 2;
             if (fetch(buffer, &contents)) {
                 if (memcmp(contents.data(), buffer.expected.data(), buffer.size) == 0) continue;
+                for (at = 0; contents[at] == buffer.expected[at];) ++at;
                 if (buffer.element == cutune_float_element)
-                    found = compare<cutune_plain_number<float>>(buffer, contents);
+                    found = compare<cutune_plain_number<float>>(buffer, contents, &at);
                 if (buffer.element == cutune_double_element)
-                    found = compare<cutune_plain_number<double>>(buffer, contents);
+                    found = compare<cutune_plain_number<double>>(buffer, contents, &at);
                 if (buffer.element == cutune_half_element)
-                    found = compare<cutune_short_number<10>>(buffer, contents);
+                    found = compare<cutune_short_number<10>>(buffer, contents, &at);
                 if (buffer.element == cutune_bfloat16_element)
-                    found = compare<cutune_short_number<7>>(buffer, contents);
+                    found = compare<cutune_short_number<7>>(buffer, contents, &at);
+                if (same || found > *greatest) *place = seen(buffer, contents, at);
             }
             same = false;
             *greatest = found > *greatest ? found : *greatest;
@@ -248,20 +259,38 @@ class cutune_buffers {
         return true;
     }
 
+    static cutune_difference seen(const cutune_buffer &buffer, const cutune_array<char> &contents,
+                             size_t at) {
+        cutune_difference place;
+        const size_t first = at - at % sizeof place.found, left = buffer.size - first;
+        place.base = buffer.base;
+        place.at = at;
+        place.size = left < sizeof place.found ? left : sizeof place.found;
+        memcpy(place.expected, &buffer.expected[first], place.size);
+        memcpy(place.found, &contents[first], place.size);
+        return place;
+    }
+
     // The greatest difference of two numbers, relative to them or to what is usual among those that
     // differ: what is left where large terms cancel is no better than these.
     template <class Number>
-    static double compare(const cutune_buffer &buffer, const cutune_array<char> &contents) {
+    static double compare(const cutune_buffer &buffer, const cutune_array<char> &contents,
+                          size_t *place) {
         const char *const expected = buffer.expected.data(), *const found = contents.data();
         const double usual = usual_magnitude<Number>(buffer.expected, contents);
         double greatest = 0;
         for (size_t at = 0; at + Number::size <= buffer.size; at += Number::size) {
             if (memcmp(expected + at, found + at, Number::size) == 0) continue;
             const double x = Number::at(expected + at), y = Number::at(found + at);
-            if (!__builtin_isfinite(x) || !__builtin_isfinite(y)) return 2;
+            if (!__builtin_isfinite(x) || !__builtin_isfinite(y)) {
+                *place = at;
+                return 2;
+            }
             if (Number::neighbours(expected + at, found + at)) continue;
             const double scale = larger(usual, larger(__builtin_fabs(x), __builtin_fabs(y)));
-            greatest = larger(greatest, __builtin_fabs(x - y) / scale);
+            const double difference = __builtin_fabs(x - y) / scale;
+            if (difference > greatest) *place = at;
+            greatest = larger(greatest, difference);
         }
         return greatest;
     }

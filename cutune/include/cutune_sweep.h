@@ -220,6 +220,7 @@ class cutune_experiment {
     cudaEvent_t start_, stop_;
     double best_, difference_ = 0;
     bool identical_ = true;
+    cutune_difference place_;  // where it differs
     cutune_array<double> milliseconds_;
 
     // The one step of this run, $CUTUNE_STEP, in place of the program's own; there may be none.
@@ -311,7 +312,7 @@ class cutune_experiment {
         float elapsed = 0;
         if (timed_ && cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_))) elapsed = 0;
         if (run_ == 0 && at_ == 0) buffers_.expect();
-        if (run_ == 0 && at_ > 0) identical_ = buffers_.identical(&difference_);
+        if (run_ == 0 && at_ > 0) identical_ = buffers_.identical(&difference_, &place_);
         // A run of a short kernel may take three times as long as the next one, and costs little.
         const bool warms_up = run_ == 0 && timed_runs_ > 0;
         const double least_slow = 0.1;
@@ -354,11 +355,20 @@ class cutune_experiment {
         if (problem == nullptr) {
             line.add(",\"identical\":%s,\"difference\":", truth(identical_));
             line.add_real(difference_);
+            if (!identical_ && place_.size > 0) add_place(&line);
         } else {
             line.add(",\"error\":");
             line.add_string(problem);
         }
         if (!cutune_write_line(&line)) over_ = true;
+    }
+
+    void add_place(cutune_text *line) const {
+        line->add(",\"place\":{\"base\":%llu,\"at\":%zu,\"expected\":\"", place_.base, place_.at);
+        line->add_hex(place_.expected, place_.size);
+        line->add("\",\"found\":\"");
+        line->add_hex(place_.found, place_.size);
+        line->add("\"}");
     }
 
     static const char *truth(bool value) { return value ? "true" : "false"; }

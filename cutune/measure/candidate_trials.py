@@ -8,12 +8,14 @@ no time for all of them, some candidates are chosen.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import log2, prod
 from pathlib import Path
+from struct import calcsize, unpack_from
 from typing import Any
 
 from cutune.measure.program_runs import RecordedRun
@@ -22,7 +24,7 @@ from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.sweep import TIMING, read_entries
 from cutune.source.program import SiteKey, SiteNumbers
-from cutune.toolchain.device.thread_block import Block, as_block
+from cutune.toolchain.device.thread_block import Block, as_block, shape
 
 Attempt = tuple[SiteKey, str, Block]
 """A launch site, a variant of its kernel (or none), and the block that it was tried with."""
@@ -43,12 +45,92 @@ NOTHING_IN_COMMON = 2
 
 
 @dataclass(frozen=True)
+class DifferingPlace:
+    """Where the results of a block differ from the original's.
+
+    Attributes:
+        argument: index of the pointer argument that leads there.
+        at: the first byte that differs, counted from where the argument points.
+        before: bytes of `expected` and `found` that lie before it.
+        expected, found: what lies around it, with the original's block and with `block`.
+    """
+
+    block: Block
+    argument: int
+    at: int
+    before: int
+    expected: bytes
+    found: bytes
+
+    @staticmethod
+    def of(entry: Mapping[str, Any]) -> DifferingPlace | None:
+        """The place that a line of the sweep names; None where no argument leads there."""
+        if (place := entry.get("place")) is None:
+            return None
+        address, base = place["base"] + place["at"], place["base"]
+        leading = [
+            (argument["address"], index)
+            for index, argument in enumerate(entry["arguments"])
+            if argument.get("base") == base and argument["address"] <= address
+        ]
+        if not leading:
+            return None
+        begin, argument = max(leading, key=lambda one: (one[0], -one[1]))
+        expected, found = (bytes.fromhex(place[word]) for word in ("expected", "found"))
+        block, before = as_block(entry["block"]), place["at"] % _AROUND
+        return DifferingPlace(block, argument, address - begin, before, expected, found)
+
+    def said(self, names: Sequence[str], types: Sequence[str]) -> str:
+        """For instance `b[31] is 0 in place of 32 with block 64`; empty: it has no name."""
+        if self.argument >= len(names):
+            return ""
+        name, block = names[self.argument], shape(self.block)
+        form = _NUMBERS.get(_QUALIFIERS.sub(" ", types[self.argument]).replace(" ", ""), "")
+        size = calcsize(form)
+        begin = self.before - self.at % size if form else -1
+        if begin < 0 or begin + size > len(self.found):
+            return f"byte {self.at} of what {name} points to differs with block {block}"
+        (expected,), (found,) = (unpack_from(form, b, begin) for b in (self.expected, self.found))
+        where = f"{name}[{self.at // size}]"
+        return f"{where} is {found:.9g} in place of {expected:.9g} with block {block}"
+
+
+#: Bytes that the sweep shows of a place that differs, from a multiple of as many.
+_AROUND = 8
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict(?:__)?|restrict|int(?=\s+\w))\b")
+#: How numbers lie in memory, by the type of a pointer to them.
+_NUMBERS = {
+    "float*": "<f",
+    "double*": "<d",
+    "char*": "<b",
+    "signedchar*": "<b",
+    "unsignedchar*": "<B",
+    "short*": "<h",
+    "unsignedshort*": "<H",
+    "int*": "<i",
+    "unsigned*": "<I",
+    "unsignedint*": "<I",
+    "long*": "<q",
+    "unsignedlong*": "<Q",
+    "longlong*": "<q",
+    "unsignedlonglong*": "<Q",
+    "int32_t*": "<i",
+    "uint32_t*": "<I",
+    "int64_t*": "<q",
+    "uint64_t*": "<Q",
+    "size_t*": "<Q",
+}
+
+
+@dataclass(frozen=True)
 class CandidateTrial:
     """The outcome of trying the candidates of one kernel.
 
     Attributes:
         differing: those whose results differ, or that could not be launched.
         largest_difference: of their results. error: what CUDA said of the first that failed.
+        place: where results of the first that differs do so.
+        compared: those that were launched, and whose results were compared.
         untried: candidates that only an annotation allows, and that were not tried, for instance
             because they do not divide the number of threads at this size, or for want of time.
         refusal: what the launch said of the first of these.
@@ -61,6 +143,8 @@ class CandidateTrial:
     untried: tuple[Block, ...] = ()
     refusal: str = ""
     unreached: tuple[Block, ...] = ()
+    place: DifferingPlace | None = None
+    compared: tuple[Block, ...] = ()
 
     @property
     def rejected(self) -> tuple[Block, ...]:
@@ -76,7 +160,19 @@ class CandidateTrial:
             error=self.error or other.error,
             untried=tuple(sorted(untried)),
             unreached=tuple(sorted({*self.unreached} & {*other.unreached})),
+            place=self.place or other.place,
+            compared=tuple(sorted({*self.compared, *other.compared})),
         )
+
+    def difference(self, names: Sequence[str], types: Sequence[str]) -> str:
+        """How results differ, in words. `names`, `types`: those of the kernel's parameters."""
+        place = self.place.said(names, types) if self.place is not None else ""
+        where = f"; {place}" if place else ""
+        if self.largest_difference >= NOTHING_IN_COMMON:
+            return f"in bytes that are no floating-point numbers, or in numbers far apart{where}"
+        if self.largest_difference > 0:
+            return f"by up to {self.largest_difference:.3g}{where}"
+        return f"CUDA says of one: {self.error}" if self.error else "in bytes that are no numbers"
 
 
 @dataclass(frozen=True)
@@ -131,6 +227,8 @@ class TrialRun:
             mentioned = {as_block(e["block"]) for e in own}
             errors = (e["error"] for e in own if "error" in e and not _is_not_allowed(e))
             refusals = (e["error"] for e in own if _is_not_allowed(e))
+            wrong = (e for e in own if as_block(e["block"]) in differing and not _same(e))
+            places = (place for e in wrong if (place := DifferingPlace.of(e)) is not None)
             trials[kernel.entry] = CandidateTrial(
                 differing=tuple(sorted(differing)),
                 largest_difference=max((e.get("difference", 0.0) for e in own), default=0.0),
@@ -138,6 +236,8 @@ class TrialRun:
                 untried=tuple(sorted(_untried(kernel, own) - differing)),
                 refusal=next(refusals, ""),
                 unreached=tuple(sorted({*kernel.remaining()} - mentioned - differing)),
+                place=next(places, None),
+                compared=tuple(sorted({as_block(e["block"]) for e in own if "error" not in e})),
             )
         return trials
 

@@ -19,7 +19,6 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.candidate_trials import (
     INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
-    NOTHING_IN_COMMON,
     OTHER_SHARED,
     TRIAL_BUDGET,
     CandidateTrial,
@@ -278,12 +277,18 @@ class _Measuring:
                 code,
                 kernel=kernel.name,
                 blocks=_listed(trial.differing),
-                difference=_difference(trial),
+                difference=trial.difference(*self._parameters(kernel.name)),
                 advice=NARROW if kernel.asserted else "",
             )
             if shown is not None:
                 said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
             self.reporter.warn(said)
+
+    def _parameters(self, name: str) -> tuple[list[str], list[str]]:
+        """Names and types of a kernel's parameters."""
+        definition = self.part.program.kernel(name)
+        parameters = definition.parameters if definition is not None else ()
+        return [p.name for p in parameters], [p.type for p in parameters]
 
     def _asserted_elsewhere(
         self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
@@ -332,14 +337,6 @@ def _listed(blocks: Sequence[Block]) -> str:
     shown = [shape(block) for block in blocks[:MOST_LISTED]]
     more = ["…"] if len(blocks) > MOST_LISTED else []
     return f"block{'s' * (len(blocks) > 1)} {', '.join([*shown, *more])}"
-
-
-def _difference(trial: CandidateTrial) -> str:
-    if trial.largest_difference >= NOTHING_IN_COMMON:
-        return "in bytes that are no floating-point numbers, or in numbers far apart"
-    if trial.largest_difference > 0:
-        return f"by up to {trial.largest_difference:.3g}"
-    return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
 
 
 def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:

@@ -15,6 +15,7 @@ from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
 from cutune.proof.memory.called_functions import CalledFunctions
+from cutune.proof.rounding import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BUILT_INS, BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
@@ -33,7 +34,8 @@ from cutune.source.candidates import BlockUse, FlatUse
 from cutune.source.program import DIMENSIONS
 
 _WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
-_WARP_OPCODES |= {"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
+_TENSOR = frozenset({"wmma", "mma", "wgmma"})
+_WARP_OPCODES |= _TENSOR | {"ldmatrix", "stmatrix", "movmatrix"}
 _LANES = ("%laneid", "%lanemask", "%warpid")
 _KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _SHARED = "shared"
@@ -61,6 +63,7 @@ def block_use(module: Module, function: Function) -> BlockUse:
     shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
     first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
     widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
+    adds_rounded = _adds_rounded(instructions)
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
@@ -69,6 +72,7 @@ def block_use(module: Module, function: Function) -> BlockUse:
             sharing=first,
             order=_order(instructions),
             reads=frozenset(widths),
+            adds_rounded=adds_rounded,
         )
     sharing, line = seen.sharing()
     return BlockUse(
@@ -80,6 +84,7 @@ def block_use(module: Module, function: Function) -> BlockUse:
         frozenset(widths),
         seen.singles_out(),
         _flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
+        adds_rounded,
     )
 
 
@@ -118,6 +123,23 @@ def _order(instructions: list[Instruction]) -> tuple[str, int]:
             operation = next((word for word in item.modifiers if word in ATOMIC_OPERATIONS), "")
             return operation, item.line
     return "", 0
+
+
+def _adds_rounded(instructions: list[Instruction]) -> bool:
+    """May it add up rounded numbers of several threads?
+
+    It does not where it adds none, or where threads hand on nothing: neither by shared memory or
+    shuffles, nor by atomic operations or tensor cores, nor by functions that are not read.
+    """
+    rounds = hands_on = False
+    for item in instructions:
+        is_rounded = not FLOATS.isdisjoint(item.modifiers)
+        is_atomic = item.opcode in ("atom", "red")
+        rounds |= is_rounded and (is_atomic or item.opcode in SUMS | FUSED)
+        # Loops around `atomicCAS` add with integers in place of numbers.
+        hands_on |= is_atomic or item.opcode in _WARP_OPCODES or item.opcode == "call"
+        hands_on |= any(word.startswith(_SHARED) for word in item.modifiers)
+    return (rounds and hands_on) or any(item.opcode in _TENSOR for item in instructions)
 
 
 class _Observer(Recorder):

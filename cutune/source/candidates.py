@@ -119,6 +119,7 @@ class BlockUse:
         reads: dimensions whose `blockDim` any instance reads.
         singles_out: does it compare threadIdx with numbers beyond the first warp?
         flat: what is known of blocks with one thread in y and z.
+        adds_rounded: may it add up rounded numbers of several threads?
     """
 
     widths: frozenset[str] = frozenset()
@@ -129,6 +130,7 @@ class BlockUse:
     reads: frozenset[str] = frozenset()
     singles_out: bool = False
     flat: FlatUse = FlatUse()
+    adds_rounded: bool = True
 
 
 def candidate_blocks(

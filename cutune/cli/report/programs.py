@@ -337,15 +337,24 @@ def _kept(kernel: Kernel) -> str:
     return "; ".join(remarks)
 
 
-def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:
+def suggestions_to_json(found: Iterable[Suggestion]) -> list[Json]:
     """The suggestions of `inspect --json`."""
-    return [asdict(suggestion) for program in programs for suggestion in suggestions(program)]
+    return [asdict(suggestion) for suggestion in found]
 
 
-def print_suggestions(programs: Sequence[Program], console: Console | None = None) -> None:
-    """Print each as a paragraph that begins with its place."""
+def suggestions_of(programs: Iterable[Program]) -> list[Suggestion]:
+    """Suggestions for all sources of a program."""
+    return [suggestion for program in programs for suggestion in suggestions(program)]
+
+
+def print_suggestions(
+    programs: Sequence[Program],
+    console: Console | None = None,
+    found: Iterable[Suggestion] | None = None,
+) -> None:
+    """Print each as a paragraph that begins with its place. `found`: None stands for all."""
     console = console or Console(emoji=False)
-    paragraphs = [_paragraph(one) for program in programs for one in suggestions(program)]
+    paragraphs = [_paragraph(one) for one in (suggestions_of(programs) if found is None else found)]
     paragraphs += [text for program in programs for text in _unmodelled(program)]
     if not paragraphs:
         console.print("nothing to suggest: no launch was refused", highlight=False)
@@ -370,7 +379,8 @@ def _paragraph(suggestion: Suggestion) -> str:
         what = f"insert, for {noun} {', '.join(map(str, suggestion.launches))}"
         pragma = f"    {suggestion.pragma}\n"
     head = f"{suggestion.file}:{suggestion.line}: {what} [{suggestion.code}]\n"
-    return f"{head}{pragma}    {suggestion.text}"
+    tried = f"\n    {suggestion.tried}" if suggestion.tried is not None else ""
+    return f"{head}{pragma}    {suggestion.text}{tried}"
 
 
 #: The status where a launch that has to be tunable is not.

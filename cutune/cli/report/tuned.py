@@ -129,4 +129,5 @@ class Shown:
         refused = (one.file for one in self.launches if one.outcome is TuningOutcome.REFUSED)
         if files := shlex.join(dict.fromkeys(refused)):
             advice = f"what would help, if anything does: cutune inspect --suggest {files}"
+            advice += " (with --run and --vary as here it is tried before)"
             console.print(advice, markup=False, soft_wrap=True)

@@ -238,6 +238,16 @@ PERMISSION = (
     "You thereby allow '{name}' to add up its floating-point numbers in any order: the last digits "
     "of its sums may differ. All else is proven."
 )
+#: Of an assertion about a kernel that may add up rounded numbers across threads.
+OTHER_ORDER = (
+    " Where its threads add up floating-point numbers together, these sums get another order: "
+    "their last digits may differ."
+)
+#: Of an annotation that was proposed by the code alone.
+NOT_TRIED = (
+    "It was not tried: with `--run './{program} {n}' --vary n=4096` beside `--suggest` it is, on the "
+    "emulated device."
+)
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
     "Its compiled code does not read how wide the block is: the kernel is made for the block of "
@@ -269,6 +279,7 @@ class Suggestion:
         code: number of the diagnostic that refuses them now.
         pragma: the annotation to insert before that line, or None.
         text: the change in words.
+        tried: with which blocks and at which sizes the annotation was tried, or that it was not.
     """
 
     file: str
@@ -278,6 +289,7 @@ class Suggestion:
     code: str
     pragma: str | None
     text: str
+    tried: str | None = None
 
 
 def suggestions(program: Program) -> Iterator[Suggestion]:
@@ -335,6 +347,7 @@ def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
         Code.ROUNDED_SUM.number,
         f"#pragma cutune kernel {kernel.name} associative",
         PERMISSION.format(name=kernel.name),
+        NOT_TRIED,
     )
 
 
@@ -365,15 +378,17 @@ def _annotation(
         helped[0].code.number if helped[0].code is not None else "",
         f"#pragma cutune kernel {kernel.name}{data} {proposed.clauses}{shared}",
         _assertion(kernel, proposed),
+        NOT_TRIED,
     )
 
 
 def _assertion(kernel: Kernel, proposed: Proposal) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
+    order = OTHER_ORDER if kernel.block_use.adds_rounded else ""
     if proposed.keeps_grid:
-        return f"{head} and as many blocks as the launch has."
+        return f"{head} and as many blocks as the launch has.{order}"
     return (
-        f"{head} that divides its threads. Where threads from some g on have no effect, say "
+        f"{head} that divides its threads.{order} Where threads from some g on have no effect, say "
         "grid(ceil(g / x)), or grid(keep) where the number of blocks must stay."
     )
 

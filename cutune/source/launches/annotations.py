@@ -127,7 +127,9 @@ class _Application:
             message = kernel.impurity.message
             self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
         if self.said.associative and not kernel.reassociates:
-            self._refuse(Code.NOT_ASSOCIATIVE, kernel=kernel.name)
+            # What is not proven of it is something else, with a place of its own.
+            found = f": it {kernel.impurity.message}" if kernel.impurity is not None else ""
+            self._refuse(Code.NOT_ASSOCIATIVE, kernel=kernel.name, reason=found)
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
         dimensions = [

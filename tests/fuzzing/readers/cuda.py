@@ -11,6 +11,7 @@ from rich.console import Console
 from cutune.cli.report.programs import (
     print_programs,
     print_suggestions,
+    suggestions_of,
     suggestions_to_json,
     to_json,
 )
@@ -81,7 +82,7 @@ def read(source: Source) -> Program:
     for diagnostic in program.diagnostics:
         diagnostic.render()
     to_json([program])
-    suggestions_to_json([program])
+    suggestions_to_json(suggestions_of([program]))
     console = Console(file=io.StringIO(), force_terminal=False)
     print_programs([program], console)
     print_suggestions([program], console)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from struct import pack
+
+import pytest
 
 from cutune.measure.candidate_trials import (
     NOT_ALLOWED,
     OTHER_SHARED,
     Attempt,
+    DifferingPlace,
     TrialRun,
     with_larger,
 )
@@ -106,3 +110,34 @@ def test_an_older_kernel_that_says_more_of_its_code_is_read() -> None:
     entry = json.loads(json.dumps(KERNEL.to_json()))
     entry["static"] |= {"spill_store_bytes": 8, "stack_bytes": 16}
     assert MeasuredKernel.from_json(entry) == KERNEL
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected", "at", "said"),
+    [
+        ("float *", pack("<ff", 1, 2.5), 4, "b[1] is 7 in place of 2.5 with block 32"),
+        ("const float *__restrict__", pack("<ff", 1, 2.5), 4, "b[1] is 7 in place of 2.5"),
+        ("double *", pack("<d", 0.5), 6, "b[0] is 1 in place of 0.5"),
+        ("unsigned int *", pack("<II", 9, 3), 1, "b[0] is 5 in place of 9"),
+        ("Cell *", pack("<II", 9, 3), 5, "byte 5 of what b points to differs"),
+    ],
+)
+def test_the_value_that_differs_is_named(type_: str, expected: bytes, at: int, said: str) -> None:
+    others = {"f": pack("<ff", 1, 7), "d": pack("<d", 1), "u": pack("<II", 5, 3)}
+    found = others.get(type_.removeprefix("const ")[0], pack("<II", 9, 4))
+    pointers = [{"kind": "pointer", "address": base, "base": base} for base in (512, 1024)]
+    place = {"base": 1024, "at": at, "expected": expected.hex(), "found": found.hex()}
+    entry = {"block": [32, 1, 1], "arguments": pointers, "place": place}
+    differing = DifferingPlace.of(entry)
+    assert differing is not None
+    assert differing.said(["a", "b"], ["int *", type_]).startswith(said)
+    assert DifferingPlace.of({**entry, "arguments": pointers[:1]}) is None
+
+
+def test_elements_are_counted_from_where_the_argument_points() -> None:
+    inner = [{"kind": "pointer", "address": 1032, "base": 1024}]
+    place = {"base": 1024, "at": 20, "expected": bytes(8).hex(), "found": pack("<ii", 0, 3).hex()}
+    found = DifferingPlace.of({"block": [64, 1, 1], "arguments": inner, "place": place})
+    assert found is not None
+    assert found.said(["p"], ["int *"]) == "p[3] is 3 in place of 0 with block 64"
+    assert found.said([], []) == ""

@@ -60,7 +60,7 @@ def test_every_refused_launch_is_spoken_of() -> None:
 
 def test_json() -> None:
     text = read_source(GOLDEN / "suggest" / "blocks.cu").text
-    first = suggestions_to_json([program(text)])[0]
+    first = suggestions_to_json(suggestions(program(text)))[0]
     assert first["line"] == 5 and first["code"] == "CT284" and first["pragma"]
 
 
