@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from cutune.proof.analysis import kernels_of_other_sources
+from cutune.proof.analysis import read_source
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import definitions_before
 
@@ -40,7 +40,7 @@ _DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
 def with_short_headers() -> Iterator[None]:
     """The standard unless another one is asked for, and mathematics where it is included."""
     options = {_VARIABLE: shlex.join([STANDARD, *_HEADERS, *_LINKER])}
-    known = patch.object(kernels_of_other_sources, "definitions_before", _definitions_before)
+    known = patch.object(read_source, "definitions_before", _definitions_before)
     with patch.dict(os.environ, options), known:
         yield
 
