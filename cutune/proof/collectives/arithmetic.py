@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutune.proof.collectives.lanes import Flags, Numbers
+from cutune.proof.collectives.lanes import NUMBER, Flags, Lanes, Numbers, numbers
+from cutune.ptx.types import Instruction
 
 LOGIC: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
     "and": np.bitwise_and,
@@ -275,3 +276,28 @@ def _field(kind: str, value: Numbers, begin: Numbers, length: Numbers) -> Number
         raise ValueError("'bfe'")
     mask: Numbers = np.left_shift(np.int64(1), length) - 1
     return held(value, bits) >> begin & mask
+
+
+def numbers_of(instruction: Instruction, values: Sequence[Lanes]) -> Lanes | None:
+    """Return results of the threads that have numbers, where they are computed here."""
+    if not instruction.modifiers or any(value.piece >= 0 for value in values):
+        return None
+    places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
+    if not places.size:
+        return None
+    data = [value.data[places] for value in values]
+    try:
+        known = numbers(computed(instruction.opcode, instruction.modifiers, data))
+    except ValueError:
+        return None
+    return known.spread(places, values[0].count)
+
+
+def negated(value: Lanes) -> Lanes:
+    """Return the opposite of truth values, where these are numbers."""
+    return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
+
+
+def flags(values: Flags) -> Lanes:
+    """Return truth values as lanes."""
+    return numbers(values.astype(np.int64))

@@ -6,14 +6,23 @@ registers at the end, what lies in shared memory, and effects in global memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
 from cutune.core.codes import Code
-from cutune.proof.collectives.arithmetic import LOGIC, compared, computed, held, signed
+from cutune.proof.collectives.arithmetic import (
+    LOGIC,
+    compared,
+    computed,
+    flags,
+    held,
+    negated,
+    numbers_of,
+    signed,
+)
 from cutune.proof.collectives.lanes import (
     NUMBER,
     TERM,
@@ -291,7 +300,7 @@ class BlockRun:
             return values[0]
         if opcode == "selp":
             return self._selected(values)
-        known = _numbers_of(instruction, values)
+        known = numbers_of(instruction, values)
         if known is not None and known.is_number:
             return known
         if len(values) == 2 and (operation := combining(opcode, modifiers)):
@@ -354,7 +363,7 @@ class BlockRun:
             if all(value.are_numbers(where) for value in values):
                 try:
                     data = [np.where(where, value.data, np.int64(0)) for value in values]
-                    return _flags(compared(modifiers[0], kind, *data))
+                    return flags(compared(modifiers[0], kind, *data))
                 except ValueError:
                     pass
         elif opcode == "setp" and len(operands) == 3 and values[2].are_numbers(where):
@@ -373,14 +382,14 @@ class BlockRun:
         elif opcode == "mov":
             return values[0]
         elif opcode == "not" and values[0].are_numbers(where):
-            return _negated(values[0])
+            return negated(values[0])
         elif opcode in LOGIC and all(value.are_numbers(where) for value in values):
             return numbers(LOGIC[opcode](values[0].data, values[1].data))
         return applied(".".join((opcode, *modifiers)), values, self.terms)
 
     def _truth(self, text: str) -> Lanes:
         value = self._read(text.removeprefix("!"))
-        return _negated(value) if text.startswith("!") else value
+        return negated(value) if text.startswith("!") else value
 
     # Warps and barriers.
 
@@ -430,7 +439,7 @@ class BlockRun:
         names = [name.strip() for name in target.split("|")]
         self._write(names[0], where, value)
         for name in names[1:]:
-            self._write(name, where, _flags(inside))
+            self._write(name, where, flags(inside))
 
     def _reduce(self, instruction: Instruction, where: Flags) -> None:
         target, source, mask = instruction.operands
@@ -461,11 +470,10 @@ class BlockRun:
         self, instruction: Instruction, address: Lanes, where: Flags, width: int
     ) -> tuple[SharedArray, Numbers]:
         """The array that these threads access, and the element of each."""
-        if not spaces(instruction).isdisjoint(_OTHER_SPACES):
-            self._refuse(instruction, "an address that is not known")
         variable = self.addresses.variable_at(int(address.data[where].min()))
         begin = self.addresses.of(variable.name) if variable is not None else None
-        if variable is None or begin is None:
+        is_other = not spaces(instruction).isdisjoint(_OTHER_SPACES)
+        if variable is None or begin is None or is_other:
             self._refuse(instruction, "an address that is not known")
         name, offsets = variable.name, address.data[where] - begin
         array = self.arrays.get(name)
@@ -508,8 +516,7 @@ class BlockRun:
         """What an element holds of a register, which may be wider: its lower bits."""
         if value.piece >= 0:
             return unknown(self.width)
-        kind = instruction.modifiers[-1]
-        bits = 8 * TYPE_BYTES[kind]
+        bits = 8 * TYPE_BYTES[kind := instruction.modifiers[-1]]
         if bits > 64:
             return unknown(self.width)
         if operand in self.registers and bits == self._bits(operand):
@@ -520,7 +527,7 @@ class BlockRun:
         """The numbers, read as of a type, and terms of the rest: parts of sums become unknown."""
         result = applied(name, (value,), self.terms)
         own = 8 * TYPE_BYTES[kind]
-        read = signed(held(value.data, own), own) if kind[0] == "s" else held(value.data, own)
+        read = signed(value.data, own) if kind[0] == "s" else held(value.data, own)
         return result.written(value.kind == NUMBER, numbers(held(read, bits)))
 
     def _load_parameter(self, instruction: Instruction, where: Flags) -> None:
@@ -591,27 +598,3 @@ class BlockRun:
         if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
         self.effects.append(Effect(instruction, where.copy(), values))
-
-
-def _numbers_of(instruction: Instruction, values: Sequence[Lanes]) -> Lanes | None:
-    """Results of the threads that have numbers, where they are computed here."""
-    if not instruction.modifiers or any(value.piece >= 0 for value in values):
-        return None
-    places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
-    if not places.size:
-        return None
-    data = [value.data[places] for value in values]
-    try:
-        known = numbers(computed(instruction.opcode, instruction.modifiers, data))
-    except ValueError:
-        return None
-    return known.spread(places, values[0].count)
-
-
-def _negated(value: Lanes) -> Lanes:
-    """The opposite of truth values, where these are numbers."""
-    return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
-
-
-def _flags(values: Flags) -> Lanes:
-    return numbers(values.astype(np.int64))
