@@ -132,6 +132,14 @@ OF_WIDTHS = {
     "draws": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
     # At one of its launches it is another number.
     "differs": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
+    # It is changed between the configuration and the argument.
+    "halved": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
+    "doubled": ("for (int i = threadIdx.x; i < n; i += width) row[i] = in[i] * 3;", False),
+}
+LAUNCHED = {
+    "draws": "draws<<<9, DRAWN>>>(out, in, n, DRAWN);",
+    "halved": "halved<<<9, half>>>(out, in, halving(n, half), half);",
+    "doubled": "doubled<<<(twice *= 2, 9), twice>>>(out, in, n, twice);",
 }
 
 
@@ -141,16 +149,16 @@ def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
         f"    int *row = out + blockIdx.x * 2000;\n    {body}\n}}\n"
         for name, (body, _) in OF_WIDTHS.items()
     )
-    launches = "".join(
-        f"    {name}<<<9, {'DRAWN' if name == 'draws' else 'width'}>>>"
-        f"(out, in, n, {'DRAWN' if name == 'draws' else 'width'});\n"
-        for name in OF_WIDTHS
+    launches = "\n".join(
+        LAUNCHED.get(name, f"{name}<<<9, width>>>(out, in, n, width);") for name in OF_WIDTHS
     )
     path = tmp_path / "widths.cu"
     path.write_text(
         f"#include <cstdio>\n#include <cstdlib>\n#define DRAWN (seed++ % 2 * 64 + 64)\n{kernels}"
+        "int halving(int n, int &width) { width /= 2; return n; }\n"
         "int main(int argc, char **argv) {\n"
         "    int n = argc > 1 ? atoi(argv[1]) : 1000, width = 128, other = 256, seed = 1;\n"
+        "    int half = 128, twice = 128;\n"
         "    int *out, *in;\n"
         "    cudaMallocManaged(&out, 9 * 2000 * sizeof(int));\n"
         "    cudaMallocManaged(&in, 2000 * sizeof(int));\n"
@@ -166,7 +174,8 @@ def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
     found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
     assert found == {name: is_tunable for name, (_, is_tunable) in OF_WIDTHS.items()}
     copied = {kernel.name: kernel.copy.widths for kernel in program.kernels if kernel.copy}
-    assert copied == {"reads": (3,), "adds": (3,)}
+    # Those of the last two are never launched.
+    assert copied == dict.fromkeys(("reads", "adds", "halved", "doubled"), (3,))
     shaken = cutune(
         "shake", path, "--run", "{program} {n}", "--vary", "n=300,1900", "--seeds", 6, *QUICK
     )

@@ -120,6 +120,21 @@ class Reaching:
             return None
         return found
 
+    def stays(self, variable: HostVariable, first: int, last: int) -> bool:
+        """Is it known that nothing changes a variable between two tokens?"""
+        if not variable.is_plain:
+            return False
+        if variable.is_constant:
+            return not self._is_redeclared(variable, first)
+        if variable.name in self._hidden_names or self._is_captured(variable, first):
+            return False
+        changes = self._changes(variable, None)
+        number = bisect_left(changes.places, last)
+        has_escaped = changes.first_escape < number or (
+            self._runs_again(variable.declared, first) >= changes.place(changes.first_escape)
+        )
+        return not has_escaped and bisect_left(changes.places, first) == number
+
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:

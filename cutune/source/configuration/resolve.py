@@ -66,6 +66,14 @@ class Configurations:
         except RecursionError:
             return None
 
+    def keeps_block(self, syntax: Syntax, launch: Launch, place: int, block: Formula) -> bool:
+        """Has the variable at a place, the width of the block, one value in a launch?"""
+        variables = self._resolver(syntax, launch.function).reaching
+        variable = variables.declarations.variable(syntax.tokens[place].text, place)
+        if variable is None:
+            return constant(block) is not None
+        return variables.stays(variable, launch.callee[0], launch.end)
+
     def _resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]]
     ) -> Configuration:

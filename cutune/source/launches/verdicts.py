@@ -379,7 +379,16 @@ class _Judged:
         is_named = callee_of_copy(text(launch.callee), self.name, copy) is not None
         written, arguments = map(text, launch.configuration), map(text, launch.arguments)
         may_stand = may_stand_in(copy, self.resolved, [*written], [*arguments])
-        return self.callee is not None and is_named and may_stand
+        is_copy = self.callee is not None and is_named and may_stand
+        return is_copy and all(map(self._keeps_width, copy.widths))
+
+    def _keeps_width(self, position: int) -> bool:
+        """Is an argument the width of the block still when it is evaluated?"""
+        file, launch, resolved = self.file, self.launch, self.resolved
+        place = launch.arguments[position][0]
+        return resolved is not None and file.configurations.keeps_block(
+            file.syntax, launch, place, resolved.block[0]
+        )
 
     def _refusal(self) -> Diagnostic | None:
         file, launch, kernel, name = self.file, self.launch, self.kernel, self.name
