@@ -245,8 +245,8 @@ OTHER_ORDER = (
 )
 #: Of an annotation that was proposed by the code alone.
 NOT_TRIED = (
-    "It was not tried: with `--run './{program} {n}' --vary n=4096` beside `--suggest` it is, on the "
-    "emulated device."
+    "It was not tried: with `--run './{program} {n}' --vary n=4096` beside `--suggest` it is, on "
+    "the emulated device."
 )
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
