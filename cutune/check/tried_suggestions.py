@@ -89,8 +89,8 @@ def tried(
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What trials have shown of one kernel.
+class Judged:
+    """The trials of one kernel.
 
     Attributes:
         problem: why it could not be tried; empty: it was.
@@ -180,10 +180,12 @@ class _Trying:
     folder: Path
     said: Sequence[Diagnostic]
 
-    def run(self, programs: Sequence[Program], wanted: Sequence[Suggestion]) -> Mapping[str, Shown]:
+    def run(
+        self, programs: Sequence[Program], wanted: Sequence[Suggestion]
+    ) -> Mapping[str, Judged]:
         names = {one.kernel for one in wanted}
         shown = {
-            name: Shown(obstacle=obstacle)
+            name: Judged(obstacle=obstacle)
             for name in names
             if (obstacle := self._without_effect(programs, name))
         }
@@ -196,7 +198,7 @@ class _Trying:
         for program, its in zip(programs, numbers, strict=True):
             shown |= self._of_source(program, its, recorded, executed, left - {*shown})
         for name in left - {*shown}:
-            shown[name] = Shown(problem=self._about(name) or "these runs do not launch it")
+            shown[name] = Judged(problem=self._about(name) or "these runs do not launch it")
         return shown
 
     def _without_effect(self, programs: Sequence[Program], name: str) -> str:
@@ -226,7 +228,7 @@ class _Trying:
         recorded: Sequence[RecordedRun],
         executed: Sequence[RecordedRun],
         names: set[str],
-    ) -> Mapping[str, Shown]:
+    ) -> Mapping[str, Judged]:
         launches = [launch for made in recorded for launch in made.launches]
         warn, which = self.analyzer.reporter.warn, self.plan.candidate_set
         every = subjects(program, launches, numbers, {}, which, warn)
@@ -235,12 +237,12 @@ class _Trying:
             return {}
         if not executed:
             reason = "the runs take too long on the emulated device; smaller sizes do not"
-            return {one.kernel.name: Shown(problem=reason) for one in wanted}
+            return {one.kernel.name: Judged(problem=reason) for one in wanted}
         tried = [thinned(with_fewer_trials(one, executed[0]), BLOCKS) for one in wanted]
         trials = [(made.run, self._trials(made, tried, numbers)) for made in executed]
         largest = max(executed, key=lambda made: effort(tried, made))
         counted = self._counted(largest, tried)
-        shown: dict[str, Shown] = {}
+        shown: dict[str, Judged] = {}
         for one in tried:
             kernel, entry = program.kernel(one.kernel.name), one.kernel.entry
             of_it = [(run, found[entry]) for run, found in trials if entry in found]
@@ -276,13 +278,13 @@ def _shown(
     kernel: Kernel | None,
     trials: Sequence[tuple[Run, CandidateTrial]],
     counted: Sequence[Experiment],
-) -> Shown:
+) -> Judged:
     measured, parameters = subject.kernel, kernel.parameters if kernel is not None else ()
     names, types = [p.name for p in parameters], [p.type for p in parameters]
     compared = {block for _, trial in trials for block in trial.compared}
     blocks = tuple(sorted(compared - {measured.original}))
     if not blocks and not any(trial.differing for _, trial in trials):
-        return Shown(problem="no other block fits its launches in these runs")
+        return Judged(problem="no other block fits its launches in these runs")
     sizes = tuple(_size(run) for run, _ in trials)
     differs = next(((run, trial) for run, trial in trials if trial.differing), None)
     said = ""
@@ -290,15 +292,15 @@ def _shown(
         run, trial = differs
         first = f"block {shape(trial.differing[0])}"
         said = f"results change with {first} at {_size(run)} ({trial.difference(names, types)})"
-    return Shown("", "", measured.original, sizes, blocks, said, _work(subject, counted, blocks))
+    return Judged("", "", measured.original, sizes, blocks, said, _work(subject, counted, blocks))
 
 
 def _size(run: Run) -> str:
     return ", ".join(f"{name}={value}" for name, value in run.values.items()) or f"`{run.shown}`"
 
 
-def _joined(one: Shown, other: Shown) -> Shown:
-    """What is known of two instances of a kernel."""
+def _joined(one: Judged, other: Judged) -> Judged:
+    """Join the trials of two instances of a kernel."""
     if one.problem or other.problem:
         return one if one.problem else other
     first, second = one.work or {}, other.work or {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.check.tried_suggestions import Shown, narrowed
+from cutune.check.tried_suggestions import Judged, narrowed
 from cutune.proof.analysis.suggestions import NOT_TRIED, Suggestion
 
 RANGE = "#pragma cutune kernel k data(n) block(x: 32..1024) grid(keep)"
@@ -18,9 +18,9 @@ def suggestion(pragma: str) -> Suggestion:
     return Suggestion("a.cu", 3, "k", (9,), "CT211", pragma, "You thereby assert it.", NOT_TRIED)
 
 
-def shown(work: Mapping[int, float], **about: str) -> Shown:
+def shown(work: Mapping[int, float], **about: str) -> Judged:
     by_block = {(width, 1, 1): times for width, times in work.items()}
-    return Shown(
+    return Judged(
         own=(128, 1, 1), sizes=("n=64", "n=96"), blocks=(*by_block,), work=by_block, **about
     )
 
@@ -67,7 +67,7 @@ def test_what_fails_is_not_proposed(
 
 
 def test_a_trial_that_was_not_possible_is_told() -> None:
-    judged = Shown(problem="these runs do not launch it").judged(suggestion(RANGE))
+    judged = Judged(problem="these runs do not launch it").judged(suggestion(RANGE))
     assert judged.pragma == RANGE and "these runs do not launch it" in str(judged.tried)
 
 
