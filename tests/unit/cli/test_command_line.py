@@ -48,7 +48,7 @@ def test_what_is_not_known_is_one_message(
     [
         (
             "tune app.cu --on emulated",
-            "; it is one of cutune collect, cutune verify, cutune shake, cutune bat [CT025]",
+            "; it is one of cutune verify, cutune shake, cutune collect, cutune bat [CT025]",
         ),
         ("inspect app.cu --seeds 3", "; it is one of cutune shake [CT025]"),
     ],
