@@ -17,6 +17,7 @@ from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import shared_rows
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
+from cutune.proof.blocks.whole_grid import GridJudge
 from cutune.proof.collectives.meeting_points import (
     cut_where_threads_meet,
     is_meeting,
@@ -34,7 +35,14 @@ from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
-from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock
+from cutune.proof.values.built_ins import (
+    BUILT_INS,
+    OVER_WARPS,
+    BuiltIns,
+    KeptGrid,
+    RowsOfEachBlock,
+    WholeGrid,
+)
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
@@ -152,7 +160,28 @@ def _either(module: Module, function: Function) -> EntryProof:
             reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
     if reason is not None and not _is_tunable(proof):
         return reason
-    return _with_single_threads(module, function, proof)
+    return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+
+
+def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> EntryProof:
+    """With the limits of its loops, where any number of threads may share what they do.
+
+    The launch asks no more for that than it asks for other blocks anyway, but the limits.
+    """
+    indexed = [i for i, one in enumerate(proof.dimensions) if one.indexed]
+    if proof.refused is not None or proof.needs_warps or proof.must_hold or len(indexed) != 1:
+        return proof
+    (axis,) = indexed
+    if not proof.dimensions[axis].grid_stride or proof.dimensions[axis].raw is not None:
+        return proof
+    free = judge(module, function, _DIMENSIONS[axis], whole_grid=True)
+    if free.refused is not None:
+        return proof
+    if not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads}):
+        return proof
+    dimensions = list(proof.dimensions)
+    dimensions[axis] = replace(dimensions[axis], free_up_to=free.dimensions[axis].free_up_to)
+    return replace(proof, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -191,6 +220,7 @@ def judge(
     built_ins: BuiltIns = BUILT_INS,
     beside_ids: bool = False,
     reducing: bool = False,
+    whole_grid: bool = False,
 ) -> EntryProof:
     """Judge one entry.
 
@@ -199,9 +229,10 @@ def judge(
         beside_ids: are rows in that dimension those of each block, while ids count?
         built_ins: how they are read in the other dimensions.
         reducing: may threads combine sums of rows?
+        whole_grid: do all blocks share rows in that dimension, as one?
     """
     sizes = tuple(parameter.size for parameter in function.parameters)
-    kind = RowsOfEachBlock if beside_ids else KeptGrid
+    kind = WholeGrid if whole_grid else RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
         if reducing and beside_ids:
@@ -243,10 +274,11 @@ class _EntryProver:
     ) -> None:
         self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
         self.built_ins = built_ins
-        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
+        is_whole = isinstance(kept_grid, WholeGrid)
+        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
-        self.recorder.shares_rows = kept_grid is not None
+        self.recorder.shares_rows = kept_grid is not None and not is_whole
         is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
         self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
         self.operations = Operations(self.atoms)
@@ -373,6 +405,8 @@ class _EntryProver:
         if kept_grid.dimension in self.recorder.raw:
             what, instruction = self.recorder.raw[kept_grid.dimension]
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        if isinstance(kept_grid, WholeGrid):
+            return self._verdict_of_grid(graph, walk, kept_grid)
         meeting = shared_rows(graph, walk, self.recorder, kept_grid, reductions)
         named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
@@ -385,6 +419,19 @@ class _EntryProver:
             self._proven(graph, walk, dimensions, meeting, []),
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
+
+    def _verdict_of_grid(self, graph: Graph, walk: Walk, grid: WholeGrid) -> EntryProof:
+        """All threads share rows in the one dimension that is indexed.
+
+        Raises:
+            NotUnderstood: they do not.
+        """
+        grid_judge = GridJudge(graph, walk, self.recorder, grid)
+        grid_judge.check_atomics()
+        meeting = grid_judge.judged()
+        shared = EntryDimension(True, free_up_to=grid_judge.limits())
+        dimensions = [shared if d == grid.dimension else EntryDimension(False) for d in _DIMENSIONS]
+        return self._proven(graph, walk, dimensions, meeting, [])
 
     def _verdict_beside_ids(
         self,
@@ -447,7 +494,7 @@ class _EntryProver:
         shared = {n: item for item in reversed(body) for n in self._shared_in(item)}
         # All arrays whose size the launch gives begin at the same place.
         unsized = [name for name in shared if self.variables[name].size == 0]
-        if shared and (self.kept_grid is None or len(unsized) > 1):
+        if shared and (not self.recorder.shares_rows or len(unsized) > 1):
             raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
 
     def _shared_in(self, item: Instruction) -> Iterator[str]:

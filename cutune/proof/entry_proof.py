@@ -9,6 +9,7 @@ from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses
 from cutune.proof.source_lines import Locate
 from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.launch_conditions import Spread
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.source.candidates import BlockUse
 from cutune.source.program import Role
 
@@ -18,6 +19,8 @@ class EntryDimension:
     """The proof about one dimension; `raw` says why it may not be changed.
 
     `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
+    `free_up_to`: where each of these is more than 0 and at most `MOST_SHARED_BY_GRID`, any number
+    of threads does the same; empty: the number of threads stays.
     """
 
     indexed: bool
@@ -25,6 +28,7 @@ class EntryDimension:
     bounds: tuple[IdBound, ...] = ()
     grid_stride: bool = False
     grid_kept: bool = False
+    free_up_to: tuple[IntegerPolynomial, ...] = ()
     #: The line of the PTX where `raw` is used; 0: none.
     line: int = 0
 

@@ -44,7 +44,7 @@ class _OrderTest:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class RowLoop:
     """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?
 
     `end`: J is less than that, and so is the number that is compared, as 2 * J.
@@ -97,7 +97,7 @@ class RowJudge:
             NotUnderstood: they may not.
         """
         if not self.loops:
-            self._refuse(0, "no loop from threadIdx by blockDim")
+            self.refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
         self._check_between_reductions()
         known = (a for a in self.recorder.accesses if a.space != "const")
@@ -118,7 +118,7 @@ class RowJudge:
             NotUnderstood: they do not.
         """
         if not self.graph.ends_everywhere:
-            self._refuse(0, "a loop without an end")
+            self.refuse(0, "a loop without an end")
         self._check_pointers()
         for loop in self.loops.values():
             self._check_entry(loop)
@@ -126,7 +126,7 @@ class RowJudge:
             self._check_branch(block)
         for block in sorted(self.recorder.barriers - self._reduced):
             if self.dividing(block):
-                self._refuse(block, "a barrier that some threads may not reach")
+                self.refuse(block, "a barrier that some threads may not reach")
 
     def _check_pointers(self) -> None:
         """Is shared memory accessed by its variables alone, and by no pointer to anything?"""
@@ -136,7 +136,8 @@ class RowJudge:
                 if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
                     self._stop(instruction, "a pointer to shared memory")
 
-    def _refuse(self, block: int, what: str) -> NoReturn:
+    def refuse(self, block: int, what: str) -> NoReturn:
+        """Stop with the words for what is not understood in a basic block."""
         blocks = self.graph.flow.blocks
         instructions = blocks[block].instructions or blocks[0].instructions
         raise NotUnderstood(Code.NOT_PROVEN, what, instructions[-1])
@@ -152,7 +153,7 @@ class RowJudge:
     # Branches.
 
     @cached_property
-    def loops(self) -> dict[int, _Loop]:
+    def loops(self) -> dict[int, RowLoop]:
         """The loops over rows, by header."""
         return {header: self._loop(header) for header in sorted(self.kept_grid.loops)}
 
@@ -214,7 +215,7 @@ class RowJudge:
         sizes = dict[str, int]()
         for one in self.reductions:
             if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
-                self._refuse(one.begin, "shared memory that holds several types")
+                self.refuse(one.begin, "shared memory that holds several types")
         for one in self.reductions:
             for other in self.reductions:
                 if self._follows_at_once(one, other) and one.may_race_with(other):
@@ -242,21 +243,21 @@ class RowJudge:
         """What barriers keep apart."""
         return Phases(self.graph, self.recorder.barriers)
 
-    def _around(self, block: int) -> list[_Loop]:
+    def _around(self, block: int) -> list[RowLoop]:
         return [self.loops[h] for h in self.graph.loops_around[block] if h in self.loops]
 
     def _check_branch(self, block: int) -> None:
         around = self._around(block)
         if around:
             if block != around[0].stay:
-                self._refuse(block, "a branch by the thread within a row")
+                self.refuse(block, "a branch by the thread within a row")
             return
         predicate = self.walk.branches[block]
         is_guard = any(self._guards(block, loop) for loop in self.loops.values())
         if not is_guard and not self._singles_out(predicate):
-            self._refuse(block, "a branch by the thread")
+            self.refuse(block, "a branch by the thread")
 
-    def _guards(self, block: int, loop: _Loop) -> bool:
+    def _guards(self, block: int, loop: RowLoop) -> bool:
         """Is it decided by whether the first J is in the row, and by uniform conditions?"""
         return self._is_decided_by(self.walk.branches[block], lambda c: _is_either(c, loop.guard))
 
@@ -281,24 +282,24 @@ class RowJudge:
 
     # Loops.
 
-    def _loop(self, header: int) -> _Loop:
+    def _loop(self, header: int) -> RowLoop:
         blocks = self.graph.loop_of_header[header]
         if self.graph.loops_around[header] & self.kept_grid.loops != {header}:
-            self._refuse(header, "a row within a row")
+            self.refuse(header, "a row within a row")
         leaving = [b for b in sorted(blocks) if self._may_leave(b, blocks)]
         if len(leaving) != 1 or leaving[0] not in self.walk.branches:
-            self._refuse(header, "a row that is left in several places")
+            self.refuse(header, "a row that is left in several places")
         (stay,) = leaving
         test = self._staying(stay, blocks)
         is_tested_first = self.graph.latches(header) != (stay,)
         if is_tested_first and stay != header:
-            self._refuse(header, "a row that is left in the middle")
+            self.refuse(header, "a row that is left in the middle")
         element = self.kept_grid.element(header)
         tested = element if is_tested_first else element + self.kept_grid.step
         stride = IntegerPolynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
         shift = (test.small - stride * tested).literal
         if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
-            self._refuse(header, "a row whose end differs between threads")
+            self.refuse(header, "a row whose end differs between threads")
         shifted = IntegerPolynomial.constant(shift)
         end = test.large - shifted
         limit = self._limit(header, end, stride)
@@ -306,7 +307,7 @@ class RowJudge:
         if stride != ONE and limit is not None:
             # As compilers write it: fewer threads than elements.
             end, guard = limit, _OrderTest(self.kept_grid.thread, limit, test.signed)
-        return _Loop(header, stay, Row(element, limit), end, guard, is_tested_first)
+        return RowLoop(header, stay, Row(element, limit), end, guard, is_tested_first)
 
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
@@ -316,7 +317,7 @@ class RowJudge:
             return end
         each, whole = stride.literal, end.literal
         if each is None or not 0 < each <= _SMALL:
-            self._refuse(header, "a row in steps of more than one")
+            self.refuse(header, "a row in steps of more than one")
         return IntegerPolynomial.constant(-(-whole // each)) if whole is not None else None
 
     def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
@@ -328,24 +329,24 @@ class RowJudge:
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
-            self._refuse(block, "a row with another end than a size")
+            self.refuse(block, "a row with another end than a size")
         goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
         test = next(_tests(goes_on), None)
         if test is None:
-            self._refuse(block, "a row with another end than a size")
+            self.refuse(block, "a row with another end than a size")
         return test
 
-    def _check_entry(self, loop: _Loop) -> None:
+    def _check_entry(self, loop: RowLoop) -> None:
         """Do all threads whose first J is below the limit come to the loop, and no others?"""
         raw = self.dividing(loop.header) - {loop.stay}
         known = self.walk.known_at_beginning(loop.header)
         is_guarded = any(loop.guard in _tests(comparison) for comparison in known)
         if not is_guarded and (raw or not loop.is_tested_first):
-            self._refuse(loop.header, "a row that is not entered by its limit")
+            self.refuse(loop.header, "a row that is not entered by its limit")
         if not all(self._guards(block, loop) for block in raw):
-            self._refuse(loop.header, "a row that not all threads come to")
+            self.refuse(loop.header, "a row that not all threads come to")
 
-    def limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
+    def limited(self, loop: RowLoop, most: int) -> Iterator[Spread]:
         """Yield conditions under which J, and its sums, are exact: 0 <= limit <= most."""
         limit, signed = loop.end, loop.guard.signed
         low, high = self.atoms.interval(limit)
