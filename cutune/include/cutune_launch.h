@@ -70,6 +70,8 @@ struct cutune_request {
     unsigned allowed;                 // bit v: variant v may run
     const unsigned *ids;  // that each thread does, per dimension
     cutune_word signature;  // see cutune_signature
+    // An extent is another number of threads than the program asked for (cutune_with_threads).
+    bool has_other_threads;
 };
 
 enum { cutune_most_listed = 4 };
@@ -91,7 +93,9 @@ static const long long cutune_most_blocks[3] = {2147483647, 65535, 65535};
 
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
-    cutune_divide,   // the block divides T: exactly the same threads run
+    // The block divides T: exactly the same threads run. With a guard, any number of threads does
+    // the same where that is from 1 to 2^29: so many of them have work.
+    cutune_divide,
     cutune_guarded,  // as before, and threads from the guard bound on have no effect
     cutune_kept,     // the number of blocks stays, and their size varies
     cutune_rows,     // the same, proven: where threads are apart, and other dimensions have one
@@ -143,6 +147,8 @@ struct cutune_site {
     // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads in x where bit i
     // is set, and one in y and z; 0: for any.
     unsigned widths;
+    // Tuned programs only: always cutune_try_threads, or nullptr where all threads have to stay.
+    void (*try_threads)(cutune_request *request, cutune_configuration *best);
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -248,7 +254,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
                                                  cutune_memory *allocations) {
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
                               0,    is_captured, limits, &site,     allocations, 0,
-                              cutune_one_id, 0};
+                              cutune_one_id, 0,    false};
     const bool computable = !(site.guard_arguments & ~integers);
     for (int d = 0; d < 3; ++d) {
         const unsigned blocks = cutune_along(d, grid);
@@ -356,13 +362,35 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
     return !cutune_is_free(site, request);
 }
 
+// How many threads have work where any number of them does the same; 0 where all have to stay.
+static inline long long cutune_working_threads(const cutune_request &request, int d) {
+    const cutune_site &site = *request.site;
+    const bool computable = !(site.guard_arguments & ~request.integers);
+    if (site.rule[d] != cutune_divide || !site.guard[d] || !computable || request.is_captured ||
+        cutune_needs_warps(site, request))
+        return 0;
+    const long long count = site.guard[d](request.arguments);
+    return count > 0 && count <= 1 << 29 ? count : 0;
+}
+
+// The same launch with so many threads in one dimension, or as many as have work.
+static inline cutune_request cutune_with_threads(cutune_request request, int d, long long threads) {
+    const long long most = cutune_working_threads(request, d);
+    request.extent[d] = threads < most ? threads : most;
+    request.guarded |= 1u << d;
+    request.has_other_threads = true;
+    request.allowed = 0;
+    return request;
+}
+
 // Grid and shared memory for another block. False when that block may not be used; then nothing is
 // touched.
 static inline bool cutune_fit_launch(const cutune_site &site, const cutune_request &request,
                                      dim3 block, dim3 *grid, size_t *smem) {
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
-    const bool several = request.ids[0] * request.ids[1] * request.ids[2] != 1;
+    const bool several =
+        request.has_other_threads || request.ids[0] * request.ids[1] * request.ids[2] != 1;
     if (!several && cutune_are_equal(block, request.block)) {
         *grid = request.grid;
         *smem = request.smem;

@@ -253,7 +253,7 @@ def choice_table(
     choices = Choices([], [], {})
     for name, model in zip(instances_of(models), models, strict=True):
         try:
-            chooser = VariantChooser(model, device, performance)
+            chooser = VariantChooser(model, device, performance, any_threads=True)
         except CutuneError:
             continue  # nothing that the device can launch
         # Without a size its threads are as many as in the runs, whatever is asked for.

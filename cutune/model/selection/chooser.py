@@ -24,7 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.size_relations import extents_at, only_at
+from cutune.model.measurement.size_relations import extents_at, only_at, working_threads
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
@@ -42,7 +42,7 @@ from cutune.model.selection.choose import (
     selection_rule,
 )
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of
+from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, as_block, grid_of
 
 DEFAULT = "mechanistic"
 
@@ -83,6 +83,10 @@ def supported(model: FittedModel) -> dict[str, SizeRange]:
     kernel = model.kernel
     pairs = zip(kernel.variables, model.reached, strict=True)
     ranges = {name: _widened(model, reached) for name, reached in pairs}
+    if kernel.on_data:
+        # What an element takes does not depend on how many threads there are.
+        free = (d for d, text in zip("xyz", kernel.working, strict=True) if text is not None)
+        ranges |= {f"extent_{d}": SizeRange(1, LARGEST_SIZE) for d in free}
     return ranges | {name: SizeRange(value, value) for name, value in only_at(kernel)}
 
 
@@ -210,9 +214,23 @@ class Chooser:
     """Chooses the block that the tuned program would use; composes the model once for all sizes."""
 
     def __init__(
-        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
+        self,
+        model: FittedModel,
+        device: DeviceProfile,
+        performance: str = DEFAULT,
+        *,
+        any_threads: bool = False,
     ) -> None:
-        """`performance`: the name of the model in `MODELS`. Raises CT515: no launch is possible."""
+        """A chooser for one model on one device.
+
+        Args:
+            performance: the name of the model in `MODELS`.
+            any_threads: may a launch get another number of threads, where any does the same?
+
+        Raises:
+            CutuneError: CT515, no launch is possible.
+        """
+        self._filling = constants.FILLING_THREADS * device.sm_count if any_threads else 0
         self._model = launchable(model, device)
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
@@ -267,7 +285,36 @@ class Chooser:
         extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
         each = evaluate_each(self._program, point(sizes, extents))
         for launch, values in zip(launches, each, strict=True):
-            yield select(values, self._rule, launch.extents, kernel)
+            choice = select(values, self._rule, launch.extents, kernel)
+            yield self._with_best_threads(launch, choice) if self._filling else choice
+
+    def _with_best_threads(self, launch: LaunchSizes, own: Selection) -> Selection:
+        """The choice with as many threads as fill the GPU, or have work, where that is faster.
+
+        `cutune_try_threads` of `cutune_select.h` does the same.
+        """
+        best, own_ms = own, own.predicted_ms(own.block)
+        for axis, name in enumerate("xyz"):
+            working = working_threads(self._model.kernel, axis, launch.sizes)
+            for threads in (min(self._filling, working), working) if own_ms and working else ():
+                extents = as_block([*launch.extents[:axis], threads, *launch.extents[axis + 1 :]])
+                sizes = {**launch.sizes, f"extent_{name}": threads}
+                found = self._selected_at(LaunchSizes(sizes, extents))
+                least = best.predicted_ms(best.block)
+                ms = found.predicted_ms(found.block) if found is not None else None
+                if found and ms and least and ms * float(constants.OTHER_THREADS) < least:
+                    best = replace(found, own_launch_ms=own.own_ms)
+        return best
+
+    def _selected_at(self, launch: LaunchSizes) -> Selection | None:
+        """The choice where the last block may be partial; None where the counts do not hold."""
+        if outside(self._supported, launch.sizes):
+            return None
+        kernel = self._model.kernel
+        sizes = {name: [launch.sizes[name]] for name in kernel.parameters}
+        extents = [[extent] for extent in launch.extents]
+        [values] = evaluate_each(self._program, point(sizes, extents))
+        return select(values, self._rule, launch.extents, kernel, may_idle=True)
 
 
 def choose_block(
