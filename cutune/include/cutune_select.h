@@ -41,7 +41,7 @@ static inline bool cutune_is_current(int multiprocessors, int major, int minor) 
 static inline void cutune_print(const char *kernel, const char *extents,
                                          const cutune_request &asked,
                                          const cutune_configuration &chosen) {
-    if (!cutune_is_verbose() || asked.has_other_threads) return;
+    if (!cutune_is_verbose() || asked.guarded >> 3) return;
     cutune_say(cutune_stderr,
                "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
                asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
@@ -200,11 +200,12 @@ inline void cutune_try_threads(cutune_request *request, cutune_configuration *be
             *best = found;
             *request = other;
         }
-        if (request->has_other_threads && cutune_is_verbose())
+        if (request->guarded == asked.guarded) continue;
+        if (cutune_is_verbose())
             cutune_say(cutune_stderr, "cutune: %s: %lld threads in place of %lld, block %ux%ux%u\n",
                        asked.site->kernel, request->extent[d], asked.extent[d], best->block.x,
                        best->block.y, best->block.z);
-        if (request->has_other_threads) return;
+        return;
     }
 }
 

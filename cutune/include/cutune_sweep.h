@@ -304,8 +304,10 @@ class cutune_experiment {
     // Why a block is refused.
     static const char *refusal(const cutune_request &request) {
         const cutune_site &site = *request.site;
-        const bool is_other = site.shared != nullptr && cutune_shared_bytes(site, request.block) !=
-                                                            static_cast<long long>(request.smem);
+        const dim3 own = request.block;
+        const bool is_other =
+            site.shared != nullptr &&
+            site.shared(own.x, own.y, own.z) != static_cast<long long>(request.smem);
         return is_other ? "the annotation gives the program's own block other shared memory than "
                           "the launch"
                         : "this block is not allowed here";

@@ -217,7 +217,7 @@ class cutune_controlled {
         if (!site.asks_for_memory || !is_changed()) return false;
         if (variant != 0) return true;
         for (int d = 0; d < 3; ++d)
-            if (site.rule[d] == cutune_rows || (site.rule[d] == cutune_divide && !keeps_threads(d)))
+            if (site.rule[d] == cutune_rows || (site.try_threads != nullptr && !keeps_threads(d)))
                 return true;
         return !cutune_keeps_warps(asked_block_, block);
     }

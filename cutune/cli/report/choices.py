@@ -16,6 +16,7 @@ from rich.table import Table
 
 from cutune.cli.report.console import standard_output, table_within
 from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
@@ -30,6 +31,7 @@ from cutune.model.selection.chooser import (
     threads_alone,
     usual_sizes,
 )
+from cutune.model.selection.few_blocks import idle_text
 from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.proof.variants.bounds import NAME as BOUNDS
@@ -227,11 +229,13 @@ class Choices(NamedTuple):
     Attributes:
         questions: how to ask for kernels whose threads have to be named.
         kept: entries of kernels that keep their own block at all sizes shown, and why they do.
+        idle: entries of kernels that leave most of the GPU idle, whatever the block, in words.
     """
 
     rows: list[ChoiceRow]
     questions: list[str]
     kept: dict[str, str]
+    idle: dict[str, str]
 
 
 def choice_table(
@@ -250,7 +254,7 @@ def choice_table(
             default sizes that keep a GPU busy, or those of the runs where nothing is known of
             others.
     """
-    choices = Choices([], [], {})
+    choices = Choices([], [], {}, {})
     for name, model in zip(instances_of(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance, any_threads=True)
@@ -264,12 +268,14 @@ def choice_table(
         rows = _choice_rows(name, model, chooser, asked)
         if not rows:
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
-        if not rows or (sizes is None and not any(is_known for _, _, is_known in rows)):
+        if not rows or (sizes is None and not any(is_known for _, _, is_known, _ in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
             rows = _choice_rows(name, model, chooser, of_runs) or rows
-        choices.rows.extend(row for row, _, _ in rows)
-        if rows and all(is_own for _, is_own, _ in rows):
-            known = [is_known for _, _, is_known in rows]
+        choices.rows.extend(row for row, _, _, _ in rows)
+        if idle := next((idle for _, _, _, idle in reversed(rows) if idle), ""):
+            choices.idle[model.kernel.entry] = idle
+        if rows and all(is_own for _, is_own, _, _ in rows):
+            known = [is_known for _, _, is_known, _ in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             choices.kept[model.kernel.entry] = _AS_GOOD if all(known) else some
     return choices
@@ -293,8 +299,8 @@ def _size_text(model: FittedModel, size: int) -> str:
 
 
 #: Does the program's own configuration stay? Do the counts support the size, so that blocks are
-#: compared?
-_Chosen = tuple[ChoiceRow, bool, bool]
+#: compared? Is most of the GPU idle?
+_Chosen = tuple[ChoiceRow, bool, bool, str]
 
 
 def _choice_rows(
@@ -315,7 +321,7 @@ def _choice_rows(
             within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
             row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
             is_own = made.plain.kept_original and not made.variant
-            rows.append((row, is_own, bool(choice.ranked)))
+            rows.append((row, is_own, bool(choice.ranked), made.plain.idle))
     return rows
 
 
@@ -324,21 +330,40 @@ def outcomes(
     models: Sequence[FittedModel],
     kept: Mapping[str, str],
     said: Sequence[Diagnostic],
+    idle: Mapping[str, str] | None = None,
+    multiprocessors: int = 0,
 ) -> list[LaunchRow]:
     """The outcome of each launch.
 
     Args:
         kept: entries of kernels whose own block is the choice at all sizes shown, and why it is.
+        idle: entries of kernels that leave most of the GPU idle, whatever the block, in words.
+        multiprocessors: of the GPU.
     """
     modelled: dict[SiteKey, set[str]] = {}
     for model in models:
         for site in model.kernel.sites:
             modelled.setdefault(site, set()).add(model.kernel.entry)
-    return [_outcome(launch, sorted(modelled.get(launch.site, ())), kept, said) for launch in seen]
+    return [
+        _outcome(
+            launch,
+            sorted(modelled.get(launch.site, ())),
+            kept,
+            said,
+            idle or {},
+            idle_text(launch.blocks, multiprocessors),
+        )
+        for launch in seen
+    ]
 
 
 def _outcome(
-    launch: SeenLaunch, entries: Sequence[str], kept: Mapping[str, str], said: Sequence[Diagnostic]
+    launch: SeenLaunch,
+    entries: Sequence[str],
+    kept: Mapping[str, str],
+    said: Sequence[Diagnostic],
+    idle: Mapping[str, str],
+    few: str,
 ) -> LaunchRow:
     outcome, why, code = TuningOutcome.TUNED, "", ""
     if not launch.is_tunable:
@@ -350,8 +375,13 @@ def _outcome(
             why, code = last.message.splitlines()[0], last.code.number
     elif all(entry in kept for entry in entries):
         outcome, why = TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries))
+    if words := [idle[one] for one in entries if one in idle]:
+        # No block is as good as any where most of the GPU has nothing to do.
+        why, code = words[0], Code.FEW_BLOCKS.number
     why = why.removeprefix(f"kernel '{launch.kernel}' ")
     short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
+    if few and code != Code.FEW_BLOCKS.number and outcome is not TuningOutcome.TUNED:
+        short = f"{short}; {few}"
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file

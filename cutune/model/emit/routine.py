@@ -136,7 +136,7 @@ def _unlike(model: FittedModel) -> list[str]:
         if ranges[name].largest < LARGEST_SIZE:
             conditions.append(f"{size} > {c_integer(ranges[name].largest)}")
     if NO_OTHERS in facts.working:
-        conditions.append("asked_->has_other_threads")
+        conditions.append("asked_->guarded >> 3 != 0")
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
     return conditions

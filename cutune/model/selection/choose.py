@@ -106,6 +106,8 @@ class Selection:
     is_impossible: bool = False
     #: As predicted for the program's own launch, where another number of threads is chosen.
     own_launch_ms: float | None = None
+    #: That most of the GPU has nothing to do, whatever the block is, in words; empty: it has.
+    idle: str = ""
 
     @property
     def kept_original(self) -> bool:
@@ -132,6 +134,10 @@ class Selection:
     @property
     def reason(self) -> str:
         """Why the program's own block stays or goes."""
+        return f"{self.idle}; {self._reason}" if self.idle else self._reason
+
+    @property
+    def _reason(self) -> str:
         own = self.own_ms
         if self.extrapolated:
             return f"{_known_at(self.extrapolated)}: the program's own block stays"

@@ -41,6 +41,7 @@ from cutune.model.selection.choose import (
     select,
     selection_rule,
 )
+from cutune.model.selection.few_blocks import idle_text
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, as_block, grid_of
 
@@ -230,7 +231,8 @@ class Chooser:
         Raises:
             CutuneError: CT515, no launch is possible.
         """
-        self._filling = constants.FILLING_THREADS * device.sm_count if any_threads else 0
+        self._multiprocessors = device.sm_count if any_threads else 0
+        self._filling = constants.FILLING_THREADS * self._multiprocessors
         self._model = launchable(model, device)
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
@@ -286,7 +288,7 @@ class Chooser:
         each = evaluate_each(self._program, point(sizes, extents))
         for launch, values in zip(launches, each, strict=True):
             choice = select(values, self._rule, launch.extents, kernel)
-            yield self._with_best_threads(launch, choice) if self._filling else choice
+            yield self._with_best_threads(launch, choice) if self._multiprocessors else choice
 
     def _with_best_threads(self, launch: LaunchSizes, own: Selection) -> Selection:
         """The choice with as many threads as fill the GPU, or have work, where that is faster.
@@ -304,7 +306,24 @@ class Chooser:
                 ms = found.predicted_ms(found.block) if found is not None else None
                 if found and ms and least and ms * float(constants.OTHER_THREADS) < least:
                     best = replace(found, own_launch_ms=own.own_ms)
-        return best
+        return best if best is not own else replace(own, idle=self._idle(launch, own))
+
+    def _idle(self, launch: LaunchSizes, own: Selection) -> str:
+        """That most of the GPU is idle, whatever the block; not where a guard tells the threads."""
+        kernel = self._model.kernel
+        axes = [axis for axis in range(3) if kernel.variable_extents[axis]]
+        blocks = math.prod(grid_of(kernel.original, launch.extents, kernel.grid_kept))
+        if not axes or len({extents for _, extents in kernel.recorded}) > 1:
+            return ""
+        if own.own_ms is None or len(axes) > 1 or any(kernel.grid_kept):
+            return idle_text(blocks, self._multiprocessors)
+        (axis,) = axes
+        extents = [*launch.extents]
+        extents[axis] = self._filling
+        sizes = {**launch.sizes, f"extent_{'xyz'[axis]}": self._filling}
+        found = self._selected_at(LaunchSizes(sizes, as_block(extents)))
+        ms = found.predicted_ms(found.block) if found is not None else None
+        return idle_text(blocks, self._multiprocessors, own.own_ms / ms if ms else None)
 
     def _selected_at(self, launch: LaunchSizes) -> Selection | None:
         """The choice where the last block may be partial; None where the counts do not hold."""
