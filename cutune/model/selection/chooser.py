@@ -309,9 +309,14 @@ class Chooser:
         return best if best is not own else replace(own, idle=self._idle(launch, own))
 
     def _idle(self, launch: LaunchSizes, own: Selection) -> str:
-        """That most of the GPU is idle, whatever the block; not where a guard tells the threads."""
+        """That most of the GPU is idle, whatever the block.
+
+        Not where a guard tells the threads, or where other numbers were tried.
+        """
         kernel = self._model.kernel
         axes = [axis for axis in range(3) if kernel.variable_extents[axis]]
+        if any(working_threads(kernel, axis, launch.sizes) for axis in axes):
+            return ""
         blocks = math.prod(grid_of(kernel.original, launch.extents, kernel.grid_kept))
         if not axes or len({extents for _, extents in kernel.recorded}) > 1:
             return ""
