@@ -71,6 +71,9 @@ def test_as_many_threads_as_fill_the_gpu(tmp_path: Path, monkeypatch: pytest.Mon
         )
         assert (own.returncode, own.stdout) == (0, tuned.stdout), tuned.stderr
         changed = dict(re.findall(r"cutune: (\w+): (\d+) threads in place of", tuned.stderr))
+        free = {name for name, (_, _, is_free) in KERNELS.items() if is_free}
+        assert {*changed} <= free
         if n >= 5000:
-            assert {*changed} == {name for name, (_, _, is_free) in KERNELS.items() if is_free}
+            # Atomic operations on few addresses take as long with any number of threads.
+            assert {*changed} >= free - {"counted"}
             assert {*changed.values()} == {str(min(n, 2048 * 132))}

@@ -15,12 +15,15 @@ from cutune.proof.blocks.shared_rows import RowJudge, RowLoop
 from cutune.proof.memory.access_places import without_extensions
 from cutune.proof.values.launch_conditions import Spread
 from cutune.proof.values.polynomial import ONE, IntegerPolynomial
+from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import Atoms, constant_term, is_of_parameters, only_atom
 
 #: Atomic operations on numbers that are not rounded.
 _EXACT = re.compile(r"\w+\.[sub]\d+")
 #: What is added to a number that was made longer, at most.
 _SMALL = 1 << 19
+#: Registers of fewer bits do not hold every id.
+_ID_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,10 @@ class GridJudge(RowJudge):
         if stride != ONE:
             self.refuse(header, "a row in steps of more than one")
         return end
+
+    def _is_first(self, comparison: Relation) -> bool:
+        # In fewer bits many ids are 0.
+        return comparison.bits >= _ID_BITS and super()._is_first(comparison)
 
     def limited(self, loop: RowLoop, most: int) -> Iterator[Spread]:
         """Yield nothing: the launch asks for the limits themselves."""

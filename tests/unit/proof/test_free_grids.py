@@ -101,6 +101,13 @@ KEPT: Mapping[str, str] = {
     "previous_stored": "int t = ALL; SLOWLY for (int i = ID; i < n; i += t) a[i] = i - t;",
     "every_second": "int t = ALL; SLOWLY for (int i = ID; i < n; i += 2 * t) a[i] = 1;",
     "last_thread_alone": "EACH(n) a[i] = 1; if (ID == ALL - 1) c[0] = 3;",
+    # Not only thread 0.
+    "first_of_many": "if ((unsigned short)ID == 0) atomicAdd(c, 1); EACH(n) a[i] = 1;",
+    "first_of_many_bytes": "if ((char)ID == 0) atomicAdd(c, 1); EACH(n) a[i] = 1;",
+    "each_65536th": "if (((unsigned short)ID | 0) < 1) atomicAdd(c, 1); EACH(n) a[i] = 1;",
+    "place_in_16_bits": "EACH(n) a[(unsigned short)i] = i;",
+    "place_in_8_bits": "EACH(n) a[(unsigned char)i] = i;",
+    "short_counter": "for (unsigned short i = ID; i < n; i += ALL) a[i] = 1;",
     "limit_by_threads": "for (int i = ID; i < n - (int)ALL; i += ALL) a[i] = 1;",
     "limit_by_id": "int t = ID; for (int i = t; i < n + t; i += ALL) a[i] = 1;",
     "limit_in_memory": "EACH(*c) a[i] = 1;",
