@@ -8,7 +8,7 @@ bound of the id.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import prod
@@ -33,7 +33,7 @@ from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.reduced_places import Reduced
-from cutune.proof.memory.roles import roles
+from cutune.proof.memory.roles import guards, roles
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import (
     BUILT_INS,
@@ -43,7 +43,7 @@ from cutune.proof.values.built_ins import (
     RowsOfEachBlock,
     WholeGrid,
 )
-from cutune.proof.values.id_bounds import IdBound, common, of_threads
+from cutune.proof.values.id_bounds import IdBound, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of
@@ -53,38 +53,6 @@ from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse
 from cutune.toolchain.kernel_names import base_name
-
-
-def guards(
-    dimension: str, accesses: Iterable[MemoryAccess], graph: Graph, walk: Walk
-) -> list[IdBound]:
-    """The bounds that hold wherever additional threads could do something."""
-    places = [a.known for a in accesses if _matters(a, dimension, graph, walk)]
-    places += [
-        walk.known_at_beginning(header)
-        for header, blocks in graph.loop_of_header.items()
-        if _may_last(blocks, dimension, graph, walk)
-    ]
-    return common(places, dimension, walk.atoms)
-
-
-def _matters(access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
-    """May additional threads do anything that the present ones do not do anyway?"""
-    if access.is_effect or dimension in access.properties.ids:
-        return True
-    deciding = graph.controllers(access.block)
-    return any(dimension in properties_of(walk.branches[b], walk.atoms).ids for b in deciding)
-
-
-def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
-    """Does the id decide how long threads stay in a loop?"""
-    leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
-    return any(
-        dimension in properties_of(walk.branches[b], walk.atoms).ids
-        for b in leaving
-        if b in walk.branches
-    )
-
 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.

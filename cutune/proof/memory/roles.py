@@ -1,7 +1,8 @@
 """How the parameters of an entry reach its work. Takes a finished walk, gives roles by place.
 
 A value is a sum of signed products. The role of a parameter depends on its side of a comparison, as
-this holds where the work is done, or on what varies beside it in an address.
+this holds where the work is done, or on what varies beside it in an address. Guards are bounds of
+an id under which all work lies.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.values.id_bounds import IdBound
+from cutune.proof.values.id_bounds import IdBound, common
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
@@ -24,7 +25,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     Monomial,
 )
-from cutune.proof.values.predicates import Both, Not, Predicate, Relation
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
 from cutune.proof.values.terms import Atoms
 from cutune.source.program import Role
 
@@ -231,3 +232,34 @@ class _Terms:
                 yield from self._in_operand(second)
             case Not(inner):
                 yield from self._in_operand(inner)
+
+
+def guards(
+    dimension: str, accesses: Iterable[MemoryAccess], graph: Graph, walk: Walk
+) -> list[IdBound]:
+    """The bounds that hold wherever additional threads could do something."""
+    places = [a.known for a in accesses if _matters(a, dimension, graph, walk)]
+    places += [
+        walk.known_at_beginning(header)
+        for header, blocks in graph.loop_of_header.items()
+        if _may_last(blocks, dimension, graph, walk)
+    ]
+    return common(places, dimension, walk.atoms)
+
+
+def _matters(access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
+    """May additional threads do anything that the present ones do not do anyway?"""
+    if access.is_effect or dimension in access.properties.ids:
+        return True
+    deciding = graph.controllers(access.block)
+    return any(dimension in properties_of(walk.branches[b], walk.atoms).ids for b in deciding)
+
+
+def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
+    """Does the id decide how long threads stay in a loop?"""
+    leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
+    return any(
+        dimension in properties_of(walk.branches[b], walk.atoms).ids
+        for b in leaving
+        if b in walk.branches
+    )
