@@ -26,7 +26,8 @@ def select_verb(options: Options) -> int:
     if options.model == NEIGHBOURS:
         return _select_measured(options, sizes, every)
     model = named_model(models_in(options.place), options.kernel, options.file)
-    choice = VariantChooser(model, options.profile, options.model).choose(sizes, every)
+    chooser = VariantChooser(model, options.profile, options.model, any_threads=True)
+    choice = chooser.choose(sizes, every)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))
     else:

@@ -174,7 +174,7 @@ def _show_inspected(
             document["suggestions"] = report.suggestions_to_json(found)
         print(json.dumps(document, indent=1))
     elif programs:
-        report.print_programs(programs)
+        report.print_programs(programs, multiprocessors=options.profile.sm_count)
         for program, space, known in spaces:
             print("\n".join([program.source.path, *report.space_lines(program, space, known)]))
         if options.suggest:
@@ -412,7 +412,9 @@ def tune_verb(options: Options) -> int:
         if error.launches:
             from cutune.cli.report.choices import NO_CHOICES, outcomes
 
-            launches = outcomes(error.launches, [], NO_CHOICES, error.said)
+            launches = outcomes(
+                error.launches, [], NO_CHOICES, error.said, multiprocessors=device.sm_count
+            )
             Shown(device.name, [], [], launches, []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, toolchain.flags)
@@ -426,7 +428,7 @@ def tune_verb(options: Options) -> int:
     from cutune.cli.report.choices import choice_table, outcomes
 
     choices = choice_table(tuned.models, device, sizes, options.model, _plan(options))
-    launches = outcomes(tuned.launches, tuned.models, choices, tuned.said)
+    launches = outcomes(tuned.launches, tuned.models, choices, tuned.said, device.sm_count)
     sources = [*map(str, tuned.sources)]
     shown = Shown(device.name, choices.rows, choices.questions, launches, sources)
     shown.show(options.json)
@@ -458,7 +460,7 @@ def _tune_project(options: Options) -> int:
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes, plan=plan)
-    launches = outcomes(noted_launches(workspace), models, choices, said)
+    launches = outcomes(noted_launches(workspace), models, choices, said, device.sm_count)
     built = f"tuned build: what '{options.make}' has made" if models else ""
     if models and is_make(options.make) and "NVCC=" not in options.make:
         # It stays tuned where the command is plain `make`.

@@ -114,6 +114,7 @@ class Code(Enum):
     ROUNDED_SUM = "CT284 warning: adds up rounded numbers in an order that its block decides; where any order will do, write '#pragma cutune kernel {name} associative' before it, or give --associative-math"
     RACE = "CT286 warning: may have a race in shared memory, which blocks of one warp do not show: put __syncthreads() between this use of it and the one before"
     BLOCK_RESULT = "CT287 warning: stores what the threads of each block give together, so that another block gives other results; combine these by one atomic operation per block, such as atomicAdd, to have the block chosen"
+    FEW_BLOCKS = "CT291 note: launches {blocks}: {idle} of {all} multiprocessors idle{cost}"
     NOT_ASSOCIATIVE = "CT285 warning: annotation ignored: kernel '{kernel}' is not known to add up rounded numbers in an order that its block decides{reason}; leave out 'associative'"
     UNKNOWN_CONDITION = "CT239 warning: annotation ignored: its condition holds '{name}'; only x, y and z may occur in it"
 

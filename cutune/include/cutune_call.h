@@ -133,7 +133,8 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         while (now.next()) {
             if (now.variant != 0)
                 make(variants[now.variant - 1], now, addresses);
-            else if (cutune_prefers_own && cutune_are_equal(now.block, block))
+            else if (cutune_prefers_own && cutune_are_equal(now.block, block) &&
+                     cutune_are_equal(now.grid, asked.grid))
                 make(own, asked, addresses);
             else
                 make(other, now, addresses);

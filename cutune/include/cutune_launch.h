@@ -59,7 +59,8 @@ struct cutune_request {
     long long extent[3];
     // The kernel arguments in order, then their members; 0 for one that is no integer.
     const long long *arguments;
-    // Bit i: argument i is an integer. Bit d: extent d is a guard bound.
+    // Bit i: argument i is an integer. Bit d: extent d is a guard bound, or where bit 3 is set
+    // another number of threads than the program asks for.
     unsigned long long integers;
     unsigned guarded;
     // It becomes part of a graph, in which its arguments may be changed later.
@@ -71,6 +72,7 @@ struct cutune_request {
     const unsigned *ids;  // that each thread does, per dimension
     cutune_word signature;  // see cutune_signature
 };
+
 
 enum { cutune_most_listed = 4 };
 
@@ -91,7 +93,9 @@ static const long long cutune_most_blocks[3] = {2147483647, 65535, 65535};
 
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
-    cutune_divide,   // the block divides T: exactly the same threads run
+    // The block divides T: exactly the same threads run. With a guard, any number of threads does
+    // the same where that is from 1 to 2^29: so many of them have work.
+    cutune_divide,
     cutune_guarded,  // as before, and threads from the guard bound on have no effect
     cutune_kept,     // the number of blocks stays, and their size varies
     cutune_rows,     // the same, proven: where threads are apart, and other dimensions have one
@@ -143,6 +147,8 @@ struct cutune_site {
     // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads in x where bit i
     // is set, and one in y and z; 0: for any.
     unsigned widths;
+    // Tuned programs only: always cutune_try_threads, or nullptr where all threads have to stay.
+    void (*try_threads)(cutune_request *request, cutune_configuration *best);
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -159,26 +165,22 @@ template <class T>
 struct cutune_is_integer
     : std::integral_constant<bool, std::is_integral<T>::value || std::is_enum<T>::value> {};
 
+template <class T>
+struct cutune_is_number
+    : std::integral_constant<bool, cutune_is_integer<T>::value ||
+                                       std::is_pointer<typename std::decay<T>::type>::value> {};
+
 // The value of an integer, the address that a pointer holds, 0 for anything else.
 template <class T>
-inline typename std::enable_if<cutune_is_integer<T>::value, long long>::type cutune_integer(
+inline typename std::enable_if<cutune_is_number<T>::value, long long>::type cutune_integer(
     const T &value) {
-    return static_cast<long long>(value);
+    // Of a pointer, too: a cast of any kind.
+    return cutune_long(value);
 }
 
 template <class T>
-inline typename std::enable_if<std::is_pointer<typename std::decay<T>::type>::value,
-                               long long>::type
-cutune_integer(const T &value) {
-    return static_cast<long long>(
-        reinterpret_cast<size_t>(static_cast<typename std::decay<T>::type>(value)));
-}
-
-template <class T>
-inline typename std::enable_if<!cutune_is_integer<T>::value &&
-                                   !std::is_pointer<typename std::decay<T>::type>::value,
-                               long long>::type
-cutune_integer(const T &) {
+inline typename std::enable_if<!cutune_is_number<T>::value, long long>::type cutune_integer(
+    const T &) {
     return 0;
 }
 
@@ -259,17 +261,14 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
         const long long bound = site.guard[d](arguments);
         // Fewer threads than the bound: each of them counts. Outside of 32 bits the kernel, which
         // computes with them, may see another bound or another id.
-        if (bound <= 0 || bound > space || space > cutune_most_ids) continue;
         // Multiples of ids, which guards compare with sizes, may have wrapped around.
-        if (space - bound > cutune_most_idle) continue;
+        if (bound <= 0 || bound > space || space > cutune_most_ids ||
+            space - bound > cutune_most_idle)
+            continue;
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
     return request;
-}
-
-static inline long long cutune_shared_bytes(const cutune_site &site, dim3 block) {
-    return site.shared(block.x, block.y, block.z);
 }
 
 // The dynamic shared memory for another block. False when the program does not ask for what the
@@ -280,14 +279,15 @@ static inline bool cutune_fit_shared(const cutune_site &site, const cutune_reque
     *smem = request.smem;
     if (!site.shared) return true;
     const long long asked = static_cast<long long>(request.smem);
-    if (cutune_shared_bytes(site, request.block) != asked) return false;
-    const long long bytes = cutune_shared_bytes(site, block);
+    const dim3 own = request.block;
+    if (site.shared(own.x, own.y, own.z) != asked) return false;
+    const long long bytes = site.shared(block.x, block.y, block.z);
     const long long most = asked > 49152 ? asked : 49152;
-    if (bytes < 0 || bytes > most) return false;
     // Of a kernel that cannot be asked about: where CUDA refuses what the program asks for, it has
     // to refuse this, too.
-    if (request.limits.shared == cutune_any_size && bytes < asked) return false;
-    if (static_cast<size_t>(bytes) > request.limits.shared) return false;
+    if (bytes < 0 || bytes > most || (request.limits.shared == cutune_any_size && bytes < asked) ||
+        static_cast<size_t>(bytes) > request.limits.shared)
+        return false;
     *smem = static_cast<size_t>(bytes);
     return true;
 }
@@ -327,8 +327,8 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 // may be too large for 32 bits, or where threads that the kernel cannot tell apart do its work
 // several times.
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
-    if (request.is_captured && site.edits_graphs) return false;
-    if (!cutune_shares_rows(site, request, request.block) ||
+    if ((request.is_captured && site.edits_graphs) ||
+        !cutune_shares_rows(site, request, request.block) ||
         (site.must_be_free && !cutune_is_free(site, request)))
         return false;
     for (int d = 0; d < 3; ++d) {
@@ -336,9 +336,8 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
         const unsigned threads = cutune_along(d, request.block);
         const long long space = cutune_product(blocks, threads);
         if (space == 0 || space > cutune_most_ids || blocks > cutune_most_blocks[d] ||
-            threads > (d == 2 ? 64u : 1024u))
-            return false;
-        if (((site.indexed >> d & 1u) == 0 && space != 1) ||
+            threads > (d == 2 ? 64u : 1024u) ||
+            ((site.indexed >> d & 1u) == 0 && space != 1) ||
             (site.needs_warps && (site.single_thread >> d & 1u) != 0 && threads != 1))
             return false;
     }
@@ -356,37 +355,54 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
     return !cutune_is_free(site, request);
 }
 
+// How many threads have work where any number of them does the same; 0 where all have to stay.
+static inline long long cutune_working_threads(const cutune_request &request, int d) {
+    const cutune_site &site = *request.site;
+    const bool computable = !(site.guard_arguments & ~request.integers);
+    if (site.rule[d] != cutune_divide || !site.guard[d] || !computable || request.is_captured ||
+        cutune_needs_warps(site, request))
+        return 0;
+    const long long count = site.guard[d](request.arguments);
+    return count > 0 && count <= 1 << 29 ? count : 0;
+}
+
+// The same launch with so many threads in one dimension, or as many as have work.
+static inline cutune_request cutune_with_threads(cutune_request request, int d, long long threads) {
+    const long long most = cutune_working_threads(request, d);
+    request.extent[d] = threads < most ? threads : most;
+    request.guarded |= 8 | 1u << d;
+    request.allowed = 0;
+    return request;
+}
+
 // Grid and shared memory for another block. False when that block may not be used; then nothing is
 // touched.
 static inline bool cutune_fit_launch(const cutune_site &site, const cutune_request &request,
                                      dim3 block, dim3 *grid, size_t *smem) {
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
-    const bool several = request.ids[0] * request.ids[1] * request.ids[2] != 1;
+    const bool several =
+        request.guarded >> 3 || request.ids[0] * request.ids[1] * request.ids[2] != 1;
     if (!several && cutune_are_equal(block, request.block)) {
         *grid = request.grid;
         *smem = request.smem;
         return true;
     }
-    if (cutune_threads(block) == 0) return false;
-    if (block.x > 1024 || block.y > 1024 || block.z > 64) return false;
-    if (cutune_threads(block) > static_cast<long long>(request.limits.threads)) return false;
-    if (!cutune_may_change(site, request)) return false;
-    if (!cutune_shares_rows(site, request, block)) return false;
+    if (cutune_threads(block) == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+        cutune_threads(block) > static_cast<long long>(request.limits.threads) ||
+        !cutune_may_change(site, request) || !cutune_shares_rows(site, request, block))
+        return false;
     for (int d = 0; d < 3; ++d) {
         // Of the ids that a block covers.
         const unsigned after = cutune_along(d, block);
         const long long extent = request.extent[d], ids = request.ids[d], width = after * ids;
         const bool guarded = (request.guarded >> d & 1u) != 0;
         if (after == cutune_along(d, request.block) && ids == 1 && !guarded) continue;
-        if (site.rule[d] == cutune_fixed) return false;
-        long long blocks = fitted[d];
-        if (!cutune_keeps_grid(site.rule[d])) {
-            if (!guarded && extent % width != 0) return false;
-            blocks = (extent + width - 1) / width;
-        }
+        const bool kept = cutune_keeps_grid(site.rule[d]);
+        const long long blocks = kept ? fitted[d] : (extent + width - 1) / width;
         // What a kernel takes for its block's place is no larger than any grid.
-        if (blocks * ids > cutune_most_blocks[d] || blocks * width > cutune_most_ids)
+        if (site.rule[d] == cutune_fixed || (!kept && !guarded && extent % width != 0) ||
+            blocks * ids > cutune_most_blocks[d] || blocks * width > cutune_most_ids)
             return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }

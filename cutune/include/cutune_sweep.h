@@ -277,15 +277,38 @@ class cutune_experiment {
                 write(step, "this variant is not allowed here");
             else
                 steps_.more() = step;
+            if (step.variant == 0 && timed_ && cutune_is_emulated()) add_other_threads(request, step);
         }
         return true;
+    }
+
+    // Where any number of threads does the same: a thread for each that has work.
+    void add_other_threads(const cutune_request &request, cutune_step step) {
+        for (int d = 0; d < 3; ++d) {
+            const long long working = cutune_working_threads(request, d);
+            if (working != 0 && cutune_fit_launch(*launch_.site,
+                                                  cutune_with_threads(request, d, working),
+                                                  step.block, &step.grid, &step.smem))
+                steps_.more() = step;
+        }
+    }
+
+    bool has_other_threads(const cutune_step &step) const {
+        for (int d = 0; d < 3; ++d)
+            if (launch_.site->rule[d] == cutune_divide &&
+                cutune_along(d, step.grid) * cutune_along(d, step.block) !=
+                    cutune_along(d, launch_.step.grid) * cutune_along(d, launch_.step.block))
+                return true;
+        return false;
     }
 
     // Why a block is refused.
     static const char *refusal(const cutune_request &request) {
         const cutune_site &site = *request.site;
-        const bool is_other = site.shared != nullptr && cutune_shared_bytes(site, request.block) !=
-                                                            static_cast<long long>(request.smem);
+        const dim3 own = request.block;
+        const bool is_other =
+            site.shared != nullptr &&
+            site.shared(own.x, own.y, own.z) != static_cast<long long>(request.smem);
         return is_other ? "the annotation gives the program's own block other shared memory than "
                           "the launch"
                         : "this block is not allowed here";
@@ -331,7 +354,9 @@ class cutune_experiment {
     }
 
     void step_done(const char *problem) {
-        write(steps_[at_], problem);
+        // Other numbers of threads are told only where the results are others.
+        if (problem != nullptr || !identical_ || !has_other_threads(steps_[at_]))
+            write(steps_[at_], problem);
         for (const double time : milliseconds_)
             if (best_ <= 0 || time < best_) best_ = time;
         milliseconds_.resize(0);

@@ -207,14 +207,18 @@ class cutune_controlled {
     cutune_decision *decision_;  // by which it was changed, if that is remembered
     cutune_timed_launch timed_;
 
-    bool is_changed() const { return variant != 0 || !cutune_are_equal(block, asked_block_); }
+    bool is_changed() const {
+        return variant != 0 || !cutune_are_equal(block, asked_block_) ||
+               !cutune_are_equal(grid, asked_grid_);
+    }
 
     // Is this right only where pointers lead to different memory?
     bool relies_on_memory(const cutune_site &site) const {
         if (!site.asks_for_memory || !is_changed()) return false;
         if (variant != 0) return true;
         for (int d = 0; d < 3; ++d)
-            if (site.rule[d] == cutune_rows) return true;
+            if (site.rule[d] == cutune_rows || (site.try_threads != nullptr && !keeps_threads(d)))
+                return true;
         return !cutune_keeps_warps(asked_block_, block);
     }
 
@@ -340,12 +344,16 @@ class cutune_controlled {
             (made->refinement != nullptr || variant != 0 || !may_be_captured(site));
     }
 
+    // Are as many threads launched in a dimension as the program asked for?
+    bool keeps_threads(int d) const {
+        return cutune_along(d, grid) * cutune_along(d, block) ==
+               cutune_along(d, asked_grid_) * cutune_along(d, asked_block_);
+    }
+
     // Would a graph be given the same? It keeps all threads, and warps where they may matter.
     bool may_be_captured(const cutune_site &site) const {
         return !is_changed() ||
-               (grid.x * block.x == asked_grid_.x * asked_block_.x &&
-                grid.y * block.y == asked_grid_.y * asked_block_.y &&
-                grid.z * block.z == asked_grid_.z * asked_block_.z &&
+               (keeps_threads(0) && keeps_threads(1) && keeps_threads(2) &&
                 (site.is_free == nullptr || cutune_keeps_warps(asked_block_, block)));
     }
 
@@ -367,6 +375,7 @@ class cutune_controlled {
             } else {
                 request.allowed = allowed(site, request, variants);
                 cutune_configuration chosen = site.select(&request, nullptr);
+                if (site.try_threads != nullptr) site.try_threads(&request, &chosen);
                 if (chosen.variant != 0 && !take(row, request, device, variants, chosen)) {
                     request.allowed = 0;
                     chosen = site.select(&request, nullptr);

@@ -185,6 +185,11 @@ class _Instance:
         integer = integer_type(types[0].split()) if types else None
         return integer is not None and not integer.signed
 
+    def free_up_to(self, axis: int) -> tuple[str, ...]:
+        """The limits of loops that any number of threads may share; none where it may not."""
+        found = [self.text(limit) for limit in self.proof.dimensions[axis].free_up_to]
+        return tuple(text for text in found if text is not None) if None not in found else ()
+
     def text(self, value: IntegerPolynomial) -> str | None:
         terms = {}
         for monomial, coefficient in value.terms:
@@ -281,7 +286,14 @@ class _Joined:
             raw = f"blockDim.{DIMENSIONS[axis]}"
         if raw is not None:
             return DimensionProof(indexed, self._block_dependent(axis, raw))
-        return DimensionProof(indexed, None, None if stride else self._guard(axis), stride)
+        guard = None if stride else self._guard(axis)
+        return DimensionProof(indexed, None, guard, stride, grid_free=self._free_grid(axis))
+
+    def _free_grid(self, axis: int) -> str | None:
+        """The threads that have work where any number of them does the same, in all instances."""
+        limits = {instance.free_up_to(axis) for instance in self.instances}
+        first = limits.pop()
+        return _together(first) if first and not limits else None
 
     def _block_dependent(self, axis: int, raw: str) -> Impurity:
         """Why a dimension stays that the compiled code does not read as a global id alone."""
@@ -414,3 +426,10 @@ def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
         is_inside = 0 <= int(offset) <= proof.parameters[int(index)] - _POINTER_BYTES
         return (int(index), int(offset)) if is_inside else None
     return (int(index), _WHOLE) if offset == "0" else None
+
+
+def _together(limits: Sequence[str]) -> str:
+    """Limits of which each has to be more than 0: their sum is as large as any."""
+    if len(limits) == 1:
+        return limits[0]
+    return "".join(f"{limit} < 1 ? 0 : " for limit in limits) + " + ".join(limits)

@@ -16,6 +16,7 @@ from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
+from cutune.proof.blocks.whole_grid import GridJudge
 from cutune.proof.collectives.block_run import Unsettled
 from cutune.proof.collectives.meeting_points import (
     cut_where_threads_meet,
@@ -36,7 +37,14 @@ from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
-from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock
+from cutune.proof.values.built_ins import (
+    BUILT_INS,
+    OVER_WARPS,
+    BuiltIns,
+    KeptGrid,
+    RowsOfEachBlock,
+    WholeGrid,
+)
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
@@ -134,7 +142,28 @@ def _either(module: Module, function: Function) -> EntryProof:
     if rows is not None and rows.refused is not None:
         what = rows.refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
         return replace(proof, not_by_rows=what)
-    return _with_single_threads(module, function, proof)
+    return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+
+
+def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> EntryProof:
+    """With the limits of its loops, where any number of threads may share what they do.
+
+    The launch asks no more for that than it asks for other blocks anyway, but the limits.
+    """
+    indexed = [i for i, one in enumerate(proof.dimensions) if one.indexed]
+    if proof.refused is not None or proof.needs_warps or proof.must_hold or len(indexed) != 1:
+        return proof
+    (axis,) = indexed
+    if not proof.dimensions[axis].grid_stride or proof.dimensions[axis].raw is not None:
+        return proof
+    free = judge(module, function, DIMENSIONS[axis], whole_grid=True)
+    if free.refused is not None:
+        return proof
+    if not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads}):
+        return proof
+    dimensions = list(proof.dimensions)
+    dimensions[axis] = replace(dimensions[axis], free_up_to=free.dimensions[axis].free_up_to)
+    return replace(proof, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -165,14 +194,15 @@ def judge(
     built_ins: BuiltIns = BUILT_INS,
     beside_ids: bool = False,
     reducing: bool = False,
+    whole_grid: bool = False,
 ) -> EntryProof:
     """Judge one entry, with a reading of its built-ins.
 
     `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count:
     beside work by ids, which any grid may do, each block does some of its own (`RowsOfEachBlock`).
-    `reducing`: threads may combine sums of rows.
+    `reducing`: threads may combine sums of rows. `whole_grid`: all blocks share rows, as one.
     """
-    kind = RowsOfEachBlock if beside_ids else KeptGrid
+    kind = WholeGrid if whole_grid else RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
         if reducing and beside_ids:
@@ -199,16 +229,18 @@ class _EntryProver:
     ) -> None:
         self.module, self.function = module, function
         self.kept_grid, self.built_ins = kept_grid, built_ins
+        is_whole = isinstance(kept_grid, WholeGrid)
+        self.shares_rows = kept_grid is not None and not is_whole
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self._check_allowed()
         flow = control_flow(function, lambda name: name not in module.functions)
         if len(flow.blocks) > _MOST_BLOCKS:
             raise ValueError("too long")
         self.graph = Graph(flow)
-        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
+        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
         called = CalledFunctions(CallTargets(module), self.variables)
         self.recorder = Recorder(function, called, self.variables, self.atoms)
-        self.recorder.shares_rows = kept_grid is not None
+        self.recorder.shares_rows = self.shares_rows
         is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
         self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
         self.operations = Operations(self.atoms)
@@ -314,7 +346,7 @@ class _EntryProver:
         shared = {name: item for text, item in operands for name in names(text) if name in sizes}
         # All arrays whose size the launch gives begin at the same place.
         unsized = [name for name in shared if sizes[name] == 0]
-        if shared and (self.kept_grid is None or len(unsized) > 1):
+        if shared and (not self.shares_rows or len(unsized) > 1):
             raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
 
     @property
@@ -335,6 +367,8 @@ class _EntryProver:
         if kept_grid.dimension in self.recorder.raw:
             what, instruction = self.recorder.raw[kept_grid.dimension]
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        if isinstance(kept_grid, WholeGrid):
+            return self._verdict_of_grid(kept_grid)
         meeting = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions).judged()
         named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
@@ -347,6 +381,15 @@ class _EntryProver:
             self._proven(dimensions, meeting, []),
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
+
+    def _verdict_of_grid(self, grid: WholeGrid) -> EntryProof:
+        """All threads share rows in the one dimension that is indexed; raises NotUnderstood."""
+        grid_judge = GridJudge(self.walk, self.recorder, grid)
+        grid_judge.check_atomics()
+        meeting = grid_judge.judged()
+        shared = EntryDimension(True, free_up_to=grid_judge.limits())
+        dimensions = [shared if d == grid.dimension else EntryDimension(False) for d in DIMENSIONS]
+        return self._proven(dimensions, meeting, [])
 
     def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
         """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""

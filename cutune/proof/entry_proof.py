@@ -10,6 +10,7 @@ from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses
 from cutune.proof.source_lines import Locate
 from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.launch_conditions import Spread
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.source.candidates import BlockUse
 from cutune.source.program import Role
 from cutune.toolchain.kernel_names import base_name
@@ -22,7 +23,11 @@ _TOGETHER = (Code.BARRIER, Code.SHARED_MEMORY, Code.WARP_LEVEL)
 
 @dataclass(frozen=True)
 class EntryDimension:
-    """The proof about one dimension; `raw` says why it may not be changed."""
+    """The proof about one dimension; `raw` says why it may not be changed.
+
+    `free_up_to`: where each of these is more than 0 and at most `MOST_SHARED_BY_GRID`, any number
+    of threads does the same; empty: the number of threads stays.
+    """
 
     indexed: bool
     raw: str | None = None
@@ -30,6 +35,7 @@ class EntryDimension:
     grid_stride: bool = False
     #: Any block, with the same number of them, while other dimensions have one thread.
     grid_kept: bool = False
+    free_up_to: tuple[IntegerPolynomial, ...] = ()
     #: The line of the PTX where `raw` is used; 0: none.
     line: int = 0
 

@@ -193,7 +193,9 @@ class DimensionProof:
     in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
     number of threads must be kept; `guard` is None then. `grid_kept`: the number of blocks stays,
     and their size varies, by annotation or because each block is proven to share a row among its
-    threads; `guard` is None then, too.
+    threads; `guard` is None then, too. `grid_free`: C text as of a guard, where any number of
+    threads does the same: how many of them have work, if that is from 1 to 2^29; else the number
+    of threads must be kept.
     """
 
     indexed: bool
@@ -201,6 +203,7 @@ class DimensionProof:
     guard: str | None = None
     grid_stride: bool = False
     grid_kept: bool = False
+    grid_free: str | None = None
 
 
 @dataclass(frozen=True)

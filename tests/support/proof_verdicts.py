@@ -60,6 +60,11 @@ def described(proof: EntryProof, names: Mapping[str, str]) -> str:
     return "; ".join(said)
 
 
+def limits_of(proof: EntryProof, names: Mapping[str, str]) -> list[str]:
+    """The limits of loops that any number of threads may share. `names`: those of parameters."""
+    return [_text(limit, names) for limit in proof.dimensions[0].free_up_to]
+
+
 def _text(value: IntegerPolynomial, names: Mapping[str, str]) -> str:
     terms = {
         tuple(sorted(Atom(PARAMETER, names.get(atom.name, "?")) for atom in monomial)): coefficient

@@ -309,7 +309,7 @@ class _Choosers:
 
     def __init__(self, model: FittedModel, device: DeviceProfile) -> None:
         self._is_stream = is_stream(model)
-        self._choice = VariantChooser(model, device)
+        self._choice = VariantChooser(model, device, any_threads=True)
         names = self._choice.variant_names
         self.variants = {
             one.kernel.variant: Chooser(one, device)

@@ -17,6 +17,7 @@ from rich.table import Table
 from cutune.cli.report.console import standard_output, table_within
 from cutune.cli.report.fixed_sizes import beyond, closing_line
 from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.measure.program_runs import RunPlan
 from cutune.model.fit.fitted_model import FittedModel
@@ -32,6 +33,7 @@ from cutune.model.selection.chooser import (
     threads_alone,
     usual_sizes,
 )
+from cutune.model.selection.few_blocks import idle_text
 from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.proof.variants.bounds import NAME as BOUNDS
@@ -235,15 +237,17 @@ class Choices(NamedTuple):
             varied.
         kept: entries of kernels that keep their own block at all sizes shown, and why they do.
         fixed: entries of kernels that are modelled at one value of a size, and which that is.
+        idle: entries of kernels that leave most of the GPU idle, whatever the block, in words.
     """
 
     rows: list[ChoiceRow]
     questions: list[str]
     kept: dict[str, str]
     fixed: dict[str, Mapping[str, int]]
+    idle: dict[str, str]
 
 
-NO_CHOICES = Choices([], [], {}, {})
+NO_CHOICES = Choices([], [], {}, {}, {})
 
 
 def choice_table(
@@ -264,10 +268,10 @@ def choice_table(
             others.
         plan: the runs, which a line about sizes that they did not vary may change.
     """
-    choices = Choices([], [], {}, {})
+    choices = Choices([], [], {}, {}, {})
     for name, model in zip(instances_of(models), models, strict=True):
         try:
-            chooser = VariantChooser(model, device, performance)
+            chooser = VariantChooser(model, device, performance, any_threads=True)
         except CutuneError:
             continue  # nothing that the device can launch
         fixed = measured_only_at(model)
@@ -276,15 +280,17 @@ def choice_table(
         rows = _choice_rows(name, model, chooser, _usual(model, sizes, held))
         if not rows and not _is_as_run(model, held):
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
-        if not rows or (sizes is None and not any(is_known for _, _, is_known in rows)):
+        if not rows or (sizes is None and not any(is_known for _, _, is_known, _ in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
             rows = _choice_rows(name, model, chooser, of_runs) or rows
         if fixed:
             choices.fixed[model.kernel.entry] = fixed
             choices.questions.append(closing_line(name, fixed, plan))
-        choices.rows.extend(row for row, _, _ in rows)
-        if rows and all(is_own for _, is_own, _ in rows):
-            known = [is_known for _, _, is_known in rows]
+        choices.rows.extend(row for row, _, _, _ in rows)
+        if idle := next((idle for _, _, _, idle in reversed(rows) if idle), ""):
+            choices.idle[model.kernel.entry] = idle
+        if rows and all(is_own for _, is_own, _, _ in rows):
+            known = [is_known for _, _, is_known, _ in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             choices.kept[model.kernel.entry] = _AS_GOOD if all(known) else some
     return choices
@@ -324,8 +330,8 @@ def _size_text(model: FittedModel, size: int, held: Mapping[str, int]) -> str:
 
 
 #: Does the program's own configuration stay? Do the counts support the size, so that blocks are
-#: compared?
-_Chosen = tuple[ChoiceRow, bool, bool]
+#: compared? Is most of the GPU idle?
+_Chosen = tuple[ChoiceRow, bool, bool, str]
 
 
 def _choice_rows(
@@ -346,7 +352,7 @@ def _choice_rows(
             within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
             row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
             is_own = made.plain.kept_original and not made.variant
-            rows.append((row, is_own, bool(choice.ranked)))
+            rows.append((row, is_own, bool(choice.ranked), made.plain.idle))
     return rows
 
 
@@ -355,18 +361,31 @@ def outcomes(
     models: Sequence[FittedModel],
     choices: Choices,
     said: Sequence[Diagnostic],
+    multiprocessors: int = 0,
 ) -> list[LaunchRow]:
-    """The outcome of each launch; `choices`: those of the models."""
+    """The outcome of each launch; `choices`: those of the models; multiprocessors of the GPU."""
     modelled: dict[SiteKey, set[str]] = {}
     for model in models:
         for site in model.kernel.sites:
             modelled.setdefault(site, set()).add(model.kernel.entry)
-    entries = ((launch, sorted(modelled.get(launch.site, ()))) for launch in seen)
-    return [_outcome(launch, of_it, choices, said) for launch, of_it in entries]
+    return [
+        _outcome(
+            launch,
+            sorted(modelled.get(launch.site, ())),
+            choices,
+            said,
+            idle_text(launch.blocks, multiprocessors),
+        )
+        for launch in seen
+    ]
 
 
 def _outcome(
-    launch: SeenLaunch, entries: Sequence[str], choices: Choices, said: Sequence[Diagnostic]
+    launch: SeenLaunch,
+    entries: Sequence[str],
+    choices: Choices,
+    said: Sequence[Diagnostic],
+    few: str,
 ) -> LaunchRow:
     outcome, why, code, kept = TuningOutcome.TUNED, "", "", choices.kept
     fixed = dict.fromkeys(beyond(choices.fixed[one]) for one in entries if one in choices.fixed)
@@ -384,8 +403,15 @@ def _outcome(
         why = "; ".join(fixed if is_kept else (f"not modelled {where}" for where in fixed))
     elif all(entry in kept for entry in entries):
         outcome, why = TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries))
+    idle = [choices.idle[one] for one in entries if one in choices.idle]
+    if idle:
+        # No block is as good as any where most of the GPU has nothing to do.
+        why = f"{idle[0]}; {why}" if fixed else idle[0]
+        code = Code.FEW_BLOCKS.number
     why = why.removeprefix(f"kernel '{launch.kernel}' ")
     short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
+    if few and code != Code.FEW_BLOCKS.number and outcome is not TuningOutcome.TUNED:
+        short = f"{short}; {few}"
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file

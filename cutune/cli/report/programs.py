@@ -24,9 +24,11 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names
 from cutune.core.diagnostics import shown as readable
 from cutune.core.source import Source, Span
+from cutune.model.selection.few_blocks import idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
+from cutune.source.launches.constant_grids import constant_blocks
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -164,15 +166,18 @@ def reason_of(kernel: Kernel) -> str | None:
     return kernel.reason.message if kernel.reason is not None else None
 
 
-def print_programs(programs: Sequence[Program], console: Console | None = None) -> None:
+def print_programs(
+    programs: Sequence[Program], console: Console | None = None, multiprocessors: int = 0
+) -> None:
     """Print a table per file: one line per launch, and one per kernel without a launch.
 
-    On a terminal there are colours and reasons are wrapped; in a pipe each row is one whole line.
+    Of a launch that leaves most of so many multiprocessors idle that is told. On a terminal there
+    are colours and reasons are wrapped; in a pipe each row is one whole line.
     """
     console = console or Console(emoji=False)
     say = partial(console.print, markup=False, highlight=False)
     for program in programs:
-        rows = tuple(_rows(program))
+        rows = tuple(_rows(program, multiprocessors))
         if rows and console.is_terminal:
             say(program.source.path, style="bold")
             for row_or_remark in with_remarks(_COLUMNS, rows):
@@ -218,9 +223,9 @@ NOT_MODELLED = "tunable by proof, not modelled"
 _Row = Sequence[str | Text]
 
 
-def _rows(program: Program) -> Iterator[_Row]:
+def _rows(program: Program, multiprocessors: int) -> Iterator[_Row]:
     for site in program.launches:
-        yield _launch_row(program, site)
+        yield _launch_row(program, site, multiprocessors)
     launched = {site.kernel for site in program.launches}
     called = {d.about for d in program.diagnostics if d.code is Code.LAUNCHED_BY_CALL}
     for kernel in program.kernels:
@@ -228,10 +233,13 @@ def _rows(program: Program) -> Iterator[_Row]:
             yield _unlaunched_row(kernel, is_called=kernel.name in called)
 
 
-def _launch_row(program: Program, site: LaunchSite) -> _Row:
+def _launch_row(program: Program, site: LaunchSite, multiprocessors: int) -> _Row:
     is_tunable, why = site.verdict is Verdict.TUNABLE, why_unmodelled(program, site)
     kernel = program.kernel(site.kernel) if is_tunable else None
     remark = _kept(kernel) if kernel is not None else _refusal(site)
+    blocks = constant_blocks(site, program.kernel(site.kernel))
+    if few := idle_text(blocks, multiprocessors):
+        few = f"{few} [{Code.FEW_BLOCKS.number}]"
     return (
         str(site.id),
         place_of(program, site, site.span),
@@ -239,7 +247,7 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
         Text(verdict_of(program, site), "green" if is_tunable and not why else "yellow"),
         _grid_form(site, kernel),
         *_threads_and_sizes(kernel),
-        Text("; ".join(filter(None, [why, remark]))),
+        Text("; ".join(filter(None, [why, remark, few]))),
     )
 
 
@@ -310,6 +318,7 @@ def _threads_and_sizes(kernel: Kernel | None) -> tuple[str, str]:
         if name in kernel.pure_dimensions:
             bound = f" < {one.guard}" if one.guard is not None else ""
             bound = " strided" if one.grid_stride else " per block" if one.grid_kept else bound
+            bound = f"{bound} in any grid" if one.grid_free is not None else bound
             threads.append(f"{name}{bound}")
     return ", ".join(threads), ", ".join(kernel.sizes)
 

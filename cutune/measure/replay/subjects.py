@@ -5,7 +5,7 @@ Launch sites are left out whose launches do not show which kernel they launch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,9 +25,16 @@ from cutune.measure.replay.replay import (
     replayable,
     unseen_member,
 )
-from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
+from cutune.model.measurement.measurement import (
+    NO_OTHERS,
+    BoundedCopy,
+    FormulaPerAxis,
+    MeasuredKernel,
+    Origin,
+)
 from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
+from cutune.model.rational.formulas import is_formula
 from cutune.source.program import (
     Kernel,
     KernelVariant,
@@ -261,9 +268,10 @@ def _describe(
         for p in others
         if p.role is not Role.OFFSET and len({value(p.name, launch) for launch in records}) == 1
     ]
-    # An extent that is always 1 is not a variable.
+    working = _working_threads(kernel, {*sizes, *(p.name for p in others)})
+    # An extent that is always 1 is not a variable, but where it may be another one.
     unguarded = [
-        guard is None and any(extent[axis] > 1 for extent in extents)
+        guard is None and (working[axis] or any(extent[axis] > 1 for extent in extents))
         for axis, guard in enumerate(guards)
     ]
 
@@ -278,7 +286,9 @@ def _describe(
     if variant is not None and variant.coarsen != (1, 1, 1):
         asked |= {pointer for pair in kernel.may_meet for pointer in pair}
     covers = [covered(axis) for axis in range(3)]
-    variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
+    variable = [bool(v) and text is None for v, text in zip(unguarded, covers, strict=True)]
+    pairs = zip(working, variable, strict=True)
+    shared = [text and (text if varies else NO_OTHERS) for text, varies in pairs]
     return MeasuredKernel(
         name=kernel.name,
         entry=record.kernel,
@@ -314,4 +324,16 @@ def _describe(
         variant=variant.name if variant is not None else "",
         asked_pointers=len(asked),
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
+        working=(shared[0], shared[1], shared[2]),
     )
+
+
+def _working_threads(kernel: Kernel, known: Collection[str]) -> FormulaPerAxis:
+    """Per dimension where any number of threads does the same, how many have work."""
+    x, y, z = (
+        one.grid_free
+        if one.grid_free and not kernel.asserted and is_formula(one.grid_free, known)
+        else None
+        for one in kernel.dimensions
+    )
+    return x, y, z

@@ -14,7 +14,7 @@ from fractions import Fraction
 from cutune.model.emit.emitter import ROWS, SMALL, Emitter, Tables, c_integer, c_name, double_text
 from cutune.model.emit.model import padded
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.measurement.measurement import NO_OTHERS, MeasuredKernel
 from cutune.model.performance.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
 from cutune.model.rational.formulas import tie_of
 from cutune.model.selection.choose import SelectionRule
@@ -133,6 +133,8 @@ def _unlike(model: FittedModel) -> list[str]:
             conditions.append(f"{size} < {c_integer(ranges[name].least)}")
         if ranges[name].largest < LARGEST_SIZE:
             conditions.append(f"{size} > {c_integer(ranges[name].largest)}")
+    if NO_OTHERS in facts.working:
+        conditions.append("asked_->guarded >> 3 != 0")
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
     return conditions

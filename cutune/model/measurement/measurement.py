@@ -75,6 +75,8 @@ FormulaPerAxis = tuple[Formula | None, Formula | None, Formula | None]
 #: An argument that a bit of a set of arguments stands for.
 Position = Annotated[int, Meta(ge=0, le=62)]
 
+#: As many threads as are tried in place of the program's own number: none.
+NO_OTHERS = "0"
 #: Replayed without data, or counted while the program ran.
 REPLAYED, RUN = "emulation", "run"
 
@@ -270,6 +272,9 @@ class MeasuredKernel:
     bounds: tuple[MemberName, ...] = ()
     #: The data parameter up to which a loop strides by all threads, where one is known.
     strided_to: MemberName | None = None
+    #: Per dimension where any number of threads does the same, how many have work, as C text;
+    #: `NO_OTHERS` where counts are known for the program's own number alone.
+    working: FormulaPerAxis = (None, None, None)
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -510,7 +515,7 @@ def checked_kernel(kernel: MeasuredKernel) -> MeasuredKernel:
     require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
     # Guards that cannot be read are those of the recorded launches.
     formulas = [text for text in (*kernel.guards, *kernel.covers) if text and is_formula(text)]
-    for text in formulas:
+    for text in (*formulas, *filter(None, kernel.working)):
         require(is_formula(text, known), f"{text!r} is no formula of the parameters")
     if kernel.shared is not None:
         require(is_formula(kernel.shared, {*"xyz"}), f"`shared`: {kernel.shared!r} is no formula")

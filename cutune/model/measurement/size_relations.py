@@ -28,6 +28,8 @@ DIVISORS = (2, 3, 4, 8, 16, 32)
 MARGINS = (*range(1, 9), 16, 32)
 #: A parameter that changes and is always less than this selects a variant: it is no size.
 SELECTORS = 8
+#: More threads than have work are never tried where any number of threads does the same.
+MOST_WORKING = 1 << 29
 
 
 @dataclass(frozen=True)
@@ -290,6 +292,13 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
     for name, _, text in kernel.tied:
         values[name] = whole_value(text, values) or 0
     return values
+
+
+def working_threads(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int:
+    """How many threads have work where any number does the same; 0 where all have to stay."""
+    text = kernel.working[axis]
+    count = (whole_value(text, complete(kernel, sizes)) or 0) if text is not None else 0
+    return count if 0 < count <= MOST_WORKING else 0
 
 
 def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:

@@ -43,6 +43,11 @@ ASKING_US = Fraction(15, 100)
 #: A variant is chosen where its prediction is below this share of the kernel's own. Derived: below
 #: it the model does not tell two kernels apart.
 VARIANT_SHARE = Fraction(97, 100)
+#: As many threads per multiprocessor as any GPU has at once. Published: CUDA's programming guide.
+FILLING_THREADS = 2048
+#: Another number of threads is chosen where the prediction is so many times lower. Derived: the
+#: model does not tell two ways to share the same work apart by less.
+OTHER_THREADS = Fraction(11, 10)
 #: A candidate of a variant is emitted if somewhere it comes as near as this to the best of all.
 #: Derived: what is further away is never chosen within the band.
 NEAR_BEST = Fraction(11, 10)

@@ -24,7 +24,7 @@ from cutune.model.performance import constants
 from cutune.model.performance.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.model.rational.program import TERM
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of, threads_of
+from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of, shape, threads_of
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,26 @@ class Selection:
     extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
     #: Are the counts less than what every thread executes? Nothing is ranked then, either.
     is_impossible: bool = False
+    #: As predicted for the program's own launch, where another number of threads is chosen.
+    own_launch_ms: float | None = None
+    #: That most of the GPU has nothing to do, whatever the block is, in words; empty: it has.
+    idle: str = ""
 
     @property
     def kept_original(self) -> bool:
-        return self.block == self.original
+        return self.block == self.original and not self.has_other_threads
+
+    @property
+    def has_other_threads(self) -> bool:
+        """Are there more or fewer threads than the program asks for?"""
+        return self.own_launch_ms is not None
+
+    @property
+    def own_ms(self) -> float | None:
+        """The predicted time of what the program itself asks for, if that is a valid candidate."""
+        if self.own_launch_ms is not None:
+            return self.own_launch_ms
+        return self.predicted_ms(self.original)
 
     @property
     def indistinguishable(self) -> tuple[Block, ...]:
@@ -114,7 +130,11 @@ class Selection:
 
     @property
     def reason(self) -> str:
-        own = self.predicted_ms(self.original)
+        return f"{self.idle}; {self._reason}" if self.idle else self._reason
+
+    @property
+    def _reason(self) -> str:
+        own = self.own_ms
         if self.extrapolated:
             return f"{_known_at(self.extrapolated)}: the program's own block stays"
         if self.is_impossible:
@@ -134,6 +154,13 @@ class Selection:
             return "the program's own block is the choice"
         if own is None:
             return "the program's own block is no candidate here"
+        if self.has_other_threads:
+            gain = own / (self.predicted_ms(self.block) or own)
+            return (
+                f"predicted {gain:.2f} times as fast as the program's own launch: any number of"
+                f" threads does the same, and {shape(self.grid)} blocks of {shape(self.block)} fill"
+                " the GPU better"
+            )
         if self.original in self.indistinguishable:
             return "the model predicts the same for the program's own block; a static rank decides"
         gain = own / (self.predicted_ms(self.block) or own)
@@ -201,10 +228,15 @@ def select(
     rule: SelectionRule,
     extents: Block,
     kernel: MeasuredKernel,
+    *,
+    may_idle: bool = False,
 ) -> Selection:
-    """Choose a block that covers `extents`. `values`: the definitions of the program."""
+    """Choose a block that covers `extents`. `values`: the definitions of the program.
+
+    `may_idle`: may the last block be partial, without a guard?
+    """
     floored, original = values[TIME_WITH_FLOOR], kernel.original
-    grids, fit = _grids(rule, extents, kernel)
+    grids, fit = _grids(rule, extents, kernel, may_idle=may_idle)
     valid = fit & np.isfinite(floored)
     chosen = choose(rule, values[TIME], floored, valid, original)
     ranked = _ranked(rule, grids, valid, values)
@@ -264,7 +296,7 @@ def choose(
 
 
 def _grids(
-    rule: SelectionRule, extents: Block, kernel: MeasuredKernel
+    rule: SelectionRule, extents: Block, kernel: MeasuredKernel, *, may_idle: bool
 ) -> tuple[list[Block], NDArray[np.bool_]]:
     """The grid of each candidate, and which candidates may be launched."""
     counts: list[dict[int, int]] = []
@@ -274,7 +306,7 @@ def _grids(
         is_kept, own = kernel.grid_kept[axis], kernel.original[axis]
         count = {width: extent if is_kept else -(-extent // width) for width in widths}
         # Behind a guard the last block may be partial; where the grid is kept, any covers the work.
-        must_divide = kernel.guards[axis] is None and not is_kept
+        must_divide = kernel.guards[axis] is None and not is_kept and not may_idle
         if not kernel.free[axis]:
             widths &= {own}
         elif must_divide:

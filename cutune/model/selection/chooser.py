@@ -24,7 +24,12 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.size_relations import extents_at, only_at, usually_held
+from cutune.model.measurement.size_relations import (
+    extents_at,
+    only_at,
+    usually_held,
+    working_threads,
+)
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
@@ -40,8 +45,9 @@ from cutune.model.selection.choose import (
     select,
     selection_rule,
 )
+from cutune.model.selection.few_blocks import idle_text
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of
+from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, as_block, grid_of
 
 DEFAULT = "mechanistic"
 
@@ -79,6 +85,10 @@ def supported(model: FittedModel) -> dict[str, SizeRange]:
     kernel = model.kernel
     pairs = zip(kernel.variables, model.reached, strict=True)
     ranges = {name: _widened(model, reached) for name, reached in pairs}
+    if kernel.on_data:
+        # What an element takes does not depend on how many threads there are.
+        free = (d for d, text in zip("xyz", kernel.working, strict=True) if text is not None)
+        ranges |= {f"extent_{d}": SizeRange(1, LARGEST_SIZE) for d in free}
     return ranges | {name: SizeRange(value, value) for name, value in only_at(kernel)}
 
 
@@ -203,9 +213,24 @@ class Chooser:
     """Chooses the block that the tuned program would use; composes the model once for all sizes."""
 
     def __init__(
-        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
+        self,
+        model: FittedModel,
+        device: DeviceProfile,
+        performance: str = DEFAULT,
+        *,
+        any_threads: bool = False,
     ) -> None:
-        """`performance`: the name of the model in `MODELS`. Raises CT515: no launch is possible."""
+        """A chooser for one model on one device.
+
+        Args:
+            performance: the name of the model in `MODELS`.
+            any_threads: may a launch get another number of threads, where any does the same?
+
+        Raises:
+            CutuneError: CT515, no launch is possible.
+        """
+        self._multiprocessors = device.sm_count if any_threads else 0
+        self._filling = constants.FILLING_THREADS * self._multiprocessors
         self._model = launchable(model, device)
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
@@ -261,7 +286,58 @@ class Chooser:
         extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
         each = evaluate_each(self._program, point(sizes, extents))
         for launch, values in zip(launches, each, strict=True):
-            yield select(values, self._rule, launch.extents, kernel)
+            choice = select(values, self._rule, launch.extents, kernel)
+            yield self._with_best_threads(launch, choice) if self._multiprocessors else choice
+
+    def _with_best_threads(self, launch: LaunchSizes, own: Selection) -> Selection:
+        """The choice with as many threads as fill the GPU, or have work, where that is faster.
+
+        `cutune_try_threads` of `cutune_select.h` does the same.
+        """
+        best, own_ms = own, own.predicted_ms(own.block)
+        for axis, name in enumerate("xyz"):
+            working = working_threads(self._model.kernel, axis, launch.sizes)
+            for threads in (min(self._filling, working), working) if own_ms and working else ():
+                extents = as_block([*launch.extents[:axis], threads, *launch.extents[axis + 1 :]])
+                sizes = {**launch.sizes, f"extent_{name}": threads}
+                found = self._selected_at(LaunchSizes(sizes, extents))
+                least = best.predicted_ms(best.block)
+                ms = found.predicted_ms(found.block) if found is not None else None
+                if found and ms and least and ms * float(constants.OTHER_THREADS) < least:
+                    best = replace(found, own_launch_ms=own.own_ms)
+        return best if best is not own else replace(own, idle=self._idle(launch, own))
+
+    def _idle(self, launch: LaunchSizes, own: Selection) -> str:
+        """That most of the GPU is idle, whatever the block.
+
+        Not where a guard tells the threads, or where other numbers were tried.
+        """
+        kernel = self._model.kernel
+        axes = [axis for axis in range(3) if kernel.variable_extents[axis]]
+        if any(working_threads(kernel, axis, launch.sizes) for axis in axes):
+            return ""
+        blocks = math.prod(grid_of(kernel.original, launch.extents, kernel.grid_kept))
+        if not axes or len({extents for _, extents in kernel.recorded}) > 1:
+            return ""
+        if own.own_ms is None or len(axes) > 1 or any(kernel.grid_kept):
+            return idle_text(blocks, self._multiprocessors)
+        (axis,) = axes
+        extents = [*launch.extents]
+        extents[axis] = self._filling
+        sizes = {**launch.sizes, f"extent_{'xyz'[axis]}": self._filling}
+        found = self._selected_at(LaunchSizes(sizes, as_block(extents)))
+        ms = found.predicted_ms(found.block) if found is not None else None
+        return idle_text(blocks, self._multiprocessors, own.own_ms / ms if ms else None)
+
+    def _selected_at(self, launch: LaunchSizes) -> Selection | None:
+        """The choice where the last block may be partial; None where the counts do not hold."""
+        if outside(self._supported, launch.sizes):
+            return None
+        kernel = self._model.kernel
+        sizes = {name: [launch.sizes[name]] for name in kernel.parameters}
+        extents = [[extent] for extent in launch.extents]
+        [values] = evaluate_each(self._program, point(sizes, extents))
+        return select(values, self._rule, launch.extents, kernel, may_idle=True)
 
 
 def _beyond_32_bits(kernel: MeasuredKernel, extents: Block) -> dict[str, SizeRange]:

@@ -56,7 +56,7 @@ class ConfigurationChoice:
     @property
     def gain(self) -> float | None:
         """The program's own configuration's predicted time by that of the chosen one."""
-        own = self.plain.predicted_ms(self.plain.original)
+        own = self.plain.own_ms
         chosen = self.chosen.predicted_ms(self.chosen.block)
         return own / chosen if own and chosen else None
 
@@ -83,9 +83,14 @@ class VariantChooser:
     """Chooses among a kernel and its variants; the models are composed once for all sizes."""
 
     def __init__(
-        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
+        self,
+        model: FittedModel,
+        device: DeviceProfile,
+        performance: str = DEFAULT,
+        *,
+        any_threads: bool = False,
     ) -> None:
-        self._plain = Chooser(model, device, performance)
+        self._plain = Chooser(model, device, performance, any_threads=any_threads)
         #: How sizes are named, and extents that no guard tells.
         self.size_names = self._plain.size_names
         self.extent_words = model.kernel.extent_words

@@ -11,12 +11,16 @@ from dataclasses import asdict, dataclass
 
 from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
+from cutune.source.launches.constant_grids import constant_blocks
 from cutune.source.program import Program, SiteKey, Verdict
 
 
 @dataclass(frozen=True)
 class SeenLaunch:
-    """One launch: its place, its verdict, and why it is refused. `code`: that of the rule."""
+    """One launch: its place, its verdict, and why it is refused.
+
+    `code`: that of the rule. `blocks`: see `constant_blocks`.
+    """
 
     site: SiteKey
     kernel: str
@@ -25,6 +29,7 @@ class SeenLaunch:
     is_tunable: bool
     reason: str = ""
     code: str = ""
+    blocks: Count = 0
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -50,4 +55,5 @@ def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:
                 is_tunable,
                 "" if is_tunable else site.reason,
                 "" if is_tunable or site.code is None else site.code.number,
+                constant_blocks(site, program.kernel(site.kernel)),
             )

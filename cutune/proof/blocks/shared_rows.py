@@ -232,7 +232,7 @@ class _OrderTest:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class RowLoop:
     """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?
 
     `end`: J is less than that, and so is the number that is compared, as 2 * J.
@@ -266,7 +266,7 @@ class RowJudge:
     def judged(self) -> Meetings:
         """Return when blocks of any size do the same; raises NotUnderstood where they may not."""
         if not self.loops:
-            self._refuse(0, "no loop from threadIdx by blockDim")
+            self.refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
         self._check_between_reductions()
         known = (a for a in self.recorder.accesses if a.space != "const")
@@ -281,7 +281,7 @@ class RowJudge:
     def check_branches(self) -> None:
         """Raise NotUnderstood unless threads part only for loops over rows and single threads."""
         if not self.graph.ends_everywhere:
-            self._refuse(0, "a loop without an end")
+            self.refuse(0, "a loop without an end")
         self._check_pointers()
         for loop in self.loops.values():
             self._check_entry(loop)
@@ -289,7 +289,7 @@ class RowJudge:
             self._check_branch(block)
         for block in sorted(self.recorder.barriers - self._reduced):
             if self.dividing(block):
-                self._refuse(block, "a barrier that some threads may not reach")
+                self.refuse(block, "a barrier that some threads may not reach")
 
     def _check_pointers(self) -> None:
         for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
@@ -297,7 +297,8 @@ class RowJudge:
             if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
                 self._stop(instruction, "a pointer to shared memory")
 
-    def _refuse(self, block: int, what: str) -> NoReturn:
+    def refuse(self, block: int, what: str) -> NoReturn:
+        """Stop with the words for what is not understood in a basic block."""
         blocks = self.graph.flow.blocks
         self._stop((blocks[block].instructions or blocks[0].instructions)[-1], what)
 
@@ -305,7 +306,7 @@ class RowJudge:
         return bool(properties_of(predicate, self.atoms).raw)
 
     @cached_property
-    def loops(self) -> dict[int, _Loop]:
+    def loops(self) -> dict[int, RowLoop]:
         """The loops over rows, by header."""
         return {header: self._loop(header) for header in sorted(self.kept_grid.loops)}
 
@@ -365,7 +366,7 @@ class RowJudge:
         sizes = dict[str, int]()
         for one in self.reductions:
             if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
-                self._refuse(one.begin, "shared memory that holds several types")
+                self.refuse(one.begin, "shared memory that holds several types")
         for one, other in product(self.reductions, repeat=2):
             if self._follows_at_once(one, other) and one.may_race_with(other):
                 raise NotUnderstood(Code.RACE, "", self._first_shared(other))
@@ -391,21 +392,21 @@ class RowJudge:
         """What barriers keep apart."""
         return Phases(self.graph, self.recorder.barriers)
 
-    def _around(self, block: int) -> list[_Loop]:
+    def _around(self, block: int) -> list[RowLoop]:
         return [self.loops[h] for h in self.graph.loops_around[block] if h in self.loops]
 
     def _check_branch(self, block: int) -> None:
         around = self._around(block)
         if around:
             if block != around[0].stay:
-                self._refuse(block, "a branch by the thread within a row")
+                self.refuse(block, "a branch by the thread within a row")
             return
         predicate = self.walk.branches[block]
         is_guard = any(self._guards(block, loop) for loop in self.loops.values())
         if not is_guard and not self._singles_out(predicate):
-            self._refuse(block, "a branch by the thread")
+            self.refuse(block, "a branch by the thread")
 
-    def _guards(self, block: int, loop: _Loop) -> bool:
+    def _guards(self, block: int, loop: RowLoop) -> bool:
         """Is it decided by whether the first J is in the row, and by uniform conditions?"""
 
         def is_guard(comparison: Relation) -> bool:
@@ -431,19 +432,19 @@ class RowJudge:
         is_thread = difference in (self.kept_grid.thread, -self.kept_grid.thread)
         return is_thread and comparison.relation in ("eq", "ne")
 
-    def _loop(self, header: int) -> _Loop:
+    def _loop(self, header: int) -> RowLoop:
         blocks = self.graph.loop_of_header[header]
         if self.graph.loops_around[header] & self.kept_grid.loops != {header}:
-            self._refuse(header, "a row within a row")
+            self.refuse(header, "a row within a row")
         targets = {b: {*self.graph.flow.blocks[b].terminator.targets} for b in sorted(blocks)}
         leaving = [block for block, ways in targets.items() if not ways or ways - blocks]
         if len(leaving) != 1 or leaving[0] not in self.walk.branches:
-            self._refuse(header, "a row that is left in several places")
+            self.refuse(header, "a row that is left in several places")
         (stay,) = leaving
         test = self._staying(stay, blocks)
         is_tested_first = self.graph.latches(header) != (stay,)
         if is_tested_first and stay != header:
-            self._refuse(header, "a row that is left in the middle")
+            self.refuse(header, "a row that is left in the middle")
         element = self.kept_grid.element(header)
         tested = element if is_tested_first else element + self.kept_grid.step
         stride = IntegerPolynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
@@ -451,7 +452,7 @@ class RowJudge:
         of_end = self.atoms.of(test.large)
         is_uniform = not (of_end.raw or of_end.ids or header in of_end.loops)
         if shift is None or not 0 <= shift <= _SMALL or not is_uniform:
-            self._refuse(header, "a row whose end differs between threads")
+            self.refuse(header, "a row whose end differs between threads")
         shifted = IntegerPolynomial.constant(shift)
         end = test.large - shifted
         limit = self._limit(header, end, stride)
@@ -459,7 +460,7 @@ class RowJudge:
         if stride != ONE and limit is not None:
             # As compilers write it: fewer threads than elements.
             end, guard = limit, _OrderTest(self.kept_grid.thread, limit, test.signed)
-        return _Loop(header, stay, Row(element, limit), end, guard, is_tested_first)
+        return RowLoop(header, stay, Row(element, limit), end, guard, is_tested_first)
 
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
@@ -469,29 +470,29 @@ class RowJudge:
             return end
         each, whole = stride.literal, end.literal
         if each is None or not 0 < each <= _SMALL:
-            self._refuse(header, "a row in steps of more than one")
+            self.refuse(header, "a row in steps of more than one")
         return IntegerPolynomial.constant(-(-whole // each)) if whole is not None else None
 
     def _staying(self, block: int, blocks: frozenset[int]) -> _OrderTest:
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
-            self._refuse(block, "a row with another end than a size")
+            self.refuse(block, "a row with another end than a size")
         goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
         test = next(_tests(goes_on), None)
         if test is None:
-            self._refuse(block, "a row with another end than a size")
+            self.refuse(block, "a row with another end than a size")
         return test
 
-    def _check_entry(self, loop: _Loop) -> None:
+    def _check_entry(self, loop: RowLoop) -> None:
         """Do all threads whose first J is below the limit come to the loop, and no others?"""
         raw = self.dividing(loop.header) - {loop.stay}
         known = self.walk.known_at_beginning(loop.header)
         is_guarded = any(loop.guard in _tests(comparison) for comparison in known)
         if not is_guarded and (raw or not loop.is_tested_first):
-            self._refuse(loop.header, "a row that is not entered by its limit")
+            self.refuse(loop.header, "a row that is not entered by its limit")
         if not all(self._guards(block, loop) for block in raw):
-            self._refuse(loop.header, "a row that not all threads come to")
+            self.refuse(loop.header, "a row that not all threads come to")
 
     def limited(self, sharing: Collection[Row | None]) -> Iterator[Spread]:
         """Yield when J is exact: 0 <= limit <= most. `sharing`: rows with shared places."""

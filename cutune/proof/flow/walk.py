@@ -19,7 +19,7 @@ from cutune.proof.flow.graph import Graph
 from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations
-from cutune.proof.values.polynomial import OPAQUE, THREAD, IntegerPolynomial, TooLarge
+from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
     Fixed,
     Predicate,
@@ -237,16 +237,18 @@ class Walk:
         if self.kept_grid is None:
             return value
         loops = self.graph.loops_around[header]
-        value = self._without_signed_extensions(value)
+        value = self._without_signed_extensions(value, self.kept_grid.thread)
         return self.kept_grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
 
-    def _without_signed_extensions(self, value: IntegerPolynomial) -> IntegerPolynomial:
+    def _without_signed_extensions(
+        self, value: IntegerPolynomial, thread: IntegerPolynomial
+    ) -> IntegerPolynomial:
         """A place from which a row is stepped through in 64 bits: numbers with a sign are exact."""
         for atom in {*value.atoms}:
             operation = self.atoms.operation(atom)
             if operation is not None and operation.name == "s32":
                 (inner,) = operation.numbers
-                if any(one.kind == THREAD for one in inner.atoms):
+                if not {*thread.atoms}.isdisjoint(inner.atoms):
                     value = value.replaced(atom, inner)
         return value
 

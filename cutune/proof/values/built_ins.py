@@ -9,6 +9,7 @@ threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from cutune.proof.values.polynomial import (
     BLOCK,
@@ -20,7 +21,6 @@ from cutune.proof.values.polynomial import (
     STRIDE,
     THREAD,
     ZERO,
-    Atom,
     IntegerPolynomial,
     without,
 )
@@ -60,6 +60,8 @@ OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), o
 _PREFIX = "row"
 #: More than the limit of a row, and what one step adds to it, all less than 2^31.
 _MOST_ELEMENTS = MOST_THREADS + (1 << 20)
+#: Elements of a row that all threads of a launch share: with one step more, less than 2^31.
+MOST_SHARED_BY_GRID = 1 << 29
 _RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS)}
 
 
@@ -76,6 +78,8 @@ class KeptGrid:
     """
 
     dimension: str
+    #: What J is at most behind a loop, where one step more was added to it.
+    most: ClassVar[int] = _MOST_ELEMENTS
     loops: set[int] = field(default_factory=set)
     _known: int = 0
 
@@ -112,7 +116,7 @@ class KeptGrid:
     ) -> IntegerPolynomial:
         """Return a value with c * m * J in place of c * m * (threadIdx + rounds * blockDim)."""
         ((step_of_round, _),) = rounds.terms
-        thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
+        (thread,), (size,) = self.thread.atoms, self.step.atoms
         terms = dict(value.terms)
         for monomial, coefficient in value.terms:
             rest = without(monomial, thread)
@@ -122,7 +126,7 @@ class KeptGrid:
             del terms[monomial], terms[stepping]
             self.loops.add(header)
             properties = AtomProperties(
-                ids=self.differing, loops=loops, interval=Interval(0, _MOST_ELEMENTS)
+                ids=self.differing, loops=loops, interval=Interval(0, self.most)
             )
             element = atoms.named(f"{_PREFIX}{header}", properties)
             with_element = tuple(sorted((*rest, *element.atoms)))
@@ -142,6 +146,35 @@ class KeptGrid:
     def step(self) -> IntegerPolynomial:
         """The distance of the elements of a thread."""
         return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
+
+
+@dataclass
+class WholeGrid(KeptGrid):
+    """All blocks as one, whose threads share a row: the number of threads may be any.
+
+    Within a loop that begins at the id and steps by the number of threads, J stands for `id +
+    rounds * threads`. Ids and the number of threads are raw (`Atoms.raw_ids`), as all built-ins
+    are, and nothing waits for threads of other blocks. Other dimensions, which the kernel does not
+    index, have one thread, which is asked at the launch.
+    """
+
+    most: ClassVar[int] = MOST_SHARED_BY_GRID + MOST_THREADS + (1 << 20)
+
+    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        """Return the value of a built-in of any dimension."""
+        if dimension != self.dimension:
+            return ZERO if kind in (THREAD, BLOCK) else ONE
+        return IntegerPolynomial.atom(kind, dimension)
+
+    @property
+    def thread(self) -> IntegerPolynomial:
+        """The first J of a thread."""
+        return IntegerPolynomial.atom(IDENTITY, self.dimension)
+
+    @property
+    def step(self) -> IntegerPolynomial:
+        """The distance of the elements of a thread."""
+        return IntegerPolynomial.atom(STRIDE, self.dimension)
 
 
 @dataclass

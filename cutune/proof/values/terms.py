@@ -144,9 +144,13 @@ class Alternatives:
 
 @dataclass
 class Atoms:
-    """The atoms of one entry. `threads_per_id`: more than one where ids are those of warps."""
+    """The atoms of one entry. `threads_per_id`: more than one where ids are those of warps.
+
+    `raw_ids`: are ids and the number of threads raw, too?
+    """
 
     threads_per_id: int = 1
+    raw_ids: bool = False
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
     _operations: dict[Atom, AtomOperation] = field(default_factory=dict)
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
@@ -155,6 +159,9 @@ class Atoms:
         if atom.kind == OPAQUE:
             return self._properties[atom]
         known = self._properties.get(atom) or _of_builtin(atom, self.threads_per_id)
+        if self.raw_ids and atom.kind in (IDENTITY, STRIDE) and known is not None:
+            here = frozenset({atom.name})
+            return replace(known, raw=here, ids=here)
         return known or NOTHING
 
     def operation_of(self, value: IntegerPolynomial) -> AtomOperation | None:

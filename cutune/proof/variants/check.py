@@ -207,7 +207,9 @@ def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
-        if d not in judged.pure_dimensions or judged.dimensions[axis] != kernel.dimensions[axis]:
+        # A copy is launched with as many threads as the program asks for.
+        its, own = (replace(one.dimensions[axis], grid_free=None) for one in (judged, kernel))
+        if d not in judged.pure_dimensions or its != own:
             return f"is not proven in {d} as the kernel is"
     return None if _is_as_free(judged, kernel) else _OTHER_LAUNCHES
 

@@ -115,10 +115,22 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
 
 
 def _guards(kernel: Kernel) -> dict[str, str]:
+    """Per dimension its guard, or how many threads have work where any number does the same."""
+    found = _free_grids(kernel)
+    for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
+        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD:
+            found[name] = dimension.guard
+    return found
+
+
+def _free_grids(kernel: Kernel) -> dict[str, str]:
     return {
-        name: dimension.guard
+        name: dimension.grid_free
         for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
-        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+        if dimension.grid_free is not None
+        and dimension_rule(kernel, index) is Rule.DIVIDE
+        and guard_parameters(kernel, dimension.grid_free) is not None
+        and not kernel.asserted
     }
 
 
@@ -269,6 +281,7 @@ class _Row:
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
             *(f"{len(variants)}", _boolean(kernel.must_hold), _widths(kernel)),
+            "nullptr" if routine == "nullptr" or not _free_grids(kernel) else "cutune_try_threads",
         )
         return f"    {{{', '.join(fields)}}},"
 

@@ -11,7 +11,7 @@ int main() {
     unsigned block, other;
     const cutune_site site = {1, "", "", {cutune_divide, cutune_fixed, cutune_fixed},
                               {nullptr, nullptr, nullptr}, 0, 1024, nullptr, 0, four_per_thread,
-                              false, 0, true, 1, nullptr, 0, false, nullptr, nullptr, false, nullptr, 0, false, 0};
+                              false, 0, true, 1, nullptr, 0, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr};
     const cutune_limits limits = {1024, static_cast<size_t>(1) << 20};
     while (scanf("%llu %u %u", &asked, &block, &other) == 3) {
         const cutune_request request = cutune_make_request(

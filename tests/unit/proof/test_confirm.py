@@ -131,6 +131,20 @@ def test_strides_have_no_guard() -> None:
     assert (found.grid_stride, found.guard, found.impurity) == (True, None, None)
 
 
+def test_a_free_grid_is_one_in_all_instances() -> None:
+    def free(*limits: IntegerPolynomial) -> EntryProof:
+        return proof(EntryDimension(True, grid_stride=True, free_up_to=limits))
+
+    assert x_of(judged(kernel(), free(N), free(N))).grid_free == "n"
+    assert x_of(judged(kernel(), free(N, M - ONE))).grid_free == (
+        "n < 1 ? 0 : m - 1 < 1 ? 0 : n + m - 1"
+    )
+    for others in ([free(M)], [free(N, M)], [free()], [free(N), free()]):
+        assert x_of(judged(kernel(), free(N), *others)).grid_free is None
+    # One that has no name in the source cannot be asked.
+    assert x_of(judged(kernel(), free(N, UNNAMED))).grid_free is None
+
+
 def test_parameters_have_their_strongest_use_in_any_instance() -> None:
     uses = (("0:0:b32", Role.BOUND), ("1:0:b32", Role.BRANCH), ("9:0:b32", Role.GUARD))
     # A pointer that is compared is no size.

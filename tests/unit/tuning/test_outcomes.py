@@ -54,7 +54,7 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     def of_copy(
         models: list[object], kept: dict[str, str], said: list[Diagnostic]
     ) -> tuple[TuningOutcome, str | None]:
-        choices = Choices([], [], kept, {})
+        choices = Choices([], [], kept, {}, {})
         first, refused = outcomes(seen, models, choices, said)  # type: ignore[arg-type]
         assert (refused.outcome, refused.code) == (TuningOutcome.REFUSED, "CT211")
         return first.outcome, first.code
@@ -86,7 +86,7 @@ def test_a_kernel_that_is_known_at_one_value_is_not_modelled_beyond_it(program: 
         (kept, TuningOutcome.NOT_MODELLED, "beyond C = 4, mode = 1"),
         ({}, TuningOutcome.TUNED, "not modelled beyond C = 4, mode = 1"),
     ):
-        choices = Choices([], [], of_all, {KERNEL.entry: {"C": 4, "mode": 1}})
+        choices = Choices([], [], of_all, {KERNEL.entry: {"C": 4, "mode": 1}}, {})
         first, _ = outcomes(seen, [model], choices, [])  # type: ignore[list-item]
         assert (first.outcome, first.reason) == (outcome, reason)
 
