@@ -128,6 +128,6 @@ class Shown:
                 console.print(f"  {line}", markup=False, soft_wrap=True)
         refused = (one.file for one in self.launches if one.outcome is TuningOutcome.REFUSED)
         if files := shlex.join(dict.fromkeys(refused)):
-            advice = f"what would help, if anything does: cutune inspect --suggest {files}"
-            advice += " (with --run and --vary as here it is tried before)"
+            advice = "what would help, if anything does (tried, with --run and --vary as here)"
+            advice += f": cutune inspect --suggest {files}"
             console.print(advice, markup=False, soft_wrap=True)
