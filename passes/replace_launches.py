@@ -57,6 +57,7 @@ _BEFORE_SELECTION = (
     "cutune_choice.h",
     "cutune_refine.h",
     "cutune_select.h",
+    "cutune_threads.h",
 )
 #: Where no site launches several instances of a template, nothing tells them apart.
 _ONE_SIGNATURE = "template <class...> inline cutune_word cutune_signature() { return 0; }\n"

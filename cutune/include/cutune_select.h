@@ -186,27 +186,4 @@ inline cutune_configuration cutune_answer(const cutune_candidates<Place> &all,
     return answer;
 }
 
-// Take as many threads as fill the GPU, or as have work, where any number of them does the same and
-// that is predicted to be faster by a tenth.
-inline void cutune_try_threads(cutune_request *request, cutune_configuration *best) {
-    const cutune_request asked = *request;
-    const long long filling = 2048ll * cutune_current_device().multiprocessors;
-    for (int d = 0; d < 3; ++d) {
-        const long long working = cutune_working_threads(asked, d);
-        for (int i = 0; i < 2 && working != 0; ++i) {
-            const cutune_request other = cutune_with_threads(asked, d, i == 0 ? filling : working);
-            const cutune_configuration found = asked.site->select(&other, nullptr);
-            if (found.us <= 0 || found.us * 1.1 >= best->us) continue;
-            *best = found;
-            *request = other;
-        }
-        if (request->guarded == asked.guarded) continue;
-        if (cutune_is_verbose())
-            cutune_say(cutune_stderr, "cutune: %s: %lld threads in place of %lld, block %ux%ux%u\n",
-                       asked.site->kernel, request->extent[d], asked.extent[d], best->block.x,
-                       best->block.y, best->block.z);
-        return;
-    }
-}
-
 #endif  // CUTUNE_SELECT_H

@@ -292,7 +292,7 @@ class Chooser:
     def _with_best_threads(self, launch: LaunchSizes, own: Selection) -> Selection:
         """The choice with as many threads as fill the GPU, or have work, where that is faster.
 
-        `cutune_try_threads` of `cutune_select.h` does the same.
+        `cutune_try_threads` of `cutune_threads.h` does the same.
         """
         best, own_ms = own, own.predicted_ms(own.block)
         for axis, name in enumerate("xyz"):
