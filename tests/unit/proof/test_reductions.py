@@ -24,6 +24,16 @@ COMMON = """
 #define DOWN for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
 #define FIRST if (t == 0)
 #define I ((const int *)b)
+#define SLOTS if (t % 32 == 0) w[t / 32] = s; WAIT
+#define ADD_SLOTS(i) for (int i = 1; i < D / 32; ++i) s += w[i];
+#define FIRST_WARP(act) if (t < 32) { s = t < D / 32 ? w[t] : 0; act }
+#define ROW_OF_WARPS __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+#define ROW_IN_SLOTS ROW_OF_WARPS SLOTS
+#define IDS for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D)
+#define PRODUCTS_IN_SLOTS(V) \\
+    __shared__ V w[32]; int t = T; V s = 0; IDS s += b[i] * b[i + 1]; DOWN SLOTS
+#define OWN_IN_SLOTS(own) \\
+    __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? own : 0; WARPS SLOTS
 __shared__ int words[32];
 __constant__ int table[33];
 __device__ int of_warps(int s) {
@@ -50,8 +60,7 @@ template <class V> __device__ V by_tree(V *sums, V s) {
 #: Right with blocks of any number of whole warps; sums of integers.
 WHOLE_WARPS: Mapping[str, str] = {
     "slots": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        ROW_IN_SLOTS
         FIRST { int sum = 0; for (int i = 0; i < D / 32; ++i) sum += w[i]; c[r] = sum; }
     """,
     "slots_down": """
@@ -60,9 +69,7 @@ WHOLE_WARPS: Mapping[str, str] = {
         s = t < D / 32 ? w[t] : 0;
         if (t < 32) { DOWN FIRST c[r] = s; }
     """,
-    "told_all": """
-        R int s = 0; J s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = b[j] * s;
-    """,
+    "told_all": "R int s = 0; J s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = b[j] * s;",
     "twice": """
         R int s = 0; J s += c[r * n + j]; int mean = of_warps(s) / n;
         s = 0; J s += (c[r * n + j] - mean) * (c[r * n + j] - mean); s = of_warps(s);
@@ -76,14 +83,14 @@ WHOLE_WARPS: Mapping[str, str] = {
     "greatest": """
         __shared__ int w[32]; R int s = -2147483647 - 1; J s = max(s, c[r * n + j]);
         for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         s = w[0]; for (int i = 1; i < D / 32; ++i) s = max(s, w[i]);
         J a[r * n + j] = c[r * n + j] - s;
     """,
     "greatest_real": """
         __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         if (t < 32) {
             s = t < D / 32 ? w[t] : -INFINITY;
             for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
@@ -92,25 +99,25 @@ WHOLE_WARPS: Mapping[str, str] = {
     """,
     "by_redux": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s = __reduce_add_sync(~0u, s);
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         if (t < 32) { s = __reduce_add_sync(~0u, t < D / 32 ? w[t] : 0); FIRST c[r] = s; }
     """,
     "adds_to_all": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j] + 3; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; atomicAdd(c, s); }
+        SLOTS
+        FIRST { ADD_SLOTS(i) atomicAdd(c, s); }
     """,
     "bits": """
         __shared__ unsigned w[32]; R unsigned s = 0; J s |= c[r * n + j];
         for (int o = 16; o; o >>= 1) s |= __shfl_xor_sync(~0u, s, o);
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         FIRST { for (int i = 1; i < D / 32; ++i) s |= w[i]; c[r] = s; }
     """,
     "long_numbers": """
         __shared__ long long w[32]; R long long s = 0; J s += c[r * n + j];
         for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; *(long long *)(a + 2 * r) = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) *(long long *)(a + 2 * r) = s; }
     """,
     "two_sums": """
         __shared__ int w[32], v[32]; R int s = 0, q = 0; J { s += c[j]; q += c[j] * c[j]; }
@@ -148,14 +155,9 @@ WHOLE_WARPS: Mapping[str, str] = {
         for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
         FIRST c[m * n + r] = s;
     """,
-    "by_a_float": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        s = t < D / 32.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }
-    """,
+    "by_a_float": "ROW_IN_SLOTS s = t < D / 32.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }",
     "all_add_up": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        ROW_IN_SLOTS
         s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; J a[r * n + j] = s;
     """,
 }
@@ -164,45 +166,45 @@ ROUNDED: Mapping[str, str] = {
     "some_reals": """
         __shared__ float w[32]; R float s = 0;
         J if (b[r * n + j] > 0) s -= b[r * n + j]; else s += 2 * b[j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         if (t < 32) { s = t < D / 32 ? w[t] : 0; WARPS FIRST a[r] = s; }
     """,
     "filled": """
         __shared__ float w[32]; R float s = -1e20f; J s = fmaxf(s, b[r * n + j]);
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         s = t < D / 32 ? w[t] : -1e20f;
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
         FIRST w[0] = s; WAIT float top = w[0]; WAIT
         s = 0; J s += expf(b[r * n + j] - top); WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; a[r] = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) a[r] = s; }
     """,
     "mean": """
         __shared__ float w[32], mean; R float s = 0; J s += b[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; mean = s / n; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) mean = s / n; }
         WAIT
         J a[r * n + j] = b[r * n + j] - mean;
     """,
     "doubles": """
         __shared__ double w[32]; R double s = 0; J s += b[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; a[r] = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) a[r] = s; }
     """,
     "product": """
         __shared__ float w[32]; R float s = 0; J s += b[j] * b[r * n + j]; DOWN
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a + r, s); }
+        SLOTS
+        FIRST_WARP(DOWN FIRST atomicAdd(a + r, s);)
     """,
     "softmax": """
         __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         s = w[0]; for (int i = 1; i < D / 32; ++i) s = fmaxf(s, w[i]);
         WAIT
         float top = s; s = 0; J s += expf(b[r * n + j] - top); WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         s = 0; for (int i = 0; i < D / 32; ++i) s += w[i];
         J a[r * n + j] = expf(b[r * n + j] - top) / s;
     """,
@@ -271,59 +273,46 @@ WRONG: Mapping[str, str] = {
         R int s = 0; J { if (b[j] > 0) s = c[j] - s; } s = of_warps(s); FIRST c[r] = s;
     """,
     "by_a_rounded_float": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        ROW_IN_SLOTS
         s = t < D / 64.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }
     """,
     "goes_round_between_rows": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
         for (int k = 0; k < 2; ++k) {
-            WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+            WARPS SLOTS
             s = 0; for (int i = 0; i < D / 32; ++i) s += w[i];
             FIRST c[r] = s;
             WAIT J s += c[r * n + j];
         }
     """,
-    "fixed_warps": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < 8; ++i) s += w[i]; c[r] = s; }
-        """,
+    "fixed_warps": "ROW_IN_SLOTS FIRST { for (int i = 1; i < 8; ++i) s += w[i]; c[r] = s; }",
     "one_slot": """
         __shared__ int w[1]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
-    "no_barrier": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s;
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
-        """,
-    "counts_twice": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }
-        """,
+    "no_barrier": "ROW_OF_WARPS if (t % 32 == 0) w[t / 32] = s; FIRST { ADD_SLOTS(i) c[r] = s; }",
+    "counts_twice": "ROW_IN_SLOTS FIRST { for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }",
     "begins_at_one": """
         __shared__ int w[32]; R int s = 1; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
     "differences": """
         __shared__ int w[32]; R int s = 0; J s = c[r * n + j] - s; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
     "half_a_warp": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
         for (int o = 8; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
     "other_operation": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
         for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         FIRST { for (int i = 1; i < D / 32; ++i) s = max(s, w[i]); c[r] = s; }
         """,
     "all_store_their_own": """
@@ -334,34 +323,20 @@ WRONG: Mapping[str, str] = {
         __shared__ int w[32];
         for (int r = blockIdx.x; r < m; r += gridDim.x) {
             int t = T, s = 0; J s += c[r * n + j]; WARPS
-            if (t % 32 == 0) w[t / 32] = s; WAIT
-            FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+            SLOTS
+            FIRST { ADD_SLOTS(i) c[r] = s; }
         }
         """,
-    "reads_a_slot": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        J a[r * n + j] = w[0];
-        """,
+    "reads_a_slot": "ROW_IN_SLOTS J a[r * n + j] = w[0];",
     "some_barriers": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        ROW_OF_WARPS
         if (t % 32 == 0) { w[t / 32] = s; WAIT }
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
-    "counts_threads": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s / D; }
-        """,
-    "every_warp_stores": """
-        R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) c[r] = s;
-        """,
+    "counts_threads": "ROW_IN_SLOTS FIRST { ADD_SLOTS(i) c[r] = s / D; }",
+    "every_warp_stores": "R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) c[r] = s;",
     "scan": "R int s = 0; J { s += c[r * n + j]; c[r * n + j] = s; }",
-    "skips_the_first": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { s = 0; for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
-        """,
+    "skips_the_first": "ROW_IN_SLOTS FIRST { s = 0; ADD_SLOTS(i) c[r] = s; }",
     "told_too_early": """
         __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
         for (int h = D / 2; h > 0; h /= 2) { WAIT if (t < h) w[t] += w[t + h]; }
@@ -383,35 +358,28 @@ WRONG: Mapping[str, str] = {
     """,
     "row_ends_early": """
         __shared__ int w[32]; R int s = 0; for (int j = t; j < n - t; j += D) s += c[r * n + j];
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
     "a_slot_too_early": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
         if (t % 32 == 0) w[t / 32] = s; WARPS WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        FIRST { ADD_SLOTS(i) c[r] = s; }
         """,
     "stores_by_a_volatile_pointer": """
         R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST ((volatile int *)c)[D] = s;
         """,
-    "stores_through": """
-        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST __stwt(c + D, s);
-        """,
+    "stores_through": "R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST __stwt(c + D, s);",
     "adds_within_a_block": """
         R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST atomicAdd_block(c + D, s);
         """,
     "reads_a_constant": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        int x = table[D / 32]; FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; w[0] = s; }
+        ROW_IN_SLOTS
+        int x = table[D / 32]; FIRST { ADD_SLOTS(i) w[0] = s; }
         WAIT
         J a[r * n + j] = w[0] + x;
         """,
-    "reads_some_slot": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { int x = w[m]; for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s + x; }
-        """,
+    "reads_some_slot": "ROW_IN_SLOTS FIRST { int x = w[m]; ADD_SLOTS(i) c[r] = s + x; }",
     "forgets_its_first": """
         R int s = 0;
         if (t < n) { J s += c[r * n + j]; FIRST { s = 0; a[m] = 1; } }
@@ -441,7 +409,7 @@ WRONG: Mapping[str, str] = {
         """,
     "narrow_slots": """
         __shared__ unsigned char w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         FIRST { s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }
         """,
     "narrow_slot_for_all": """
@@ -451,7 +419,7 @@ WRONG: Mapping[str, str] = {
     "begins_at_nan": """
         __shared__ float w[32]; R float s = NAN; J s = fmaxf(s, b[r * n + j]);
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         if (t < 32) {
             s = t < D / 32 ? w[t] : -INFINITY;
             for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
@@ -460,13 +428,13 @@ WRONG: Mapping[str, str] = {
         """,
     "begins_at_minus_zero": """
         __shared__ float w[32]; R float s = -0.f; J s += b[r * n + j]; WARPS
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         if (t < 32) { s = t < D / 32 ? w[t] : 0.f; WARPS FIRST a[r] = s; }
         """,
     "flushes_between_warps": """
         __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
         for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         FIRST {
             for (int i = 1; i < D / 32; ++i) asm("max.ftz.f32 %0, %0, %1;" : "+f"(s) : "f"(w[i]));
             a[r] = s;
@@ -487,137 +455,74 @@ WRONG: Mapping[str, str] = {
 OF_ALL: Mapping[str, str] = {
     "strided": """
         __shared__ int w[32]; int t = T, s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += I[i] * I[i + 2];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(c, s); }
+        IDS s += I[i] * I[i + 2];
+        DOWN SLOTS
+        FIRST_WARP(DOWN FIRST atomicAdd(c, s);)
     """,
-    "one_each": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
-    """,
+    "one_each": "OWN_IN_SLOTS(I[i]) FIRST { ADD_SLOTS(k) atomicAdd(c, s); }",
     "long_of_all": """
         __shared__ unsigned long long w[32]; int t = T; unsigned long long s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += I[i];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((unsigned long long *)c, s); }
+        IDS s += I[i];
+        DOWN SLOTS
+        FIRST_WARP(DOWN FIRST atomicAdd((unsigned long long *)c, s);)
     """,
     "greatest_of_all": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : -1;
         for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
-        if (t % 32 == 0) w[t / 32] = s; WAIT
+        SLOTS
         FIRST { for (int k = 1; k < D / 32; ++k) s = max(s, w[k]); atomicMax(c, s); }
     """,
     "stores_beside": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = 0;
         if (i < n) { s = b[i] * 3; a[i] = s; }
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+        WARPS SLOTS
+        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
     """,
 }
 #: Sums of all blocks that are rounded.
 ROUNDED_OF_ALL: Mapping[str, str] = {
-    "means_of_all": """
-        __shared__ float w[32]; int t = T; float s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s / n); }
-    """,
+    "means_of_all": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s / n);)",
     "floats_in_doubles": """
-        __shared__ float w[32]; int t = T; float s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((double *)a, (double)s); }
+        PRODUCTS_IN_SLOTS(float)
+        FIRST_WARP(DOWN FIRST atomicAdd((double *)a, (double)s);)
     """,
-    "doubles_of_all": """
-        __shared__ double w[32]; int t = T; double s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd((double *)a, s); }
-    """,
+    "doubles_of_all": "PRODUCTS_IN_SLOTS(double) FIRST_WARP(DOWN FIRST atomicAdd((double *)a, s);)",
 }
 #: The same, where another block would add something else.
 NOT_OF_ALL: Mapping[str, str] = {
-    "stores_its_part": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; c[blockIdx.x] = s; }
-    """,
-    "adds_a_root": """
-        __shared__ float w[32]; int t = T; float s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, sqrtf(s)); }
-    """,
-    "adds_by_its_width": """
-        __shared__ float w[32]; int t = T; float s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s / D); }
-    """,
-    "adds_a_square": """
-        __shared__ float w[32]; int t = T; float s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s * s); }
-    """,
-    "adds_more": """
-        __shared__ float w[32]; int t = T; float s = 0;
-        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += b[i] * b[i + 1];
-        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a, s + 1); }
-    """,
-    "adds_half": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s / 2); }
-    """,
-    "greatest_of_sums": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicMax(c, s); }
-    """,
+    "stores_its_part": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) c[blockIdx.x] = s; }",
+    "adds_a_root": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, sqrtf(s));)",
+    "adds_by_its_width": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s / D);)",
+    "adds_a_square": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s * s);)",
+    "adds_more": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s + 1);)",
+    "adds_half": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) atomicAdd(c, s / 2); }",
+    "greatest_of_sums": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) atomicMax(c, s); }",
     "adds_twice": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        OWN_IN_SLOTS(b[i])
         if (t < 2) { s = 0; for (int k = 0; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
     """,
-    "adds_to_its_place": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c + blockIdx.x, s); }
-    """,
-    "reads_the_sum": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + c[0] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
-    """,
+    "adds_to_its_place": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) atomicAdd(c + blockIdx.x, s); }",
+    "reads_the_sum": "OWN_IN_SLOTS(b[i] + c[0]) FIRST { ADD_SLOTS(k) atomicAdd(c, s); }",
     "uses_its_result": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] + c[0] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        OWN_IN_SLOTS(I[i] + c[0])
         FIRST {
-            for (int k = 1; k < D / 32; ++k) s += w[k];
+            ADD_SLOTS(k)
             int z = atomicAdd(c, s);
             asm volatile("mov.u32 %0, %1;" : "=r"(z) : "r"(z));
         }
     """,
     "adds_within_a_block_of_ids": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd_block(c, s); }
+        OWN_IN_SLOTS(I[i])
+        FIRST { ADD_SLOTS(k) atomicAdd_block(c, s); }
     """,
     "counts_rounds_beside": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
         int q = 0, h = D; do { q += m; h /= 2; WAIT } while (h > 0);
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+        WARPS SLOTS
+        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
         for (int k = 0; k < I[k]; ++k) if (i < n) a[i] = q;
     """,
-    "by_place": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + t : 0;
-        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
-        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
-    """,
+    "by_place": "OWN_IN_SLOTS(b[i] + t) FIRST { ADD_SLOTS(k) atomicAdd(c, s); }",
 }
 GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, LONG, WRONG, OF_ALL, ROUNDED_OF_ALL, NOT_OF_ALL)
 ALL = {name: body for group in GROUPS for name, body in group.items()}
