@@ -23,8 +23,7 @@ from cutune.core.progress import Reporter
 from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import make_folder
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.emulator.link import runtime_library
-from cutune.emulator.program_builds import build_instrumented
+from cutune.emulator.program_builds import build_numbered
 from cutune.measure.candidate_trials import (
     INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
@@ -45,7 +44,7 @@ from cutune.measure.program_runs import RecordedRun, Run, RunPlan
 from cutune.measure.replay.subjects import Subject, subjects
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.suggestions import Suggestion
-from cutune.source.program import Kernel, Program, SiteNumbers, Verdict, numbers_of
+from cutune.source.program import Kernel, Program, SiteNumbers, Verdict
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, shape
 
@@ -192,8 +191,10 @@ class _Trying:
         left = names - {*shown}
         if not left:
             return shown
-        numbers = list(numbers_of(programs))
-        recorded = self._recorded(programs, numbers)
+        make_folder(self.folder)
+        built, numbers = build_numbered(self.analyzer, programs, self.folder)
+        runs, reporter = self.plan.runs(built.binary), self.analyzer.reporter
+        recorded = record_launches(runs, self.device, reporter.progress, reporter.warn)
         executed = [made for made in recorded if not (made.run.launches_only or made.run.is_cut)]
         for program, its in zip(programs, numbers, strict=True):
             shown |= self._of_source(program, its, recorded, executed, left - {*shown})
@@ -207,19 +208,6 @@ class _Trying:
         if any(site.verdict is Verdict.TUNABLE for site in sites):
             return ""
         return next((site.reason for site in sites if site.reason), "it has no launch here")
-
-    def _recorded(
-        self, programs: Sequence[Program], numbers: Sequence[SiteNumbers]
-    ) -> list[RecordedRun]:
-        toolchain, code = self.analyzer.toolchain, self.analyzer.code
-        make_folder(self.folder)
-        numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
-        flags = [toolchain.compile_flags(program.source.path) for program in programs]
-        runtime_library(toolchain.nvcc, self.analyzer.reporter.progress)
-        codes = list(map(code.built, numbered, flags))
-        built = build_instrumented(toolchain, numbered, self.folder, None, codes)
-        runs, reporter = self.plan.runs(built.binary), self.analyzer.reporter
-        return record_launches(runs, self.device, reporter.progress, reporter.warn)
 
     def _of_source(
         self,
