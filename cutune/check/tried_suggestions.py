@@ -195,7 +195,7 @@ class _Trying:
         built, numbers = build_numbered(self.analyzer, programs, self.folder)
         runs, reporter = self.plan.runs(built.binary), self.analyzer.reporter
         recorded = record_launches(runs, self.device, reporter.progress, reporter.warn)
-        executed = [made for made in recorded if not (made.run.launches_only or made.run.is_cut)]
+        executed = [made for made in recorded if made.run.executes_all]
         for program, its in zip(programs, numbers, strict=True):
             shown |= self._of_source(program, its, recorded, executed, left - {*shown})
         for name in left - {*shown}:

@@ -322,7 +322,7 @@ def affordable(
     """
     efforts = [0 if s.kernel.asserted else effort([s], made) for s in subjects]
     tried, spent = [subject.kernel.asserted for subject in subjects], 0
-    if not (made.run.launches_only or made.run.is_cut):
+    if made.run.executes_all:
         for place in sorted(range(len(subjects)), key=efforts.__getitem__):
             spent += efforts[place]
             tried[place] |= spent <= TRIAL_BUDGET

@@ -235,7 +235,7 @@ class _Measuring:
         launched = [with_fewer_trials(subject, first) for subject in launched]
         tried, untried = affordable(launched, first)
         for subject in untried:
-            if not (run.launches_only or run.is_cut or subject.kernel.variant):
+            if run.executes_all and not subject.kernel.variant:
                 self._warn(Code.NOT_TRIED, subject)
         chosen = [subject.kernel for subject in tried]
         if not chosen:
@@ -301,9 +301,7 @@ class _Measuring:
         asserted = [subject for subject in tried if subject.kernel.asserted]
         joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
         others = [
-            (effort(asserted, made), made)
-            for made in self.recorded[1:]
-            if not (made.run.launches_only or made.run.is_cut)
+            (effort(asserted, made), made) for made in self.recorded[1:] if made.run.executes_all
         ]
         kernels = [subject.kernel for subject in asserted]
         for cost, made in sorted(others, key=lambda other: other[0], reverse=True):
