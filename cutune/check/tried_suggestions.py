@@ -267,8 +267,7 @@ def _shown(
     trials: Sequence[tuple[Run, CandidateTrial]],
     counted: Sequence[Experiment],
 ) -> Judged:
-    measured, parameters = subject.kernel, kernel.parameters if kernel is not None else ()
-    names, types = [p.name for p in parameters], [p.type for p in parameters]
+    measured = subject.kernel
     compared = {block for _, trial in trials for block in trial.compared}
     blocks = tuple(sorted(compared - {measured.original}))
     if not blocks and not any(trial.differing for _, trial in trials):
@@ -279,7 +278,7 @@ def _shown(
     if differs is not None:
         run, trial = differs
         first = f"block {shape(trial.differing[0])}"
-        said = f"results change with {first} at {_size(run)} ({trial.difference(names, types)})"
+        said = f"results change with {first} at {_size(run)} ({trial.difference(kernel)})"
     return Judged("", "", measured.original, sizes, blocks, said, _work(subject, counted, blocks))
 
 

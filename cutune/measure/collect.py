@@ -277,18 +277,12 @@ class _Measuring:
                 code,
                 kernel=kernel.name,
                 blocks=_listed(trial.differing),
-                difference=trial.difference(*self._parameters(kernel.name)),
+                difference=trial.difference(self.part.program.kernel(kernel.name)),
                 advice=NARROW if kernel.asserted else "",
             )
             if shown is not None:
                 said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
             self.reporter.warn(said)
-
-    def _parameters(self, name: str) -> tuple[list[str], list[str]]:
-        """Names and types of a kernel's parameters."""
-        definition = self.part.program.kernel(name)
-        parameters = definition.parameters if definition is not None else ()
-        return [p.name for p in parameters], [p.type for p in parameters]
 
     def _asserted_elsewhere(
         self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
