@@ -25,11 +25,9 @@ from cutune.core.workspace import make_folder
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.program_builds import build_numbered
 from cutune.measure.candidate_trials import (
-    INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     CandidateTrial,
     effort,
-    experiments,
     thinned,
     with_fewer_trials,
 )
@@ -239,21 +237,17 @@ class _Trying:
             shown[one.kernel.name] = its if before is None else _joined(before, its)
         return shown
 
-    def _sweep(self, made: RecordedRun, tried: Sequence[Subject]) -> Sweep:
-        work = effort(tried, made, SECONDS * INSTRUCTIONS_PER_SECOND)
-        return Sweep(work, experiments(tried, made, LAUNCHES), SECONDS)
-
     def _trials(
         self, made: RecordedRun, tried: Sequence[Subject], numbers: SiteNumbers
     ) -> Mapping[str, CandidateTrial]:
-        kernels = [one.kernel for one in tried]
-        return try_candidates(made.run, kernels, numbers, self.device, self._sweep(made, tried))
+        kernels, sweep = [one.kernel for one in tried], Sweep.of_trials(tried, made, SECONDS)
+        return try_candidates(made.run, kernels, numbers, self.device, sweep)
 
     def _counted(
         self, made: RecordedRun, tried: Sequence[Subject]
     ) -> Mapping[str, Sequence[Experiment]]:
         # A program that is ended behind its last experiment does not log all of that.
-        sweep = replace(self._sweep(made, tried), experiments=0)
+        sweep = replace(Sweep.of_trials(tried, made, SECONDS), experiments=0)
         run = CountedRun(0, made.run, tuple(tried), LAUNCHES, is_extra=True, sweep=sweep)
         return run.made(self.device)
 

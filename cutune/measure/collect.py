@@ -17,7 +17,6 @@ from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.candidate_trials import (
-    INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     OTHER_SHARED,
     TRIAL_BUDGET,
@@ -244,8 +243,7 @@ class _Measuring:
         # What an annotation asserts is used only if it was tried.
         is_asserted = any(kernel.asserted for kernel in chosen)
         seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
-        work = effort(tried, first, seconds * INSTRUCTIONS_PER_SECOND)
-        sweep = Sweep(work, experiments(tried, first, LAUNCHES), seconds)
+        sweep = Sweep.of_trials(tried, first, seconds)
         trials = try_candidates(run, chosen, self.part.numbers, self.device, sweep)
         trials = self._asserted_elsewhere(tried, trials)
         self.reporter.progress("trying candidates", 1, 1)
