@@ -170,7 +170,8 @@ def emit(
     parameters: ParameterOptions = NO_PARAMETERS,
 ) -> Path:
     """Write the tuned program; the path of its source. `fitted`: None means the saved models."""
-    tunables, chosen = replacement(program, workspace), choices_of(program, workspace)
+    chosen = choices_of(program, workspace)
+    tunables = replacement(program, chosen)
     warn, sets = analyzer.reporter.warn, chosen.sets
     step = sets_in_program(analyzer.compiler, warn, program, sets, chosen.fixed)
     by_size = sets.names if sets is not None and step is not None else ()
