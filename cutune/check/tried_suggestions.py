@@ -110,12 +110,10 @@ class Judged:
         """The suggestion as it may be printed."""
         if self.problem:
             return replace(one, tried=f"It could not be tried: {self.problem}.")
-        about = f"`{one.pragma}` was tried on the emulated device and is not proposed"
         if self.obstacle:
-            text = f"{about}: no launch may be tuned with it ({self.obstacle})."
-            return replace(one, pragma=None, tried=None, text=text)
+            return _not_proposed(one, f"no launch may be tuned with it ({self.obstacle})")
         if self.difference:
-            return replace(one, pragma=None, tried=None, text=f"{about}: {self.difference}.")
+            return _not_proposed(one, self.difference)
         work = {block: times for block, times in (self.work or {}).items() if block != self.own}
         if not work:
             return replace(one, tried=self._said("; its work could not be counted"))
@@ -123,8 +121,7 @@ class Judged:
         least = min(work, key=lambda block: work[block])
         if not cheap:
             more = f"block {shape(least)}, the best of them, does {work[least]:.2f} times the work"
-            text = f"{about}: {more} of the program's own block {self._at}."
-            return replace(one, pragma=None, tried=None, text=text)
+            return _not_proposed(one, f"{more} of the program's own block {self._at}")
         assert one.pragma is not None, "only annotations are tried"
         if len(cheap) == len(work) or not _BLOCK.search(one.pragma):
             most = max(work[block] for block in cheap)
@@ -137,9 +134,8 @@ class Judged:
         worst = max(work, key=lambda block: work[block])
         left_out = f"block {shape(worst)} does {work[worst]:.2f} times the work"
         if len(kept) == 1:
-            text = f"`{pragma}` was tried on the emulated device and is not proposed: {left_out}"
-            text += f" of the program's own block {self._at}, and its neighbours do more, too."
-            return replace(one, pragma=None, tried=None, text=text)
+            own = f"of the program's own block {self._at}"
+            return _not_proposed(one, f"{left_out} {own}, and its neighbours do more, too")
         is_list = "," in _BLOCK.findall(pragma)[0]
         widths = ", ".join(map(str, kept)) if is_list else f"{kept[0]}..{kept[-1]}"
         said = self._said(f", and at most {MOST_WORK} times the work")
@@ -154,6 +150,11 @@ class Judged:
     @property
     def _at(self) -> str:
         return f"with {' and '.join(self.sizes)}"
+
+
+def _not_proposed(one: Suggestion, reason: str) -> Suggestion:
+    text = f"`{one.pragma}` was tried on the emulated device and is not proposed: {reason}."
+    return replace(one, pragma=None, tried=None, text=text)
 
 
 def narrowed(own: int, work: Mapping[int, float]) -> list[int]:
