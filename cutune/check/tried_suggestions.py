@@ -23,14 +23,11 @@ from cutune.core.progress import Reporter
 from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import make_folder
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.emulator.link import runtime_library
-from cutune.emulator.program_builds import build_instrumented
+from cutune.emulator.program_builds import build_numbered
 from cutune.measure.candidate_trials import (
-    INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     CandidateTrial,
     effort,
-    experiments,
     thinned,
     with_fewer_trials,
 )
@@ -45,7 +42,7 @@ from cutune.measure.program_runs import RecordedRun, Run, RunPlan
 from cutune.measure.replay.subjects import Subject, subjects
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.suggestions import Suggestion
-from cutune.source.program import Kernel, Program, SiteNumbers, Verdict, numbers_of
+from cutune.source.program import Kernel, Program, SiteNumbers, Verdict
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, shape
 
@@ -113,12 +110,10 @@ class Judged:
         """The suggestion as it may be printed."""
         if self.problem:
             return replace(one, tried=f"It could not be tried: {self.problem}.")
-        about = f"`{one.pragma}` was tried on the emulated device and is not proposed"
         if self.obstacle:
-            text = f"{about}: no launch may be tuned with it ({self.obstacle})."
-            return replace(one, pragma=None, tried=None, text=text)
+            return _not_proposed(one, f"no launch may be tuned with it ({self.obstacle})")
         if self.difference:
-            return replace(one, pragma=None, tried=None, text=f"{about}: {self.difference}.")
+            return _not_proposed(one, self.difference)
         work = {block: times for block, times in (self.work or {}).items() if block != self.own}
         if not work:
             return replace(one, tried=self._said("; its work could not be counted"))
@@ -126,8 +121,7 @@ class Judged:
         least = min(work, key=lambda block: work[block])
         if not cheap:
             more = f"block {shape(least)}, the best of them, does {work[least]:.2f} times the work"
-            text = f"{about}: {more} of the program's own block {self._at}."
-            return replace(one, pragma=None, tried=None, text=text)
+            return _not_proposed(one, f"{more} of the program's own block {self._at}")
         assert one.pragma is not None, "only annotations are tried"
         if len(cheap) == len(work) or not _BLOCK.search(one.pragma):
             most = max(work[block] for block in cheap)
@@ -140,9 +134,8 @@ class Judged:
         worst = max(work, key=lambda block: work[block])
         left_out = f"block {shape(worst)} does {work[worst]:.2f} times the work"
         if len(kept) == 1:
-            text = f"`{pragma}` was tried on the emulated device and is not proposed: {left_out}"
-            text += f" of the program's own block {self._at}, and its neighbours do more, too."
-            return replace(one, pragma=None, tried=None, text=text)
+            own = f"of the program's own block {self._at}"
+            return _not_proposed(one, f"{left_out} {own}, and its neighbours do more, too")
         is_list = "," in _BLOCK.findall(pragma)[0]
         widths = ", ".join(map(str, kept)) if is_list else f"{kept[0]}..{kept[-1]}"
         said = self._said(f", and at most {MOST_WORK} times the work")
@@ -157,6 +150,11 @@ class Judged:
     @property
     def _at(self) -> str:
         return f"with {' and '.join(self.sizes)}"
+
+
+def _not_proposed(one: Suggestion, reason: str) -> Suggestion:
+    text = f"`{one.pragma}` was tried on the emulated device and is not proposed: {reason}."
+    return replace(one, pragma=None, tried=None, text=text)
 
 
 def narrowed(own: int, work: Mapping[int, float]) -> list[int]:
@@ -192,9 +190,11 @@ class _Trying:
         left = names - {*shown}
         if not left:
             return shown
-        numbers = list(numbers_of(programs))
-        recorded = self._recorded(programs, numbers)
-        executed = [made for made in recorded if not (made.run.launches_only or made.run.is_cut)]
+        make_folder(self.folder)
+        built, numbers = build_numbered(self.analyzer, programs, self.folder)
+        runs, reporter = self.plan.runs(built.binary), self.analyzer.reporter
+        recorded = record_launches(runs, self.device, reporter.progress, reporter.warn)
+        executed = [made for made in recorded if made.run.executes_all]
         for program, its in zip(programs, numbers, strict=True):
             shown |= self._of_source(program, its, recorded, executed, left - {*shown})
         for name in left - {*shown}:
@@ -207,19 +207,6 @@ class _Trying:
         if any(site.verdict is Verdict.TUNABLE for site in sites):
             return ""
         return next((site.reason for site in sites if site.reason), "it has no launch here")
-
-    def _recorded(
-        self, programs: Sequence[Program], numbers: Sequence[SiteNumbers]
-    ) -> list[RecordedRun]:
-        toolchain, code = self.analyzer.toolchain, self.analyzer.code
-        make_folder(self.folder)
-        numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
-        flags = [toolchain.compile_flags(program.source.path) for program in programs]
-        runtime_library(toolchain.nvcc, self.analyzer.reporter.progress)
-        codes = list(map(code.built, numbered, flags))
-        built = build_instrumented(toolchain, numbered, self.folder, None, codes)
-        runs, reporter = self.plan.runs(built.binary), self.analyzer.reporter
-        return record_launches(runs, self.device, reporter.progress, reporter.warn)
 
     def _of_source(
         self,
@@ -251,21 +238,17 @@ class _Trying:
             shown[one.kernel.name] = its if before is None else _joined(before, its)
         return shown
 
-    def _sweep(self, made: RecordedRun, tried: Sequence[Subject]) -> Sweep:
-        work = effort(tried, made, SECONDS * INSTRUCTIONS_PER_SECOND)
-        return Sweep(work, experiments(tried, made, LAUNCHES), SECONDS)
-
     def _trials(
         self, made: RecordedRun, tried: Sequence[Subject], numbers: SiteNumbers
     ) -> Mapping[str, CandidateTrial]:
-        kernels = [one.kernel for one in tried]
-        return try_candidates(made.run, kernels, numbers, self.device, self._sweep(made, tried))
+        kernels, sweep = [one.kernel for one in tried], Sweep.of_trials(tried, made, SECONDS)
+        return try_candidates(made.run, kernels, numbers, self.device, sweep)
 
     def _counted(
         self, made: RecordedRun, tried: Sequence[Subject]
     ) -> Mapping[str, Sequence[Experiment]]:
         # A program that is ended behind its last experiment does not log all of that.
-        sweep = replace(self._sweep(made, tried), experiments=0)
+        sweep = replace(Sweep.of_trials(tried, made, SECONDS), experiments=0)
         run = CountedRun(0, made.run, tuple(tried), LAUNCHES, is_extra=True, sweep=sweep)
         return run.made(self.device)
 
@@ -279,8 +262,7 @@ def _shown(
     trials: Sequence[tuple[Run, CandidateTrial]],
     counted: Sequence[Experiment],
 ) -> Judged:
-    measured, parameters = subject.kernel, kernel.parameters if kernel is not None else ()
-    names, types = [p.name for p in parameters], [p.type for p in parameters]
+    measured = subject.kernel
     compared = {block for _, trial in trials for block in trial.compared}
     blocks = tuple(sorted(compared - {measured.original}))
     if not blocks and not any(trial.differing for _, trial in trials):
@@ -291,7 +273,7 @@ def _shown(
     if differs is not None:
         run, trial = differs
         first = f"block {shape(trial.differing[0])}"
-        said = f"results change with {first} at {_size(run)} ({trial.difference(names, types)})"
+        said = f"results change with {first} at {_size(run)} ({trial.difference(kernel)})"
     return Judged("", "", measured.original, sizes, blocks, said, _work(subject, counted, blocks))
 
 

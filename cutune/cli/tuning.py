@@ -343,13 +343,14 @@ def _emit_values(programs: Sequence[Program], options: Options) -> int:
     if len(programs) > 1:
         options.wrong("--as takes one FILE")
     (program,), workspace, asked = programs, options.place, options.parameters
-    values = choices_of(program, workspace).fixed
+    chosen = choices_of(program, workspace)
+    values = chosen.fixed
     if not values:
         path = program.source.path
         raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
     for diagnostic in without_place(program, values, asked):
         show(diagnostic)
-    for name in replacement(program, workspace).routines:
+    for name in replacement(program, chosen).routines:
         show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, name=name))
     if options.form == HEADER:
         text, ending = header_text(program, values), ".tuned.h"

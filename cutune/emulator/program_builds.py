@@ -7,19 +7,23 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.progress import Progress, silent
 from cutune.core.reading import read_source
 from cutune.core.workspace import make_folder
 from cutune.emulator.link import own_build_flags, runtime_library
 from cutune.passes import InstrumentLaunches
-from cutune.source.program import Program
+from cutune.source.program import Program, SiteNumbers, numbers_of
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.built_code import BuiltCode, built
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, unless_asked
 from cutune.toolchain.preprocessed import files_of
 from cutune.toolchain.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from cutune.proof.analysis.analyzer import Analyzer
 
 #: A source, and the flags to compile it with.
 Unit = tuple[Path, Sequence[str]]
@@ -66,6 +70,22 @@ def build_instrumented(
 
     build_units(toolchain, units, binary, folder, target, codes, note)
     return InstrumentedProgram(binary, units, read)
+
+
+def build_numbered(
+    analyzer: Analyzer, programs: Sequence[Program], folder: Path
+) -> tuple[InstrumentedProgram, list[SiteNumbers]]:
+    """Build the sources of one program for the emulated device; with the numbers of their sites.
+
+    The device code is that which the analysis knows. Raises as `build_instrumented` does.
+    """
+    toolchain = analyzer.toolchain
+    numbers = list(numbers_of(programs))
+    numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
+    flags = [toolchain.compile_flags(program.source.path) for program in programs]
+    codes = list(map(analyzer.code.built, numbered, flags))
+    runtime_library(toolchain.nvcc, analyzer.reporter.progress)
+    return build_instrumented(toolchain, numbered, folder, None, codes), numbers
 
 
 def write_instrumented(

@@ -73,7 +73,6 @@ struct cutune_request {
     cutune_word signature;  // see cutune_signature
 };
 
-
 enum { cutune_most_listed = 4 };
 
 // Most threads per dimension: well below 2^32, so that a kernel may add something to an id.
@@ -366,10 +365,9 @@ static inline long long cutune_working_threads(const cutune_request &request, in
     return count > 0 && count <= 1 << 29 ? count : 0;
 }
 
-// The same launch with so many threads in one dimension, or as many as have work.
+// The same launch with so many threads in one dimension: no more than have work.
 static inline cutune_request cutune_with_threads(cutune_request request, int d, long long threads) {
-    const long long most = cutune_working_threads(request, d);
-    request.extent[d] = threads < most ? threads : most;
+    request.extent[d] = threads;
     request.guarded |= 8 | 1u << d;
     request.allowed = 0;
     return request;

@@ -10,7 +10,7 @@ inline void cutune_try_threads(cutune_request *request, cutune_configuration *be
     const long long filling = 2048ll * cutune_current_device().multiprocessors;
     for (int d = 0; d < 3; ++d) {
         const long long working = cutune_working_threads(asked, d);
-        for (int i = 0; i < 2 && working != 0; ++i) {
+        for (int i = filling < working ? 0 : 1; i < 2 && working != 0; ++i) {
             const cutune_request other = cutune_with_threads(asked, d, i == 0 ? filling : working);
             const cutune_configuration found = asked.site->select(&other, nullptr);
             if (found.us <= 0 || found.us * 1.1 >= best->us) continue;

@@ -23,7 +23,7 @@ from cutune.measure.replay.plan import fits_launches
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.sweep import TIMING, read_entries
-from cutune.source.program import SiteKey, SiteNumbers
+from cutune.source.program import Kernel, SiteKey, SiteNumbers
 from cutune.toolchain.device.thread_block import Block, as_block, shape
 
 Attempt = tuple[SiteKey, str, Block]
@@ -164,8 +164,10 @@ class CandidateTrial:
             compared=tuple(sorted({*self.compared, *other.compared})),
         )
 
-    def difference(self, names: Sequence[str], types: Sequence[str]) -> str:
-        """How results differ, in words. `names`, `types`: those of the kernel's parameters."""
+    def difference(self, kernel: Kernel | None) -> str:
+        """How results differ, in words; the kernel gives its parameters their names."""
+        parameters = kernel.parameters if kernel is not None else ()
+        names, types = [p.name for p in parameters], [p.type for p in parameters]
         place = self.place.said(names, types) if self.place is not None else ""
         where = f"; {place}" if place else ""
         if self.largest_difference >= NOTHING_IN_COMMON:
@@ -322,7 +324,7 @@ def affordable(
     """
     efforts = [0 if s.kernel.asserted else effort([s], made) for s in subjects]
     tried, spent = [subject.kernel.asserted for subject in subjects], 0
-    if not (made.run.launches_only or made.run.is_cut):
+    if made.run.executes_all:
         for place in sorted(range(len(subjects)), key=efforts.__getitem__):
             spent += efforts[place]
             tried[place] |= spent <= TRIAL_BUDGET

@@ -17,7 +17,6 @@ from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.candidate_trials import (
-    INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     OTHER_SHARED,
     TRIAL_BUDGET,
@@ -235,7 +234,7 @@ class _Measuring:
         launched = [with_fewer_trials(subject, first) for subject in launched]
         tried, untried = affordable(launched, first)
         for subject in untried:
-            if not (run.launches_only or run.is_cut or subject.kernel.variant):
+            if run.executes_all and not subject.kernel.variant:
                 self._warn(Code.NOT_TRIED, subject)
         chosen = [subject.kernel for subject in tried]
         if not chosen:
@@ -244,8 +243,7 @@ class _Measuring:
         # What an annotation asserts is used only if it was tried.
         is_asserted = any(kernel.asserted for kernel in chosen)
         seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
-        work = effort(tried, first, seconds * INSTRUCTIONS_PER_SECOND)
-        sweep = Sweep(work, experiments(tried, first, LAUNCHES), seconds)
+        sweep = Sweep.of_trials(tried, first, seconds)
         trials = try_candidates(run, chosen, self.part.numbers, self.device, sweep)
         trials = self._asserted_elsewhere(tried, trials)
         self.reporter.progress("trying candidates", 1, 1)
@@ -277,18 +275,12 @@ class _Measuring:
                 code,
                 kernel=kernel.name,
                 blocks=_listed(trial.differing),
-                difference=trial.difference(*self._parameters(kernel.name)),
+                difference=trial.difference(self.part.program.kernel(kernel.name)),
                 advice=NARROW if kernel.asserted else "",
             )
             if shown is not None:
                 said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
             self.reporter.warn(said)
-
-    def _parameters(self, name: str) -> tuple[list[str], list[str]]:
-        """Names and types of a kernel's parameters."""
-        definition = self.part.program.kernel(name)
-        parameters = definition.parameters if definition is not None else ()
-        return [p.name for p in parameters], [p.type for p in parameters]
 
     def _asserted_elsewhere(
         self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
@@ -301,9 +293,7 @@ class _Measuring:
         asserted = [subject for subject in tried if subject.kernel.asserted]
         joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
         others = [
-            (effort(asserted, made), made)
-            for made in self.recorded[1:]
-            if not (made.run.launches_only or made.run.is_cut)
+            (effort(asserted, made), made) for made in self.recorded[1:] if made.run.executes_all
         ]
         kernels = [subject.kernel for subject in asserted]
         for cost, made in sorted(others, key=lambda other: other[0], reverse=True):

@@ -21,7 +21,16 @@ from cutune.core.temporary import temporary_folder
 from cutune.emulator.findings import Finding, read_findings
 from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
 from cutune.emulator.run import device_environment
-from cutune.measure.candidate_trials import Attempt, CandidateTrial, TrialRun, with_larger
+from cutune.measure.candidate_trials import (
+    INSTRUCTIONS_PER_SECOND,
+    LAUNCHES,
+    Attempt,
+    CandidateTrial,
+    TrialRun,
+    effort,
+    experiments,
+    with_larger,
+)
 from cutune.measure.program_runs import (
     RUN_SECONDS,
     RecordedRun,
@@ -65,6 +74,12 @@ class Sweep:
     effort: int = 0
     experiments: int = 0
     seconds: int = 0
+
+    @staticmethod
+    def of_trials(subjects: Sequence[Subject], made: RecordedRun, seconds: int) -> Sweep:
+        """Every candidate, tried in this run, within so many seconds."""
+        work = effort(subjects, made, seconds * INSTRUCTIONS_PER_SECOND)
+        return Sweep(work, experiments(subjects, made, LAUNCHES), seconds)
 
     def ending(self, run: Run) -> dict[str, str]:
         """Variables that end the run behind these launches; one that is cut does little besides."""

@@ -102,6 +102,11 @@ class Run:
     is_cut: bool = False
 
     @property
+    def executes_all(self) -> bool:
+        """Are its kernels executed, to its end?"""
+        return not (self.launches_only or self.is_cut)
+
+    @property
     def command(self) -> tuple[str, ...]:
         return self._command(self.program)
 

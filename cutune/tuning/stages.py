@@ -11,8 +11,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
-from cutune.emulator.link import runtime_library
-from cutune.emulator.program_builds import InstrumentedProgram, build_instrumented
+from cutune.emulator.program_builds import InstrumentedProgram, build_numbered
 from cutune.measure.collect import Collected, Part, measure, measurements
 from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import or_none, resources_of, with_lent
@@ -28,7 +27,7 @@ from cutune.search.clones.value_sets import changed, sets_in_program, without_pl
 from cutune.search.tunables.choices import block_choices, choices_of, replacement
 from cutune.search.tunables.measured_blocks import block_deciders
 from cutune.search.tunables.verb_options import NEIGHBOURS
-from cutune.source.program import Program, numbers_of
+from cutune.source.program import Program
 from cutune.source.rewrite.output import Target
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
 from cutune.toolchain.device.profile import DeviceProfile
@@ -68,12 +67,7 @@ def _built(
     toolchain, code, reporter = analyzer.toolchain, analyzer.code, analyzer.reporter
     with ThreadPoolExecutor(1) as pool:
         futures = [pool.submit(resources_of, toolchain, code, one, device) for one in programs]
-        numbers = list(numbers_of(programs))
-        numbered = [sites.written(one) for one, sites in zip(programs, numbers, strict=True)]
-        flags = [toolchain.compile_flags(program.source.path) for program in programs]
-        codes = list(map(code.built, numbered, flags))
-        runtime_library(toolchain.nvcc, reporter.progress)
-        built = build_instrumented(toolchain, numbered, workspace.folder, None, codes)
+        built, numbers = build_numbered(analyzer, programs, workspace.folder)
     needed = [
         (program, or_none(reporter.warn, program, future.result))
         for program, future in zip(programs, futures, strict=True)
@@ -176,7 +170,8 @@ def emit(
     parameters: ParameterOptions = NO_PARAMETERS,
 ) -> Path:
     """Write the tuned program; the path of its source. `fitted`: None means the saved models."""
-    tunables, chosen = replacement(program, workspace), choices_of(program, workspace)
+    chosen = choices_of(program, workspace)
+    tunables = replacement(program, chosen)
     warn, sets = analyzer.reporter.warn, chosen.sets
     step = sets_in_program(analyzer.compiler, warn, program, sets, chosen.fixed)
     by_size = sets.names if sets is not None and step is not None else ()

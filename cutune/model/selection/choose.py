@@ -123,6 +123,11 @@ class Selection:
         return self.predicted_ms(self.original)
 
     @property
+    def chosen_ms(self) -> float | None:
+        """The predicted time of the choice, if anything is predicted."""
+        return self.predicted_ms(self.block)
+
+    @property
     def indistinguishable(self) -> tuple[Block, ...]:
         """The blocks among which the model does not decide: static ranks do."""
         limit = self.ranked[0].predicted_ms * self.band if self.ranked else 0.0
@@ -155,7 +160,7 @@ class Selection:
         if own is None:
             return "the program's own block is no candidate here"
         if self.has_other_threads:
-            gain = own / (self.predicted_ms(self.block) or own)
+            gain = own / (self.chosen_ms or own)
             return (
                 f"predicted {gain:.2f} times as fast as the program's own launch: any number of"
                 f" threads does the same, and {shape(self.grid)} blocks of {shape(self.block)} fill"
@@ -163,7 +168,7 @@ class Selection:
             )
         if self.original in self.indistinguishable:
             return "the model predicts the same for the program's own block; a static rank decides"
-        gain = own / (self.predicted_ms(self.block) or own)
+        gain = own / (self.chosen_ms or own)
         return f"predicted {gain:.2f} times as fast as the program's own block"
 
     @property

@@ -294,15 +294,13 @@ class Chooser:
 
         `cutune_try_threads` of `cutune_threads.h` does the same.
         """
-        best, own_ms = own, own.predicted_ms(own.block)
-        for axis, name in enumerate("xyz"):
+        best, own_ms = own, own.chosen_ms
+        for axis in range(3):
             working = working_threads(self._model.kernel, axis, launch.sizes)
-            for threads in (min(self._filling, working), working) if own_ms and working else ():
-                extents = as_block([*launch.extents[:axis], threads, *launch.extents[axis + 1 :]])
-                sizes = {**launch.sizes, f"extent_{name}": threads}
-                found = self._selected_at(LaunchSizes(sizes, extents))
-                least = best.predicted_ms(best.block)
-                ms = found.predicted_ms(found.block) if found is not None else None
+            numbers = sorted({min(self._filling, working), working})
+            for threads in numbers if own_ms and working else ():
+                found, least = self._with_threads(launch, axis, threads), best.chosen_ms
+                ms = found.chosen_ms if found is not None else None
                 if found and ms and least and ms * float(constants.OTHER_THREADS) < least:
                     best = replace(found, own_launch_ms=own.own_ms)
         return best if best is not own else replace(own, idle=self._idle(launch, own))
@@ -316,28 +314,29 @@ class Chooser:
         axes = [axis for axis in range(3) if kernel.variable_extents[axis]]
         if any(working_threads(kernel, axis, launch.sizes) for axis in axes):
             return ""
-        blocks = math.prod(grid_of(kernel.original, launch.extents, kernel.grid_kept))
         if not axes or len({extents for _, extents in kernel.recorded}) > 1:
             return ""
-        if own.own_ms is None or len(axes) > 1 or any(kernel.grid_kept):
-            return idle_text(blocks, self._multiprocessors)
-        (axis,) = axes
-        extents = [*launch.extents]
-        extents[axis] = self._filling
-        sizes = {**launch.sizes, f"extent_{'xyz'[axis]}": self._filling}
-        found = self._selected_at(LaunchSizes(sizes, as_block(extents)))
-        ms = found.predicted_ms(found.block) if found is not None else None
+        blocks = math.prod(grid_of(kernel.original, launch.extents, kernel.grid_kept))
+        text = idle_text(blocks, self._multiprocessors)
+        if not text or own.own_ms is None or len(axes) > 1 or any(kernel.grid_kept):
+            return text
+        found = self._with_threads(launch, axes[0], self._filling)
+        ms = found.chosen_ms if found is not None else None
         return idle_text(blocks, self._multiprocessors, own.own_ms / ms if ms else None)
 
-    def _selected_at(self, launch: LaunchSizes) -> Selection | None:
-        """The choice where the last block may be partial; None where the counts do not hold."""
-        if outside(self._supported, launch.sizes):
+    def _with_threads(self, launch: LaunchSizes, axis: int, threads: int) -> Selection | None:
+        """The choice with so many threads in one dimension; the last block may be partial.
+
+        None where the counts do not hold.
+        """
+        asked = {**launch.sizes, f"extent_{'xyz'[axis]}": threads}
+        if outside(self._supported, asked):
             return None
         kernel = self._model.kernel
-        sizes = {name: [launch.sizes[name]] for name in kernel.parameters}
-        extents = [[extent] for extent in launch.extents]
-        [values] = evaluate_each(self._program, point(sizes, extents))
-        return select(values, self._rule, launch.extents, kernel, may_idle=True)
+        extents = as_block([*launch.extents[:axis], threads, *launch.extents[axis + 1 :]])
+        sizes = {name: [asked[name]] for name in kernel.parameters}
+        [values] = evaluate_each(self._program, point(sizes, [[extent] for extent in extents]))
+        return select(values, self._rule, extents, kernel, may_idle=True)
 
 
 def _beyond_32_bits(kernel: MeasuredKernel, extents: Block) -> dict[str, SizeRange]:

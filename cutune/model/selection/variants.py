@@ -56,8 +56,7 @@ class ConfigurationChoice:
     @property
     def gain(self) -> float | None:
         """The program's own configuration's predicted time by that of the chosen one."""
-        own = self.plain.own_ms
-        chosen = self.chosen.predicted_ms(self.chosen.block)
+        own, chosen = self.plain.own_ms, self.chosen.chosen_ms
         return own / chosen if own and chosen else None
 
     @property
@@ -71,8 +70,8 @@ class ConfigurationChoice:
     def reason(self) -> str:
         if not self.variant:
             return self.plain.reason
-        plain = self.plain.predicted_ms(self.plain.block) or 0.0
-        chosen = self.chosen.predicted_ms(self.chosen.block) or 1.0
+        plain = self.plain.chosen_ms or 0.0
+        chosen = self.chosen.chosen_ms or 1.0
         return (
             f"{self.variant}: predicted {plain / chosen:.2f} times as fast as the kernel itself in"
             " its best block"
@@ -265,4 +264,4 @@ def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
 
 def _chosen_us(choice: Selection) -> float:
     """The prediction for the chosen block, in microseconds; 0 where there is none."""
-    return 1e3 * (choice.predicted_ms(choice.block) or 0.0)
+    return 1e3 * (choice.chosen_ms or 0.0)

@@ -281,13 +281,12 @@ def group_table(
 # ---- emit
 
 
-def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
-    """Return the pass that puts chosen values in. Raises CT513 when the program has changed."""
-    document = choices_of(program, workspace)
-    values = {name: str(value) for name, value in document.fixed.items()}
-    if not document.models:
+def replacement(program: Program, chosen: ChoicesDocument) -> ReplaceTunables:
+    """Return the pass that puts chosen values in. `chosen`: see `choices_of`."""
+    values = {name: str(value) for name, value in chosen.fixed.items()}
+    if not chosen.models:
         return ReplaceTunables(values=values)
-    return emit_host(document.models, {t.name: t.where for t in program.tunables}, values)
+    return emit_host(chosen.models, {t.name: t.where for t in program.tunables}, values)
 
 
 def choices_of(program: Program, workspace: Workspace) -> ChoicesDocument:

@@ -148,13 +148,9 @@ WORK = replace(
 )
 
 
-def plane(kernel: MeasuredKernel = PLANE, sites: tuple[SiteCounters, ...] = ()) -> Scale:
+def launched(sites: tuple[SiteCounters, ...]) -> Measurement:
     """Six blocks of a warp, 80 threads of which have work; a warp runs the code three times."""
-    both = sites or (
-        SiteCounters(18, 240, 3, 12, 480, 40, 6, 24, 6, 0, 0, 320, 48, 12),
-        SiteCounters(6, 80, 1, 6, 0, 240, 0, 24, 6, 1, 0, 320, 6, 6),
-    )
-    launch = Measurement(
+    return Measurement(
         "k",
         "code",
         Purpose.FEATURES,
@@ -166,9 +162,16 @@ def plane(kernel: MeasuredKernel = PLANE, sites: tuple[SiteCounters, ...] = ()) 
         80,
         (240,),
         (18,),
-        both,
+        sites,
     )
-    return Scale(kernel, WORK, launch)
+
+
+def plane(kernel: MeasuredKernel = PLANE, sites: tuple[SiteCounters, ...] = ()) -> Scale:
+    both = sites or (
+        SiteCounters(18, 240, 3, 12, 480, 40, 6, 24, 6, 0, 0, 320, 48, 12),
+        SiteCounters(6, 80, 1, 6, 0, 240, 0, 24, 6, 1, 0, 320, 6, 6),
+    )
+    return Scale(kernel, WORK, launched(both))
 
 
 def test_costs_are_per_warp_and_trip() -> None:
@@ -209,22 +212,8 @@ def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, k
     memory = (PLANE.memory[0], replace(PLANE.memory[1], real=is_real))
     kernel = replace(PLANE, compiled=replace(PLANE.compiled, memory=memory))
     sites = (replace(site(0), array=0), replace(site(0), array=1))
-    launch = Measurement(
-        "k",
-        "code",
-        Purpose.FEATURES,
-        "",
-        (("n", 20),),
-        (3, 2, 1),
-        (8, 4, 1),
-        6,
-        80,
-        (240,),
-        (18,),
-        sites,
-    )
     arrays = tuple(Array(number, NOTHING, True, number == 1) for number in range(2))
-    found = list(feature_columns(kernel, replace(WORK, arrays=arrays), [launch], []))
+    found = list(feature_columns(kernel, replace(WORK, arrays=arrays), [launched(sites)], []))
     changed = [column for column in found if column.kind in (ATOMIC, ATOMIC_REAL)]
     assert changed == [FeatureColumn(kind, 1, 1, in_single_precision([8.0]))]
     missed = [(column.group, column.array) for column in found if column.kind == "missed"]
@@ -234,22 +223,9 @@ def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, k
 def test_transactions_of_what_is_coalesced_and_of_what_is_not() -> None:
     """32-byte sectors per execution: as few as bytes of a lane, or more."""
     sites = (replace(site(0), sectors=16 * 4), replace(site(0), sectors=16 * 32))
-    launch = Measurement(
-        "k",
-        "code",
-        Purpose.FEATURES,
-        "",
-        (("n", 20),),
-        (3, 2, 1),
-        (8, 4, 1),
-        6,
-        80,
-        (240,),
-        (18,),
-        sites,
-    )
     found = [
-        (one.kind, one.group, one.values) for one in transaction_columns(PLANE, WORK, [launch])
+        (one.kind, one.group, one.values)
+        for one in transaction_columns(PLANE, WORK, [launched(sites)])
     ]
     assert found == [
         (kind, group, (value,))
