@@ -52,6 +52,11 @@ class BlockRange:
             return True
         return self._condition.holds(dict(zip("xyz", shape, strict=True)))
 
+    def asks(self, axis: int) -> bool:
+        """Does it say anything about the size of a dimension?"""
+        named = self._condition.names if self._condition is not None else frozenset[str]()
+        return (self.x, self.y, self.z)[axis] is not None or "xyz"[axis] in named
+
     @cached_property
     def _condition(self) -> Condition | None:
         return Condition.read(self.where) if self.where is not None else None

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 #: What an unnamed namespace is called in PTX; the number of the module follows.
@@ -187,20 +187,42 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
     return lines if done.returncode == 0 and len(lines) == len(names) else list(names)
 
 
-def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
+def whole_instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
     """Unique names of kernels by their entries: with template arguments, or with parameters too."""
     whole = demangled(entries, parameters=True)
     short = [k + _bracketed(k, text, "<>", "") for k, text in zip(kernels, whole, strict=True)]
     count = Counter(name for name, _ in {*zip(short, entries, strict=True)})
     return [
-        brief(name if count[name] == 1 else name + _bracketed(kernel, text, "()", f" ({text})"))
+        name if count[name] == 1 else name + _bracketed(kernel, text, "()", f" ({text})")
         for name, kernel, text in zip(short, kernels, whole, strict=True)
     ]
+
+
+def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
+    """The same, cut so that they fit into a table, and unique still."""
+    whole = whole_instance_names(kernels, entries)
+    return _cut_apart(whole, (brief, _without_middle, str))
+
+
+def _cut_apart(names: Sequence[str], ways: Sequence[Callable[[str], str]]) -> list[str]:
+    """Names cut in the first way that tells them apart from others that are cut alike."""
+    cut = [ways[0](name) for name in names]
+    if len(ways) == 1:
+        return cut
+    count = Counter(ways[0](name) for name in {*names})
+    alike = [name for name, one in zip(names, cut, strict=True) if count[one] > 1]
+    others = dict(zip(alike, _cut_apart(alike, ways[1:]), strict=True)) if alike else {}
+    return [others.get(name, one) for name, one in zip(names, cut, strict=True)]
 
 
 def brief(name: str) -> str:
     """Cut a name so that it fits into a table."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _without_middle(name: str) -> str:
+    half = LONGEST // 2
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - half - 1]}…{name[-half:]}"
 
 
 def _bracketed(kernel: str, text: str, pair: str, otherwise: str) -> str:

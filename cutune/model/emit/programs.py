@@ -84,8 +84,10 @@ def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
     allowed = kernel.allowed or BlockRange()
     pure = [name in kernel.pure_dimensions for name in DIMENSIONS]
     # What an annotation says of widths that are not known cannot be judged.
-    dimensions = zip(kernel.dimensions, pure, strict=True)
-    if kernel.allowed is not None and any(f.indexed and not is_pure for f, is_pure in dimensions):
+    if any(
+        allowed.asks(axis) and f.indexed and not pure[axis]
+        for axis, f in enumerate(kernel.dimensions)
+    ):
         return ()
     axes = [
         allowed.listed(axis) or WIDTHS if is_pure else (_ASKED,)

@@ -28,7 +28,7 @@ from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
 from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typed, write_document
 from cutune.model.fit.fitted_model import FittedModel, read_models
-from cutune.toolchain.kernel_names import instance_names
+from cutune.toolchain.kernel_names import instance_names, whole_instance_names
 from cutune.tuning.nvcc.command import (
     IN_ENVIRONMENT,
     LENDS,
@@ -187,7 +187,11 @@ def models_in(workspace: Workspace) -> list[FittedModel]:
 
 def instances_of(models: Sequence[FittedModel]) -> list[str]:
     """Unique names of the models, with template arguments where there are any."""
-    return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
+    return instance_names(*_named_entries(models))
+
+
+def _named_entries(models: Sequence[FittedModel]) -> tuple[list[str], list[str]]:
+    return [m.kernel.name for m in models], [m.kernel.entry for m in models]
 
 
 def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
@@ -195,8 +199,9 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None = Non
     if file is not None:
         path = str(Path(file).resolve())
         models = [model for model in models if model.kernel.origin.path == path]
-    named = zip(instances_of(models), models, strict=True)
-    found = [(i, m) for i, m in named if name in (i, m.kernel.name, m.kernel.entry)]
+    whole = whole_instance_names(*_named_entries(models))
+    named = zip(instances_of(models), whole, models, strict=True)
+    found = [(i, m) for i, w, m in named if name in (i, w, m.kernel.name, m.kernel.entry)]
     if len(found) == 1:
         return found[0][1]
     if found:

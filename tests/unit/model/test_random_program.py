@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.core.source import Source
+from cutune.core.source import Source, Span
 from cutune.model.emit.programs import WIDTHS, random_blocks, random_program, random_programs
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.source.program import Kernel, Program
+from cutune.source.program import Impurity, Kernel, Program
 from cutune.source.rewrite.output import Target
 from tests.support.analyzed import analyzed
 
@@ -75,6 +76,23 @@ def test_a_kernel_that_was_compiled_for_fewer_threads_gets_no_more() -> None:
 )
 def test_an_annotation_says_which_blocks(words: str, expected: list[tuple[int, ...]]) -> None:
     assert list(random_blocks(kernel(before=annotated(words)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "is_judged"),
+    [
+        ("block(x: 32, 64)", True),
+        ("block(x: 32..128) grid(keep)", True),
+        ("block(x: 32, 64) where(x * y <= 512)", False),
+    ],
+)
+def test_dimensions_that_stay_are_no_matter_unless_they_are_named(
+    words: str, is_judged: bool
+) -> None:
+    found = kernel(before=annotated(words))
+    x, y, z = found.dimensions
+    kept = replace(y, indexed=True, impurity=Impurity(Code.SHARED_MEMORY, "", Span(0, 0)))
+    assert bool(random_blocks(replace(found, dimensions=(x, kept, z)))) == is_judged
 
 
 # Programs.

@@ -32,3 +32,16 @@ def test_without_a_demangler(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_long_names_are_cut() -> None:
     assert brief("k") == "k"
     assert len(brief("k" * 100)) == LONGEST and brief("k" * 100).endswith("…")
+
+
+@pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt")
+def test_long_names_are_told_apart_by_what_is_kept_of_them() -> None:
+    outer, tail = "z" * LONGEST, "y" * LONGEST
+    ends = [f"_Z1kIN{LONGEST}{outer}3{name}EEvT_" for name in ("one", "two")]
+    first, second = instance_names(["k", "k"], ends)
+    assert first.endswith("::one>") and second.endswith("::two>")
+    assert len(first) == len(second) == LONGEST and "…" in first
+    # Neither beginning nor end tells these apart.
+    middles = [f"_Z1kIN{LONGEST}{outer}3{name}{LONGEST}{tail}EEvT_" for name in ("one", "two")]
+    first, second = instance_names(["k", "k"], middles)
+    assert first != second and "…" not in first
