@@ -41,7 +41,7 @@ from cutune.proof.values.polynomial import (
     Monomial,
 )
 from cutune.proof.values.predicates import Relation
-from cutune.proof.values.terms import WARP, AtomOperation, Atoms
+from cutune.proof.values.terms import WARP, AtomOperation, Atoms, constant_term
 from cutune.proof.width_dependence import (
     BY_REGISTER,
     EXTENSION,
@@ -352,7 +352,7 @@ class _Judge:
 
     def _of_threads(self, test: Relation) -> None:
         difference = test.left - test.right
-        threads, rest = {m: c for m, c in difference.terms if m}, dict(difference.terms).get((), 0)
+        threads, rest = {m: c for m, c in difference.terms if m}, constant_term(difference)
         if len(threads) == 1:
             ((monomial, factor),) = threads.items()
             group = self.of.group(IntegerPolynomial.of({monomial: abs(factor)}))
@@ -518,7 +518,7 @@ class _Place:
     @property
     def shift(self) -> int:
         """The bytes from the place of the thread's own number."""
-        return dict(self.offset.terms).get((), 0)
+        return constant_term(self.offset)
 
 
 def _words(kinds: Iterable[str]) -> str:

@@ -180,3 +180,36 @@ def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
         "shake", path, "--run", "{program} {n}", "--vary", "n=300,1900", "--seeds", 6, *QUICK
     )
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+#: Types of a variable, and of the parameter that it is passed as; is it the width of the block?
+TYPES = {
+    "alike": ("int", "int", True),
+    "longer": ("int", "long", True),
+    "shorter": ("size_t", "unsigned", True),
+    # A block has 32 bits of it.
+    "long_": ("long", "long", False),
+    "any_": ("auto", "long", False),
+}
+
+
+def test_a_width_is_all_of_a_number(tmp_path: Path) -> None:
+    kernels = "".join(
+        f"__global__ void {name}(int *out, int n, {passed_as} width) {{\n"
+        "    for (int i = threadIdx.x; i < n; i += width) out[blockIdx.x * n + i] = 2;\n}\n"
+        for name, (_, passed_as, _) in TYPES.items()
+    )
+    launches = "".join(
+        f"    {type_} w{name} = argc * 64 + (1l << 32);\n"
+        f"    {name}<<<9, w{name}>>>(out, n, w{name});\n"
+        for name, (type_, _, _) in TYPES.items()
+    )
+    path = tmp_path / "types.cu"
+    path.write_text(
+        f"{kernels}int main(int argc, char **argv) {{\n    int n = 999, *out;\n"
+        f"    cudaMalloc(&out, 9 * 999 * sizeof(int));\n{launches}"
+        "    return cudaDeviceSynchronize();\n}\n"
+    )
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
+    assert found == {name: is_width for name, (_, _, is_width) in TYPES.items()}

@@ -121,7 +121,8 @@ def analyze(
         seen = tuple(part for _, part in _seen(unit))
         texts = KernelTexts(files, {file.source.path: file for file in own}, seen, unsteady)
         kernels = varied(kernels, compiled.proofs, texts)
-    calls = (note for file in own for note in called_launches(file, by_last_name(by_name)))
+    known = by_last_name(by_name)
+    calls = (note for file in own for note in called_launches(file, known))
     diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
     late = [file for file in own[1:] if file.source.path not in early]
     too_early = _too_early(file for file in own[1:] if file.source.path in early)
@@ -182,10 +183,10 @@ def _launches(
 ) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
     launches: list[LaunchSite] = []
     diagnostics: list[Diagnostic] = []
+    known = by_last_name(by_name)
     for file in own:
         first, is_early = len(launches) + 1, file.source.path in early
         named = launched_kernels(file, by_name, told)
-        known = by_last_name(by_name)
         sites, remarks = launch_sites(file, unit, known, first, is_early, named)
         launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks

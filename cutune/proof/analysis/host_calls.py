@@ -16,7 +16,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +74,16 @@ class HostLaunch:
     declared: frozenset[str] = frozenset()
     indirect: bool = False
     weak: frozenset[str] = frozenset()
+
+
+def launches_by_place(
+    launches: Iterable[HostLaunch],
+) -> defaultdict[tuple[str, int], list[HostLaunch]]:
+    """Return the launches that begin at each place: a path, without links, and a line."""
+    places: defaultdict[tuple[str, int], list[HostLaunch]] = defaultdict(list)
+    for launch in launches:
+        places[launch.path, launch.line].append(launch)
+    return places
 
 
 def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:

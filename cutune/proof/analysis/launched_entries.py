@@ -22,7 +22,7 @@ from itertools import product
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit
-from cutune.proof.analysis.host_calls import HostLaunch
+from cutune.proof.analysis.host_calls import HostLaunch, launches_by_place
 from cutune.proof.compiled import in_halves
 from cutune.source.launches.block_reading_copies import callee_named
 from cutune.source.launches.verdicts import because
@@ -49,7 +49,7 @@ def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> P
     Tunable sites are refused where it names none, goes through a pointer, or names another kernel
     than the text does (CT201, CT208, CT225, CT226).
     """
-    told = _launches_by_place(launches)
+    told = launches_by_place(launches)
     sources = {site.source.path: site.source for site in program.launches}
     renumbered = {p for p, source in sources.items() if renumbers(source.text)}
     elsewhere = {k.name: k.entries for k in program.kernels if k.elsewhere is not None}
@@ -143,13 +143,6 @@ def _with_reason(site: LaunchSite, remark: Diagnostic) -> LaunchSite:
     return replace(site, verdict=Verdict.REFUSED, reason=remark.message, code=remark.code)
 
 
-def _launches_by_place(launches: Iterable[HostLaunch]) -> defaultdict[_Place, list[HostLaunch]]:
-    places: defaultdict[_Place, list[HostLaunch]] = defaultdict(list)
-    for launch in launches:
-        places[launch.path, launch.line].append(launch)
-    return places
-
-
 def _sites_by_place(sites: Iterable[LaunchSite]) -> dict[_Place, list[LaunchSite]]:
     places: defaultdict[_Place, list[LaunchSite]] = defaultdict(list)
     for site in sorted(sites, key=lambda site: site.span.start):
@@ -241,7 +234,7 @@ def _confirmed(
     program: Program, wanted: Collection[int], told: Iterable[HostLaunch]
 ) -> Iterator[LaunchSite]:
     """Those launches of which the compiler says that they name what they launch."""
-    lines = _launches_by_place(told)
+    lines = launches_by_place(told)
     for place, sites in _sites_by_place(program.launches).items():
         counts = [len(_callees(program, s)) if s.id in wanted else 1 for s in sites]
         if sum(counts) != len(lines[place]):

@@ -11,9 +11,9 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from cutune.core.diagnostics import CutuneError
+from cutune.proof.analysis.host_calls import HostLaunch, launches_by_place
 from cutune.source.launches.callees import last_name
 from cutune.source.launches.verdicts import are_alike
 from cutune.source.program import Kernel
@@ -27,10 +27,7 @@ from cutune.toolchain.kernel_names import (
     qualified_name,
 )
 
-if TYPE_CHECKING:
-    from cutune.proof.analysis.host_calls import HostLaunch
-
-Told = Callable[[], Sequence["HostLaunch"]]
+Told = Callable[[], Sequence[HostLaunch]]
 """The launches of a source as the compiler resolves them.
 
 Raises CutuneError where it cannot be asked.
@@ -77,13 +74,13 @@ def launched_kernels(
     if shared.isdisjoint(names.values()) or renumbers(syntax.source.text):
         return {}
     try:
-        places = _by_line(syntax, told())
+        places = launches_by_place(told())
     except CutuneError:
         return {}
-    found = {}
+    found, path = {}, os.path.realpath(syntax.source.path)
     for launch in syntax.launches:
         name, start = names[launch.callee[0]], syntax.tokens[launch.callee[0]].start
-        entries = {e for one in places[_line(syntax, launch)] for e in one.entries}
+        entries = {e for one in places[path, _line(syntax, launch)] for e in one.entries}
         called = {qualified_name(entry) for entry in entries if base_name(entry) == name}
         if len(called) > 1:
             # Another launch of that line calls the other one.
@@ -98,15 +95,6 @@ def _may_name(syntax: Syntax, launch: Launch, kernel: str) -> bool:
     words = [token.text for token in syntax.part(launch.callee)]
     written = "".join(words[: words.index("<")] if "<" in words else words)
     return f"::{kernel}".endswith(f"::{written.removeprefix('::')}")
-
-
-def _by_line(syntax: Syntax, told: Iterable[HostLaunch]) -> defaultdict[int, list[HostLaunch]]:
-    lines: defaultdict[int, list[HostLaunch]] = defaultdict(list)
-    path = os.path.realpath(syntax.source.path)
-    for launch in told:
-        if launch.path == path:
-            lines[launch.line].append(launch)
-    return lines
 
 
 def _line(syntax: Syntax, launch: Launch) -> int:

@@ -7,7 +7,7 @@ templates are instantiated as for the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -17,7 +17,7 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.rounding import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
-from cutune.ptx.types import Instruction, Module
+from cutune.ptx.types import Module
 from cutune.source.launches.block_reading_copies import CopyCandidate, callee_of_copy, copies
 from cutune.source.launches.index_copies import index_copies
 from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
@@ -84,7 +84,7 @@ def _proven_candidates(
         pairs = partial(_pairs, parsed, name, written[name], modules)
         if not all(k and code_of(m, copy) == code_of(o, k) for m, copy, o, k in pairs(same[name])):
             return False
-        if name in marked and _read_indices(written[name], read.get(name)):
+        if name in marked and _read_indices(written[name], map(parsed, read.get(name, ()))):
             return False
         may_round = is_associative and any(
             p.reassociates for p in found[name].compiled.proofs[name]
@@ -99,15 +99,14 @@ def _proven_candidates(
     return {name: proof for name, proof in found.items() if name in same and is_right(name)}
 
 
-def _read_indices(copy: KernelCopy, texts: Sequence[str] | None) -> bool:
+def _read_indices(copy: KernelCopy, modules: Iterable[Module]) -> bool:
     """Does a copy read where its threads are other than by the functions that it calls for that?"""
     operands = [
         operand
-        for text in texts or ()
-        for entry, function in parse(text).functions.items()
+        for module in modules
+        for entry, function in module.functions.items()
         if not function.is_kernel or copy.namespace in namespaces(entry)
-        for item in function.body or ()
-        if isinstance(item, Instruction)
+        for item in function.instructions
         for operand in item.operands
     ]
     return not operands or any(operand.startswith(_INDICES) for operand in operands)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from cutune.proof.blocks.shared_rows import Row, RowJudge
 from cutune.proof.memory.access_places import without_extensions
+from cutune.proof.values.id_bounds import ID_BITS
 from cutune.proof.values.launch_conditions import Spread
 from cutune.proof.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.values.predicates import Relation
@@ -22,8 +23,6 @@ from cutune.proof.values.terms import Atoms, constant_term, is_of_parameters, on
 _EXACT = re.compile(r"\w+\.[sub]\d+")
 #: What is added to a number that was made longer, at most.
 _SMALL = 1 << 19
-#: Registers of fewer bits do not hold every id.
-_ID_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class GridJudge(RowJudge):
 
     def _is_first(self, comparison: Relation) -> bool:
         # In fewer bits many ids are 0.
-        return comparison.bits >= _ID_BITS and super()._is_first(comparison)
+        return comparison.bits >= ID_BITS and super()._is_first(comparison)
 
     def limited(self, sharing: Collection[Row | None]) -> Iterator[Spread]:
         """Yield nothing: the launch asks for the limits themselves."""

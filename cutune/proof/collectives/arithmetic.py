@@ -204,6 +204,8 @@ def _is_exact_product(first: Reals, second: Reals) -> bool:
 def _converted_real(modifiers: Sequence[str], value: Numbers) -> Numbers:
     """`cvt.rn.f32.u32` and `cvt.rzi.u32.f32`, of numbers that both types hold."""
     rounding, to, kind = modifiers[0], modifiers[-2], modifiers[-1]
+    if {*modifiers[1:-2]} - {"ftz"}:
+        raise ValueError(f"'cvt.{'.'.join(modifiers)}'")
     if rounding == "rn" and to in _REALS and kind[0] in "su":
         return _bits(read_as(value, kind).astype(_REALS[to][1]), to)
     if rounding == "rzi" and to in ("s32", "u32") and kind in _REALS:

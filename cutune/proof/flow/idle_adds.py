@@ -8,6 +8,8 @@ SKIP:
 
 Memory holds the same in the end, so what is proven of one is true of the other. What stands between
 must be functions of registers that nothing else reads, and one operation whose result is not read.
+Nor may it read what it has left there the last time: `p += 1` between counts the values that are
+not 0.
 """
 
 from __future__ import annotations
@@ -56,26 +58,44 @@ def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
     *before, last = inside or [branch]
     if not value or not isinstance(last, Instruction) or not _adds(last, value):
         return False
-    written = {name for item in inside if isinstance(item, Instruction) for name in results(item)}
+    if not all(map(_is_function, before)):
+        return False
+    functions = [item for item in inside if isinstance(item, Instruction)]
+    written = {name for item in functions for name in results(item)}
     outside = [*items[: place + 1], *items[end:]]
     return (
-        all(map(_is_function, before))
-        and value not in written
+        value not in written
         and not any(written & {*sources(item)} for item in outside if isinstance(item, Instruction))
+        and not _goes_on(functions, written)
     )
+
+
+def _goes_on(items: Sequence[Instruction], written: set[str]) -> bool:
+    """Is a register that they write read before: what the last time has left?"""
+    left = {*written}
+    for item in items:
+        if not left.isdisjoint(sources(item)):
+            return True
+        left.difference_update(results(item))
+    return False
 
 
 def _tested(before: Sequence[Item], branch: Instruction) -> str:
     """The register that is 0 where a branch is taken, tested just before; empty: none."""
+    changed = set[str]()
     for item in reversed(before):
         if not isinstance(item, Instruction) or item.opcode in ("bra", "call"):
             return ""
         if branch.guard in results(item):
             relation = "ne" if branch.negated else "eq"
             is_test = item.opcode == "setp" and len(item.operands) == 3 and not item.guard
-            is_zero = is_test and item.modifiers[0] == relation and item.operands[2] == "0"
+            # Behind `|` is the opposite.
+            is_its = is_test and item.operands[0] == branch.guard
+            is_zero = is_its and item.modifiers[0] == relation and item.operands[2] == "0"
             is_integer = item.modifiers[-1:] and item.modifiers[-1] in _INTEGERS
-            return item.operands[1] if is_zero and is_integer else ""
+            value = item.operands[1]
+            return value if is_zero and is_integer and value not in changed else ""
+        changed.update(results(item))
     return ""
 
 
@@ -86,4 +106,7 @@ def _adds(item: Instruction, value: str) -> bool:
 
 
 def _is_function(item: Item) -> bool:
-    return isinstance(item, Instruction) and item.opcode in FUNCTIONS and not item.guard
+    if not isinstance(item, Instruction) or item.opcode not in FUNCTIONS:
+        return False
+    # A carry is a result that no operand names.
+    return not item.guard and "cc" not in item.modifiers

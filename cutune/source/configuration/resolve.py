@@ -32,6 +32,7 @@ from cutune.source.host_formula import (
 from cutune.source.program import DIMENSIONS, Configuration, Shape
 from cutune.source.syntax.parse import Launch, Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import word_set
+from cutune.source.unit.integers import integer_type
 from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.unit import Unit, split_commas
 
@@ -42,6 +43,8 @@ _REAL_TYPES = ("float", "double")
 _ROUNDING = frozenset({"ceil", "ceilf", "floor", "floorf", "min", "max"})
 _SPECIFIERS = word_set("static inline constexpr __host__ __device__ __forceinline__ const extern")
 _UNKNOWN = Opaque("?")
+#: The largest number of the 32 bits that a block holds.
+_LARGEST = (1 << 32) - 1
 
 
 @dataclass
@@ -66,13 +69,23 @@ class Configurations:
         except RecursionError:
             return None
 
-    def keeps_block(self, syntax: Syntax, launch: Launch, place: int, block: Formula) -> bool:
-        """Has the variable at a place, the width of the block, one value in a launch?"""
+    def keeps_block(
+        self, syntax: Syntax, launch: Launch, place: int, block: Formula, passed_as: str
+    ) -> bool:
+        """Is the variable at a place the width of the block in all of a launch?
+
+        `passed_as`: the type of the kernel's parameter. A block has 32 bits of an integer.
+        """
         variables = self._resolver(syntax, launch.function).reaching
         variable = variables.declarations.variable(syntax.tokens[place].text, place)
+        size = constant(block)
+        is_whole = size is not None and size.denominator == 1 and size <= _LARGEST
         if variable is None:
-            return constant(block) is not None
-        return variables.stays(variable, launch.callee[0], launch.end)
+            return is_whole
+        own = integer_type(variable.type, self.unit.typedefs)
+        passed = integer_type(passed_as.split(), self.unit.typedefs)
+        is_short = own is not None and any(one and one.bits <= 32 for one in (own, passed))
+        return (is_whole or is_short) and variables.stays(variable, launch.callee[0], launch.end)
 
     def _resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]]

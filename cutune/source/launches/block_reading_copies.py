@@ -87,26 +87,33 @@ class CopyCandidate:
 
 def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
-    launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
-    for site in program.launches:
-        launches[site.kernel].append(site)
     files = (program.source, *program.headers)
     found, constants = {}, cache(lambda: _constants(files))
     texts = KernelTexts(files, unsteady=unsteady)
-    for name, sites in launches.items():
-        kernels = [kernel for kernel in program.kernels if kernel.name == name]
+    for kernel, sites in launched_alone(program):
         codes = {site.code for site in sites}
-        if len(kernels) != 1 or codes.isdisjoint(_HELPED | _HELPED_IN_ROWS):
+        if codes.isdisjoint(_HELPED | _HELPED_IN_ROWS):
             continue
         block = _usual_block(sites)
         in_rows = codes.isdisjoint(_HELPED)
         launched = [(site.configuration, site.arguments, site.resolved) for site in sites]
-        places = range(len(kernels[0].parameters))
+        places = range(len(kernel.parameters))
         widths = [i for i in places if all(_is_width(i, *one) for one in launched)]
-        copy = _copy(texts, constants, kernels[0], block, in_rows, widths)
+        copy = _copy(texts, constants, kernel, block, in_rows, widths)
         if copy is not None:
-            found[name] = copy
+            found[kernel.name] = copy
     return found
+
+
+def launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
+    """Yield each kernel that is launched, and shares its name with no other, with its launches."""
+    launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
+    for site in program.launches:
+        launches[site.kernel].append(site)
+    for name, sites in launches.items():
+        kernels = [kernel for kernel in program.kernels if kernel.name == name]
+        if len(kernels) == 1:
+            yield kernels[0], sites
 
 
 def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:

@@ -16,13 +16,16 @@ registers must give code that reads neither threadIdx nor blockDim.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import count
 
 from cutune.core.source import Edit, Span
 from cutune.source.host_formula import constant
-from cutune.source.launches.block_reading_copies import CopyCandidate, inserted_copy
+from cutune.source.launches.block_reading_copies import (
+    CopyCandidate,
+    inserted_copy,
+    launched_alone,
+)
 from cutune.source.program import DIMENSIONS, Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.unit.kernel_texts import KernelTexts
@@ -52,23 +55,14 @@ WARPS_IN_A_ROW: Mapping[str, str] = {
 
 def index_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     """A copy for each refused kernel that is launched in such blocks, by the kernel's name."""
-    launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
-    for site in program.launches:
-        launches[site.kernel].append(site)
     texts = KernelTexts((program.source, *program.headers), unsteady=unsteady)
     found = {}
-    for kernel in program.kernels:
-        sites = launches.get(kernel.name, [])
-        is_refused = kernel.reason is not None and not kernel.pure_dimensions
-        if is_refused and sites and _is_alone(kernel, program):
+    for kernel, sites in launched_alone(program):
+        if kernel.reason is not None and not kernel.pure_dimensions:
             candidate = _candidate(texts, kernel, sites)
             if candidate is not None:
                 found[kernel.name] = candidate
     return found
-
-
-def _is_alone(kernel: Kernel, program: Program) -> bool:
-    return sum(other.name == kernel.name for other in program.kernels) == 1
 
 
 def _candidate(texts: KernelTexts, kernel: Kernel, sites: list[LaunchSite]) -> CopyCandidate | None:

@@ -384,11 +384,12 @@ class _Judged:
 
     def _keeps_width(self, position: int) -> bool:
         """Is an argument the width of the block still when it is evaluated?"""
-        file, launch, resolved = self.file, self.launch, self.resolved
-        place = launch.arguments[position][0]
-        return resolved is not None and file.configurations.keeps_block(
-            file.syntax, launch, place, resolved.block[0]
-        )
+        file, launch, resolved, kernel = self.file, self.launch, self.resolved, self.kernel
+        if resolved is None or kernel is None:
+            return False
+        place, passed_as = launch.arguments[position][0], kernel.parameters[position].type
+        width = resolved.block[0]
+        return file.configurations.keeps_block(file.syntax, launch, place, width, passed_as)
 
     def _refusal(self) -> Diagnostic | None:
         file, launch, kernel, name = self.file, self.launch, self.kernel, self.name

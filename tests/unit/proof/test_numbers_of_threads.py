@@ -48,6 +48,8 @@ def test_comparisons(relation: str, kind: str, first: int, second: int, holds: b
         ("mul.wide.s32", (MINUS_ONE, 3), -3),
         ("cvt.s64.s32", (MINUS_ONE,), -1),
         ("mul.f32", (0x40400000, 0x3D000000), 0x3DC00000),  # 3 / 32
+        ("cvt.rn.f32.s32", (5,), 0x40A00000),
+        ("cvt.rzi.ftz.s32.f32", (0x40A00000,), 5),
     ],
 )
 def test_results(instruction: str, operands: tuple[int, ...], result: int) -> None:
@@ -60,6 +62,8 @@ def test_results(instruction: str, operands: tuple[int, ...], result: int) -> No
     [
         ("max.relu.s32", (-4, -1)),
         ("add.sat.s32", (1, 2)),
+        # Its result is 1 at most.
+        ("cvt.rn.sat.f32.s32", (5,)),
         # It may become one instruction with a sum, which rounds once.
         ("mul.f32", (0x3DCCCCCD, 0x3DCCCCCD)),
     ],
