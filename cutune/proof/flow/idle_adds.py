@@ -67,15 +67,25 @@ def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
 
 def _tested(before: Sequence[Item], branch: Instruction) -> str:
     """The register that is 0 where a branch is taken, tested just before; empty: none."""
+    changed = set[str]()
     for item in reversed(before):
         if not isinstance(item, Instruction) or item.opcode in ("bra", "call"):
             return ""
         if branch.guard in results(item):
+            value = _is_zero_where(item, branch)
+            return value if value not in changed else ""
+        changed.update(results(item))
+    return ""
+
+
+def _is_zero_where(item: Instruction, branch: Instruction) -> str:
+    """The register that is 0 where a branch by what an instruction writes is taken."""
+    match item.operands:
+        # Of two predicates, `%p|%q`, the second is the other way round.
+        case (predicate, value, "0") if item.opcode == "setp" and predicate == branch.guard:
             relation = "ne" if branch.negated else "eq"
-            is_test = item.opcode == "setp" and len(item.operands) == 3 and not item.guard
-            is_zero = is_test and item.modifiers[0] == relation and item.operands[2] == "0"
-            is_integer = item.modifiers[-1:] and item.modifiers[-1] in _INTEGERS
-            return item.operands[1] if is_zero and is_integer else ""
+            is_zero = item.modifiers[0] == relation and not item.guard
+            return value if is_zero and item.modifiers[-1] in _INTEGERS else ""
     return ""
 
 
