@@ -81,6 +81,8 @@ class ReplaceLaunches(Pass):
     routines: tuple[tuple[int, str], ...] = ()
     #: Is a decision kept for launches of the same sizes?
     remembers: bool = True
+    #: The function that chooses how many threads there are, where any number may be.
+    threads: str = "cutune_try_threads"
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         program = unit.program
@@ -99,7 +101,7 @@ class ReplaceLaunches(Pass):
         behind = ("cutune_tuned.h", "cutune_deduced.h", "cutune_call.h")
         emitted = cpp_tokens(
             f"{'' if told else _ONE_SIGNATURE}{self.selection}\n"
-            f"{site_table(program, sites, routines)}"
+            f"{site_table(program, sites, routines, self.threads)}"
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
         )
         launches = _words_in_launches(program, sites)

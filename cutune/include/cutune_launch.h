@@ -146,7 +146,8 @@ struct cutune_site {
     // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads in x where bit i
     // is set, and one in y and z; 0: for any.
     unsigned widths;
-    // Tuned programs only: always cutune_try_threads, or nullptr where all threads have to stay.
+    // cutune_try_threads, cutune_draw_threads where blocks are drawn, or nullptr where all threads
+    // have to stay.
     void (*try_threads)(cutune_request *request, cutune_configuration *best);
 };
 

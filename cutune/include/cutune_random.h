@@ -58,6 +58,24 @@ static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned
     return picked;
 }
 
+// Any number of threads that have work where any number does the same, the program's own among them.
+inline void cutune_draw_threads(cutune_request *request, cutune_configuration *) {
+    for (int d = 0; d < 3; ++d) {
+        const long long working = cutune_working_threads(*request, d);
+        if (working == 0) continue;
+        const unsigned long long drawn = cutune_draw(0);
+        if (drawn % 4 == 0) return;
+        // Few threads as likely as many.
+        const unsigned long long threads = drawn / 4 % static_cast<unsigned long long>(working);
+        *request = cutune_with_threads(*request, d,
+                                       static_cast<long long>(threads >> (drawn >> 61)) + 1);
+        if (cutune_is_verbose())
+            cutune_say(cutune_stderr, "cutune: %s: %lld threads\n", request->site->kernel,
+                       request->extent[d]);
+        return;
+    }
+}
+
 // The number of the variant that the environment names, 0 without it; -1 where it names none.
 static inline int cutune_named_variant(const cutune_request &asked) {
     static const char *const name = getenv("CUTUNE_VARIANT");

@@ -77,3 +77,18 @@ def test_as_many_threads_as_fill_the_gpu(tmp_path: Path, monkeypatch: pytest.Mon
             # Atomic operations on few addresses take as long with any number of threads.
             assert {*changed} >= free - {"counted"}
             assert {*changed.values()} == {str(min(n, 2048 * 132))}
+
+
+def test_shaken_programs_draw_how_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, kept = tmp_path / "app.cu", tmp_path / "kept"
+    path.write_text(program())
+    running = ("--run", "./{program} {n}", "--vary", "n=1,900", "--seeds", "4", "--keep", kept)
+    done = cutune("shake", path, *running, cwd=tmp_path)
+    assert (done.returncode, done.stdout[:5]) == (0, "same:"), done.stdout + done.stderr
+    monkeypatch.setenv("CUTUNE", "verbose")
+    drawn = set[str]()
+    for seed in range(1, 5):
+        monkeypatch.setenv("CUTUNE_SEED", str(seed))
+        said = cutune("run", kept / "shaken" / "app", "900", cwd=tmp_path).stderr
+        drawn.update(re.findall(r"cutune: (\w+): \d+ threads$", said, re.MULTILINE))
+    assert drawn == {name for name, (_, _, is_free) in KERNELS.items() if is_free}

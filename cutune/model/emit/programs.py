@@ -2,8 +2,9 @@
 
 Takes a program and models, or a seed. `cutune nvcc` writes the tuned program of every source:
 nothing that measures is imported. In a program with blocks at random every launch that may be tuned
-draws one of all blocks that it may legally have, its own among them, each time anew. What it
-computes must not depend on them: that is what the proof says.
+draws one of all blocks that it may legally have, its own among them, each time anew, and how many
+threads there are, where any number does the same. What it computes must not depend on them: that is
+what the proof says.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def random_program(analyzer: Analyzer, program: Program, seed: int, target: Targ
         selection="".join(text),
         routines=tuple((site.id, f"cutune_select_{routines[site.kernel]}") for site in sites),
         remembers=False,
+        threads="cutune_draw_threads",
     )
     return target.write(rewrite(program, (step,), analyzer.reporter))
 

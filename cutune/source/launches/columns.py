@@ -8,9 +8,10 @@ declarations lead to one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice, takewhile
 
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
@@ -19,6 +20,9 @@ from cutune.source.unit.unit import Unit
 _WORDS = word_set("source_location __builtin_COLUMN __builtin_source_location")
 _CLASSES = word_set("struct class union")
 _ENDS = frozenset({";", "{", "}"})
+#: What stands behind a type, and what it is of: a value, parameters, a launch.
+_TYPE_ENDS = _ENDS | {"=", "(", ")", "<<<"}
+_PARAMETER_ENDS = _TYPE_ENDS | {",", ":"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,24 @@ class LaunchColumns:
             found.update(*(_declared_with(one, found) for one in syntaxes))
         return frozenset(found)
 
+    @cached_property
+    def objects(self) -> frozenset[str]:
+        """What has such a type, or returns it: something may be converted to it."""
+        syntaxes = [part.syntax for part in self.unit.parts]
+        found = (self._objects(one, range(len(one.tokens)), "(") for one in syntaxes)
+        return frozenset(chain(*found))
+
+    def _objects(self, syntax: Syntax, where: range, without: str = "") -> Iterator[str]:
+        """Those that are declared there. `without`: brackets whose own ones are left out."""
+        for index in where:
+            token, opener = syntax.tokens[index], syntax.innermost(index)
+            if token.kind != "IDENTIFIER" or token.text not in self.names:
+                continue
+            bracket = syntax.tokens[opener].text if opener >= 0 else ""
+            if bracket != without or syntax.functions_around(index):
+                ends = _PARAMETER_ENDS if bracket == "(" else _TYPE_ENDS
+                yield from _identifiers(_until(syntax.tokens, index + 1, ends))
+
     def seen(self, syntax: Syntax, launch: Launch, types: Sequence[str]) -> str | None:
         """Name what may see a column that this launch moves. `types`: of the kernel's parameters.
 
@@ -47,8 +69,13 @@ class LaunchColumns:
         if not self.names:
             return None
         converted = (word for words in types for word in words.split())
-        moved = (token.text for token in _moved(syntax, launch))
-        return next((word for word in (*moved, *converted) if word in self.names), None)
+        moved = [token.text for token in _moved(syntax, launch)]
+        known = self.names | self.objects
+        for where in _heads(syntax, launch.callee[0]):
+            known |= {*self._objects(syntax, where)}
+            if "return" in moved:  # what is converted to the type of the result
+                moved += (syntax.tokens[index].text for index in where)
+        return next((word for word in (*moved, *converted) if word in known), None)
 
 
 def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
@@ -57,16 +84,40 @@ def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
         if token.text not in names:
             continue
         begin = begin_of(tokens, index, _ENDS)
-        head = [one.text for one in tokens[begin:index]]
+        declared = _without_parameters(tokens[begin:index])
+        head = [one.text for one in declared]
         if "using" in head or "typedef" in head:
             # `using Name = …`, `typedef … Name`
             yield from _identifiers(tokens[begin:index])
             yield from _identifiers(tokens[index : _end(tokens, index)])
         elif not _CLASSES.isdisjoint(head):
-            yield from _class_names(tokens[begin:index])
+            yield from _class_names(declared)
         elif head[-1:] == ["="] and "auto" in head:
             yield from _identifiers(tokens[index - 2 : index])
         yield from _around(syntax, index)
+
+
+def _heads(syntax: Syntax, index: int) -> Iterator[range]:
+    """What stands in front of the braces around a token."""
+    while (index := syntax.innermost(index)) >= 0:
+        if syntax.tokens[index].text == "{":
+            yield range(begin_of(syntax.tokens, index, _ENDS), index)
+
+
+def _until(tokens: Sequence[Token], index: int, ends: Container[str]) -> Iterator[Token]:
+    return takewhile(lambda token: token.text not in ends, islice(tokens, index, None))
+
+
+def _without_parameters(head: Sequence[Token]) -> Sequence[Token]:
+    """What is declared, without `template <class T>`; all of it where that does not end."""
+    depth = 0
+    if not head or head[0].text != "template":
+        return head
+    for index, token in enumerate(head):
+        depth += (token.text == "<") - token.text.count(">") * (token.text in (">", ">>"))
+        if depth <= 0 and token.text in (">", ">>"):
+            return _without_parameters(head[index + 1 :])
+    return head
 
 
 def _around(syntax: Syntax, index: int) -> Iterator[str]:
@@ -74,7 +125,7 @@ def _around(syntax: Syntax, index: int) -> Iterator[str]:
     tokens, opener = syntax.tokens, syntax.innermost(index)
     while opener >= 0:
         if tokens[opener].text == "{":
-            head = tokens[begin_of(tokens, opener, _ENDS) : opener]
+            head = _without_parameters(tokens[begin_of(tokens, opener, _ENDS) : opener])
             if _CLASSES.isdisjoint(token.text for token in head):
                 return
             yield from _class_names(head)
@@ -107,7 +158,7 @@ def _class_names(head: Sequence[Token]) -> Iterator[str]:
         yield from _identifiers([token])
 
 
-def _identifiers(tokens: Sequence[Token]) -> Iterator[str]:
+def _identifiers(tokens: Iterable[Token]) -> Iterator[str]:
     return (token.text for token in tokens if token.kind == "IDENTIFIER")
 
 

@@ -87,15 +87,19 @@ def site_table(
     program: Program,
     sites: Iterable[LaunchSite],
     routines: Mapping[int, str] | None = None,
+    threads: str = "nullptr",
 ) -> str:
-    """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
+    """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in.
+
+    `threads`: the function that chooses how many threads there are, where any number may be.
+    """
     known = ((site, program.kernel(site.kernel)) for site in sorted(sites, key=attrgetter("id")))
     rows = [_Row(program, site, kernel) for site, kernel in known if kernel is not None]
     # The code of other translation units whose kernels these launches call.
     borrowed = {row.kernel.elsewhere.name for row in rows if row.kernel.elsewhere is not None}
     functions = [_lent(name, (), " __attribute__((weak))").rstrip() for name in sorted(borrowed)]
     functions += (function for row in rows for function in row.functions())
-    texts = [row.text((routines or {}).get(row.site.id, "nullptr")) for row in rows]
+    texts = [row.text((routines or {}).get(row.site.id, "nullptr"), threads) for row in rows]
     if any(_WITNESS in text for text in texts):
         functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
     table = ["static const cutune_site cutune_sites[] = {", *texts, "};"]
@@ -251,7 +255,7 @@ class _Row:
         pointers = {position for pair in kernel.may_meet for position in pair}
         return tuple(sorted(integers)), tuple(sorted(pointers))
 
-    def text(self, routine: str) -> str:
+    def text(self, routine: str, threads: str) -> str:
         """Initialise a `cutune_site`."""
         site, kernel, guards = self.site, self.kernel, _guards(self.kernel)
         rules = [dimension_rule(kernel, index).value for index in range(3)]
@@ -281,7 +285,7 @@ class _Row:
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
             *(f"{len(variants)}", _boolean(kernel.must_hold), _widths(kernel)),
-            "nullptr" if routine == "nullptr" or not _free_grids(kernel) else "cutune_try_threads",
+            threads if routine != "nullptr" and _free_grids(kernel) else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"
 

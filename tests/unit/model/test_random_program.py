@@ -119,6 +119,17 @@ def test_each_launch_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("body", "draws"), [("a[i] = 1;", True), ("a[i] = t;", False)])
+def test_the_number_of_threads_is_drawn_where_any_does(
+    body: str, draws: bool, tmp_path: Path
+) -> None:
+    loop = 'int t = blockDim.x * gridDim.x; _Pragma("unroll 1")'
+    loop += f" for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += t) {body}"
+    text = random_program(Analyzer(), program(loop), 7, Target(tmp_path / "a.cu")).read_text()
+    assert ("cutune_draw_threads" in text) is draws
+    assert "cutune_try_threads" not in text
+
+
 def test_a_seed_has_64_bits(tmp_path: Path) -> None:
     texts = [
         random_program(Analyzer(), program(), seed, Target(tmp_path / "a.cu")).read_text()

@@ -59,6 +59,16 @@ def test_adding_nothing_is_no_condition() -> None:
         # The value that is added is another one than was tested.
         f"{TEST} add.s32 %r1, %r1, -1; {LEAVE} {PLACE} {ADD} $skip:",
         f"{TEST} {LEAVE} add.s32 %r1, %r1, 1; {PLACE} {ADD} $skip:",
+        # Another value, another relation, a second condition, another test on one way.
+        f"setp.eq.s32 %p1, %r2, 0; {LEAVE} {PLACE} {ADD} $skip:",
+        f"setp.ne.s32 %p1, %r1, 0; {LEAVE} {PLACE} {ADD} $skip:",
+        f"setp.lt.s32 %p1, %r1, 0; {LEAVE} {PLACE} {ADD} $skip:",
+        f"setp.eq.and.s32 %p1, %r1, 0, %p2; {LEAVE} {PLACE} {ADD} $skip:",
+        f"setp.eq.s32 %p1, %r2, 0; @%p2 bra $here; {TEST} $here: {LEAVE} {PLACE} {ADD} $skip:",
+        # More than one add, another operation, a result that is read.
+        f"{TEST} {LEAVE} red.global.add.u32 [%rd1], %r1; {PLACE} {ADD} $skip:",
+        f"{TEST} {LEAVE} red.global.max.s32 [%rd1], %r1; $skip:",
+        f"{TEST} {LEAVE} atom.global.add.u32 %r2, [%rd1], %r1; $skip: st.global.u32 [%rd2], %r2;",
         # The opposite of a test.
         f"setp.eq.s32 %p2|%p1, %r1, 0; {LEAVE} {PLACE} {ADD} $skip:",
         # What is left in registers, or in the carry, goes on with the next value, or behind.

@@ -53,6 +53,27 @@ def seen(before: str, body: str, types: list[str]) -> str | None:
             "k<<<n, 32>>>(a, call());",
             "(",
         ),
+        # A parameter of a template is no class with that in it.
+        (
+            "template <class T> void g(T *a, int n, int c = __builtin_COLUMN()) { g(a, n, c); }\n",
+            "k<<<n, 32>>>(a, n);",
+            None,
+        ),
+        (
+            "template <class T> struct At { T at = __builtin_COLUMN(); };\n",
+            "k<<<n, 32>>>(a, At<int>{}.at);",
+            "At",
+        ),
+        # What is converted to a class.
+        (CLASS + "Trace t = 0;\n", "k<<<n, 32>>>(a, n); t = a;", "t"),
+        (CLASS + "std::vector<Trace> t;\n", "k<<<n, 32>>>(a, n); t.push_back(a);", "t"),
+        (CLASS + "Trace t = 0;\n", "k<<<n, 32>>>(a, n);\nt = a;", None),
+        (CLASS + "Trace made() {\nk<<<n, 32>>>(a, n); return 0; }\n", "n = 1;", "Trace"),
+        (CLASS, "auto g = [=]() -> Trace {\nk<<<n, 32>>>(a, n); return 0; };", "Trace"),
+        (CLASS + "Trace made() {\nk<<<n, 32>>>(a, n);\nreturn 0; }\n", "n = 1;", None),
+        (CLASS + "void g(Trace a) { a = 0; }\n", "k<<<n, 32>>>(a, n);", None),
+        (CLASS + "void g(Trace t, int n) {\nk<<<n, 32>>>(n); t = 0; }\n", "n = 1;", "t"),
+        (CLASS, "for (Trace t : all) {\nk<<<n, 32>>>(a); t = a;\n}", "t"),
         ("", "auto at = [](int c = __builtin_COLUMN()) { return c; };\nk<<<1, 2>>>(at());", "at"),
         # In a body it is the column of another line.
         (
