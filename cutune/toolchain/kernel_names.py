@@ -199,7 +199,7 @@ def whole_instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list
 
 
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
-    """The same, cut so that they fit into a table, and unique still."""
+    """Names of instances, cut so that they fit into a table, and unique still."""
     whole = whole_instance_names(kernels, entries)
     return _cut_apart(whole, (brief, _without_middle, str))
 

@@ -109,7 +109,7 @@ def _until(tokens: Sequence[Token], index: int, ends: Container[str]) -> Iterato
 
 
 def _without_parameters(head: Sequence[Token]) -> Sequence[Token]:
-    """What is declared, without `template <class T>`; all of it where that does not end."""
+    """A declaration without its `template <class T>`; all of it where that does not end."""
     depth = 0
     if not head or head[0].text != "template":
         return head
