@@ -56,6 +56,7 @@ from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
+from cutune.toolchain.device.thread_block import LARGEST
 
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
@@ -95,6 +96,11 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
         max_threads=_most_threads(function),
         is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
+
+
+def _of_at_least(threads: int) -> tuple[int, ...]:
+    """Return the blocks of whole warps that have so many threads; nothing where any block has."""
+    return tuple(range(-(-threads // WARP) * WARP, LARGEST + 1, WARP)) if threads > 0 else ()
 
 
 def _most_threads(function: Function) -> int:
@@ -287,6 +293,7 @@ class _EntryProver:
         else:
             self._find_reductions(self.kept_grid, ())
             proof = self._verdict_by_rows(self.kept_grid)
+        assert not proof.widths, "rows of first threads are not looked for beside reductions"
         widths = sorted(frozenset.intersection(*(one.widths for one in self.reductions)))
         needed = tuple(max(one.endings[w].bytes for one in self.reductions) for w in widths)
         return replace(
@@ -369,7 +376,8 @@ class _EntryProver:
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         if isinstance(kept_grid, WholeGrid):
             return self._verdict_of_grid(kept_grid)
-        meeting = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions).judged()
+        judge = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
+        meeting = judge.judged()
         named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
             EntryDimension(True, grid_kept=True)
@@ -380,6 +388,7 @@ class _EntryProver:
         return replace(
             self._proven(dimensions, meeting, []),
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
+            widths=_of_at_least(judge.needed_threads()),
         )
 
     def _verdict_of_grid(self, grid: WholeGrid) -> EntryProof:
@@ -418,7 +427,8 @@ class _EntryProver:
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
         dimensions = [by_id if d == dimension else EntryDimension(False) for d in DIMENSIONS]
         proven = self._proven(dimensions, meeting, bounds)
-        return replace(proven, uses_shared=True, must_hold=True)
+        widths = _of_at_least(judge.needed_threads())
+        return replace(proven, uses_shared=True, must_hold=True, widths=widths)
 
     def _verdict(self) -> EntryProof:
         self._note_branches()

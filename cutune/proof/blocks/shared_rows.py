@@ -265,7 +265,7 @@ class RowJudge:
 
     def judged(self) -> Meetings:
         """Return when blocks of any size do the same; raises NotUnderstood where they may not."""
-        if not self.loops:
+        if not self.loops and not any(map(self._is_by_first_threads, self.walk.branches.values())):
             self.refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
         self._check_between_reductions()
@@ -326,6 +326,10 @@ class RowJudge:
     @cached_property
     def _reduced(self) -> frozenset[int]:
         return frozenset[int]().union(*(one.blocks for one in self.reductions))
+
+    def needed_threads(self) -> int:
+        """Return how many threads a block must have at least, once its accesses are judged."""
+        return max(self.walk.by_first_threads, default=0)
 
     def _is_of_reduction(self, access: MemoryAccess) -> bool:
         """Does it use shared memory of reductions, in one or to read what one leaves there?"""
@@ -403,7 +407,8 @@ class RowJudge:
             return
         predicate = self.walk.branches[block]
         is_guard = any(self._guards(block, loop) for loop in self.loops.values())
-        if not is_guard and not self._singles_out(predicate):
+        is_allowed = is_guard or self._is_by_first_threads(predicate)
+        if not is_allowed and not self._singles_out(predicate):
             self.refuse(block, "a branch by the thread")
 
     def _guards(self, block: int, loop: RowLoop) -> bool:
@@ -416,6 +421,24 @@ class RowJudge:
 
     def _singles_out(self, predicate: Predicate) -> bool:
         return self._is_decided_by(predicate, self._is_first)
+
+    def _is_by_first_threads(self, predicate: Predicate) -> bool:
+        """Is it decided by whether a thread is one of the first, and by uniform conditions?"""
+
+        def is_first(comparison: Relation) -> bool:
+            return self.kept_grid.first_threads((comparison, comparison.negated())) > 0
+
+        may_be = self._is_raw(predicate) and not self.reductions
+        return may_be and self._is_decided_by(predicate, is_first)
+
+    def _of_first_threads(self, access: MemoryAccess) -> Position | None:
+        """Where an access happens that the first threads of a block make, one element each."""
+        threads = self.kept_grid.first_threads(access.known)
+        if not threads or self.reductions or self._around(access.block):
+            return None
+        self.walk.by_first_threads.add(threads)
+        element = self.kept_grid.element_of(threads, self.atoms)
+        return Position(Row(element, IntegerPolynomial.constant(threads)))
 
     def _is_decided_by(self, predicate: Predicate, known: Callable[[Relation], bool]) -> bool:
         match predicate:
@@ -526,6 +549,8 @@ class RowJudge:
         dividing = self.dividing(access.block)
         guards = {b for b in dividing if any(self._guards(b, one) for one in self.loops.values())}
         if dividing - guards or (dividing and access.is_effect):
+            if (where := self._of_first_threads(access)) is not None:
+                return where
             self._stop(access.instruction, "an effect of some threads")
         return Position()
 

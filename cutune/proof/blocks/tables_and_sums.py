@@ -17,6 +17,7 @@ from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL
+from cutune.proof.values.built_ins import ROW
 from cutune.proof.values.launch_conditions import Meetings
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
@@ -88,9 +89,12 @@ class EachBlockJudge(RowJudge):
             is_known = any(c.relation == "eq" and is_it(c) for c in access.known)
             if is_known and all(self._is_decided_by(branch, is_it) for branch in branches):
                 return self._of_block(access, Position(is_alone=is_first))
-        if access.is_effect or access.space == _SHARED:
+        is_by_id = not access.is_effect and access.space != _SHARED
+        if is_by_id and ROW not in access.properties.ids:
+            return None
+        if (where := self._of_first_threads(access)) is None:
             self._stop(access.instruction, "an effect of some threads")
-        return None
+        return self._of_block(access, where)
 
     def _of_block(self, access: MemoryAccess, where: Position) -> Position:
         if access.instruction.guard:

@@ -87,7 +87,8 @@ class Walk:
     is kept, if one is: blocks share rows among their threads. `branches`: conditions of the
     branches, by block. `alternatives`: from which block each value comes, of atoms that stand for
     one of several. `behind`: the block that leaves a loop over a row, and the value there, of atoms
-    that stand for it behind the loop. `is_reducing`: may the block decide how long threads stay in
+    that stand for it behind the loop. `by_first_threads`: how many threads do a row that has an
+    element for each of them. `is_reducing`: may the block decide how long threads stay in
     other loops?
     """
 
@@ -104,6 +105,7 @@ class Walk:
     settled: Settled = field(default_factory=Settled)
     is_reducing: bool = False
     behind: dict[str, tuple[int, Value]] = field(default_factory=dict)
+    by_first_threads: set[int] = field(default_factory=set)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _raw_loops: set[int] = field(default_factory=set)
     #: By how much registers grow in each round, and those that are known not to grow so.
@@ -143,6 +145,7 @@ class Walk:
 
     def _walk(self) -> None:
         self._ends = [{} for _ in range(self.graph.count)]
+        self.by_first_threads.clear()
         for index, block in enumerate(self.graph.flow.blocks):
             state = self._beginning(index)
             self._known[index] = self._known_at(index)
@@ -408,12 +411,31 @@ class Walk:
 
         loops, read = self.graph.loops_around[block], partial(self._read, state)
         moment = Moment(instruction, block, known, loops, read, write, guard)
-        if self.effects(moment):
+        if self.effects(self._by_first_threads(moment)):
             return
         if instruction.opcode not in FUNCTIONS:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         for register, value in self.operations.compute(moment):
             write(register, value)
+
+    def _by_first_threads(self, moment: Moment) -> Moment:
+        """Let J stand for threadIdx in what only the first threads of a block do."""
+        grid = self.kept_grid
+        if grid is None or self.is_reducing or moment.loops & grid.loops:
+            return moment
+        threads = grid.first_threads(self.known_at_beginning(moment.block))
+        if not threads:
+            return moment
+        (thread,), element = grid.thread.atoms, grid.element_of(threads, self.atoms)
+
+        def read(text: str) -> Value:
+            value = moment.read(text)
+            if not isinstance(value, IntegerPolynomial) or thread not in value.atoms:
+                return value
+            self.by_first_threads.add(threads)
+            return value.replaced(thread, element)
+
+        return replace(moment, read=read)
 
     def _read(self, state: dict[str, Value], text: str) -> Value:
         found = state.get(text)

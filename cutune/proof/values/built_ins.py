@@ -8,9 +8,11 @@ threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from cutune.proof.values.first_threads import first_threads
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -24,6 +26,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     without,
 )
+from cutune.proof.values.predicates import Predicate
 from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
 #: The registers of PTX that hold the raw built-ins, without their dimensions.
@@ -58,6 +61,8 @@ OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), o
 
 
 _PREFIX = "row"
+#: In place of a dimension: elements that each block does for itself.
+ROW = "row"
 #: More than the limit of a row, and what one step adds to it, all less than 2^31.
 _MOST_ELEMENTS = MOST_THREADS + (1 << 20)
 #: Elements of a row that all threads of a launch share: with one step more, less than 2^31.
@@ -137,6 +142,15 @@ class KeptGrid:
         """Return J in one of the loops."""
         return IntegerPolynomial.atom(OPAQUE, f"{_PREFIX}{header}")
 
+    def first_threads(self, known: Iterable[Predicate]) -> int:
+        """Return N where comparisons say that a thread is one of the first N; 0 where none does."""
+        return first_threads(known, self.thread)
+
+    def element_of(self, threads: int, atoms: Atoms) -> IntegerPolynomial:
+        """Return J of a row that so many first threads do, one element each."""
+        properties = AtomProperties(ids=self.differing, interval=Interval(0, threads - 1))
+        return atoms.named(f"{_PREFIX} of {threads}", properties)
+
     @property
     def thread(self) -> IntegerPolynomial:
         """The first J of a thread."""
@@ -166,6 +180,10 @@ class WholeGrid(KeptGrid):
             return ZERO if kind in (THREAD, BLOCK) else ONE
         return IntegerPolynomial.atom(kind, dimension)
 
+    def first_threads(self, known: Iterable[Predicate]) -> int:
+        """Return 0: threads of all blocks are no row."""
+        return 0
+
     @property
     def thread(self) -> IntegerPolynomial:
         """The first J of a thread."""
@@ -189,7 +207,7 @@ class RowsOfEachBlock(KeptGrid):
     @property
     def differing(self) -> frozenset[str]:
         """A row, which is no dimension of ids: all blocks do the same elements."""
-        return frozenset({"row"})
+        return frozenset({ROW})
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):

@@ -18,6 +18,7 @@ COMMON = """
 #define ID int i = blockIdx.x * D + threadIdx.x, t = threadIdx.x;
 #define K for (int j = t; j < 64; j += D)
 #define FIRST if (t == 0)
+#define FEW(N) if (t < N)
 #define LAST if (t == D - 1)
 #define WAIT __syncthreads();
 #define V ((const int *)b)[i]
@@ -68,7 +69,65 @@ PROVEN: Mapping[str, tuple[str, str]] = {
     # As many as there are threads, of which there must be as many.
     "all_threads": ("SUM FIRST s = 0; WAIT atomicAdd(&s, i); WAIT FIRST atomicAdd(c, s);", "x"),
 }
+#: What the first threads do, one element each, and how many threads that takes.
+BY_FIRST_THREADS: Mapping[str, tuple[str, str, int]] = {
+    "few_table": ("TABLE FEW(64) s[t] = b[t]; READ", "x < n; meet 0 1", 64),
+    "few_unsigned": ("TABLE if (threadIdx.x < 50u) s[t] = b[t]; READ", "x < n; meet 0 1", 64),
+    "few_or_equal": ("TABLE if (t <= 64) s[t] = b[t]; READ", "x < n; meet 0 1", 96),
+    "few_beside_rows": ("TABLE K s[j] = 0; FEW(10) s[t] = b[t]; READ", "x < n; meet 0 1", 32),
+    "few_of_few": ("TABLE FEW(200) FEW(40) s[t] = b[t]; READ", "x < n; meet 0 1", 64),
+    "few_at_steps": (
+        "__shared__ float s[999]; ID FEW(100) { s[2 * t] = b[t]; s[2 * t + 1] = 3; } READ",
+        "x < n; meet 0 1",
+        128,
+    ),
+    "few_histogram": (
+        "__shared__ int s[256]; ID FEW(256) s[t] = 0; WAIT if (i < n) atomicAdd(s + V % 256u, 1);"
+        " WAIT FEW(256) atomicAdd(c + t, s[t]);",
+        "x < n; meet 1 4",
+        256,
+    ),
+    "few_of_a_loop": (
+        "__shared__ int s[256]; ID K s[j] = 0; WAIT if (i < n) atomicAdd(s + V % 64u, 1);"
+        " WAIT FEW(64) atomicAdd(c + t, s[t]);",
+        "x < n; meet 1 4",
+        64,
+    ),
+}
 HOSTILE: Mapping[str, tuple[str, str]] = {
+    # What the first threads do.
+    "few_by_ids": ("TABLE FEW(64) s[t] = b[i]; READ", "what a block does by an id"),
+    "few_by_blocks": ("TABLE FEW(64) s[t] = b[t + blockIdx.x]; READ", "blockIdx.x in an address"),
+    "few_by_width": ("TABLE FEW(64) s[t] = D; READ", "blockDim.x in a stored value"),
+    "few_neighbours": (
+        "TABLE FEW(64) s[t] = b[t]; WAIT FEW(63) s[t] = s[t + 1]; READ",
+        "a place that elements of a row may share",
+    ),
+    "few_at_one_place": (
+        "TABLE FEW(64) s[t / 2] = b[t]; READ",
+        "threadIdx.x in an address",
+    ),
+    "few_without_barrier": (
+        "TABLE FEW(64) s[t] = b[t]; if (i < n) a[i] = s[i % 64u];",
+        "shared memory without a barrier between",
+    ),
+    "few_in_part": ("TABLE if (t < n) s[t % 64] = b[t]; READ", "threadIdx.x"),
+    "few_and_more": ("TABLE if (t >= 64) s[t - 64] = b[t]; READ", "threadIdx.x"),
+    "more_than_a_block": (
+        "__shared__ float s[2000]; ID if (t < 2000) s[t] = b[t]; READ",
+        "threadIdx.x",
+    ),
+    "few_wait": ("TABLE FEW(64) { s[t] = b[t]; WAIT } READ", "a barrier that some threads"),
+    "few_for_all": (
+        "TABLE K s[j] = b[j]; float x = 0; FEW(32) x = b[t];"
+        " WAIT if (i < n) a[i] = s[i % 64u] + x;",
+        "threadIdx.x",
+    ),
+    "few_count": ("TABLE K s[j] = b[j]; FEW(10) atomicAdd(c, 1); READ", "an effect of each block"),
+    "few_hand_on": (
+        "TABLE FEW(64) s[t] = b[t]; WAIT if (i < n) a[i] = s[t % 64];",
+        "threadIdx.x in an address",
+    ),
     "real_sum": (
         "__shared__ float s; ID FIRST s = 0; WAIT if (i < n) atomicAdd(&s, b[i]); WAIT"
         " FIRST atomicAdd(a, s);",
@@ -262,7 +321,8 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    bodies = {name: body for name, (body, _) in (*PROVEN.items(), *HOSTILE.items())}
+    kernels = (*PROVEN.items(), *BY_FIRST_THREADS.items(), *HOSTILE.items())
+    bodies = {name: body for name, (body, *_) in kernels}
     return compiled(bodies, COMMON, tmp_path_factory.mktemp("each"))
 
 
@@ -273,6 +333,15 @@ def test_ids_count(module: Module, name: str) -> None:
     assert proof.uses_shared
     assert proof.must_hold
     assert not proof.needs_warps
+
+
+@pytest.mark.parametrize("name", list(BY_FIRST_THREADS))
+def test_first_threads_do_rows_in_blocks_that_have_them(module: Module, name: str) -> None:
+    _, verdict, least = BY_FIRST_THREADS[name]
+    proof = prove(module, name)
+    assert described(proof, NAMES) == verdict
+    assert proof.widths == tuple(range(least, 1025, 32))
+    assert proof.must_hold
 
 
 @pytest.mark.parametrize("name", list(HOSTILE))

@@ -80,6 +80,10 @@ SHARED: Mapping[str, str] = {
         "R J a[r * n + j] = b[j]; WAIT J c[r * n + j] = a[r * n + n - 1 - j];"
     ),
     "table": "__shared__ float s[64]; R K s[j] = b[j]; WAIT J a[r * n + j] = s[(int)b[j] & 63];",
+    "few_table": (
+        "__shared__ float s[64]; R if (t < 64) s[t] = b[t];"
+        " WAIT J a[r * n + j] = s[(int)b[j] & 63];"
+    ),
     "launched_table": "R J dynamic[j] = b[j]; WAIT J a[r * n + j] = dynamic[n - 1 - j];",
     "tile_by_tile": (
         "__shared__ float s[64]; R for (int k = 0; k < m; ++k) {"
@@ -105,6 +109,12 @@ SHARED: Mapping[str, str] = {
     ),
 }
 HOSTILE: Mapping[str, str] = {
+    # Each thread keeps its own value over a row that has several elements for it.
+    "few_and_rows": "R if (t < 64) { float v = b[t]; for (int j = t; j < 640; j += D) a[j] = v; }",
+    "few_before_rows": "R float v = 0; if (t < 64) v = b[t]; J a[r * n + j] = v;",
+    "few_at_others": (
+        "__shared__ float s[64]; R if (t < 64) s[t] = b[t]; WAIT J a[r * n + j] = s[t & 63];"
+    ),
     # The pointer may lead to the variable, whatever is added to it.
     "pointer_to_shared": (
         "__shared__ float s[99]; R char *p = (char *)(m ? s : a) + (long long)c;"
@@ -249,9 +259,6 @@ HOSTILE: Mapping[str, str] = {
     "volatile_shared": (
         "__shared__ volatile float s[64]; R K s[j] = b[j]; WAIT J a[r * n + j] = s[j & 63];"
     ),
-    "only_those_filled": (
-        "__shared__ float s[64]; R if (t < 64) s[t] = b[t]; WAIT J a[r * n + j] = s[j & 63];"
-    ),
     "fives": (
         "R for (int j = 4 * t; j < n; j += 4 * D) for (int k = 0; k < 5; ++k)"
         " a[r * n + j + k] += j;"
@@ -306,6 +313,7 @@ EXPECTED: Mapping[str, str] = {
     "unsigned_backwards": "rows x; n",
     "mirrored_behind_barrier": "rows x; meet 0 1; meet 0 4; n",
     "table": "rows x; meet 0 1; n",
+    "few_table": "rows x; meet 0 1; n",
     "launched_table": "rows x; apart 524288 >= n - 524288 * 1",
     "tile_by_tile": "rows x; n",
     "shared_histogram": "rows x; n",
@@ -339,11 +347,11 @@ REASONS: Mapping[str, str] = {
     "atomic 'add' by threads of a row": "all_threads",
     "an effect of some threads": "not_the_first before_the_loop",
     "a branch by the thread": """
-        some_thread last_thread waits_in_part barrier_for_some set_by_last set_by_thread_33
+        some_thread last_thread set_by_last set_by_thread_33
         decided_by_count
     """,
     "uses the warp-level function 'warps'": "odd_threads votes barrier_of_warp",
-    "a barrier that some threads may not reach": "waits_in_loop",
+    "a barrier that some threads may not reach": "waits_in_loop waits_in_part barrier_for_some",
     "synchronizes the threads of a block with a barrier": "counts_who_waits",
     "atomic 'cas' by threads of a row": "first_wins",
     "atomic 'exch' by threads of a row": "exchanges",
@@ -352,10 +360,10 @@ REASONS: Mapping[str, str] = {
     "uses shared memory, which may depend on the block's shape": "two_of_launch",
     "a row that is left in the middle": "untested_rounds",
     "a row with another end than a size": "ends_at_zero",
-    "a row that is not entered by its limit": "untested_fours",
+    "a row that is not entered by its limit": "untested_fours few_and_rows",
     "threadIdx.x, blockIdx.x or blockDim.x in a stored value": """
         carried carried_count carried_least carried_index last_of_first one_sum tiles
-        short_counter short_limit small_counter
+        few_before_rows short_counter short_limit small_counter
     """,
     "threadIdx.x, blockIdx.x or blockDim.x in a value of an atomic operation": "kept_behind",
     "threadIdx.x, blockIdx.x or blockDim.x in an address": "last_j other_mapping",
@@ -368,7 +376,7 @@ REASONS: Mapping[str, str] = {
     "threadIdx.x in a stored value": "constant_step thread_as_value lanes",
     "threadIdx.x in an address": """
         thread_as_index outside_of_row loaded_threads barrier_if_loaded slot_of_thread
-        set_by_all only_those_filled
+        set_by_all few_at_others
     """,
     "uses the result of atomicAdd, which depends on the order of threads": """
         used_result order_of_shared
