@@ -213,3 +213,52 @@ def test_a_width_is_all_of_a_number(tmp_path: Path) -> None:
     program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
     found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
     assert found == {name: is_width for name, (_, _, is_width) in TYPES.items()}
+
+
+#: What threads of (int *out, const int *in, int n) do with ids that a constant makes; each block
+#: has SIZE threads, and adds `s`.
+OF_IDS = {
+    "tree": (
+        "__shared__ int w[1024]; w[t] = s; __syncthreads(); for (int k = SIZE / 2; k > 0; k /= 2)"
+        " { if (t < k) w[t] += w[t + k]; __syncthreads(); } if (t == 0) atomicAdd(out, w[0]);",
+        True,
+    ),
+    "slots": (
+        "__shared__ int w[32]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
+        True,
+    ),
+    "stored": (
+        "__shared__ int w[32]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; out[blockIdx.x] = s; }",
+        False,
+    ),
+    "valued": ("SHUFFLE if (t % 32 == 0) atomicAdd(out, s * SIZE);", False),
+}
+
+
+@pytest.mark.parametrize("size", [32, 128])
+def test_sums_of_ids_are_any_blocks(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "ids.cu"
+    kernels = "".join(
+        f"template <int SIZE> __global__ void {name}(int *out, const int *in, int n) {{\n"
+        f"int t = threadIdx.x, i = blockIdx.x * SIZE + t, s = i < n ? in[i] : 0;\n{body} }}\n"
+        for name, (body, _) in OF_IDS.items()
+    )
+    launches = "".join(
+        f"{k}<{size}><<<(n + {size - 1}) / {size}, {size}>>>(o, in, n);\n" for k in OF_IDS
+    )
+    path.write_text(
+        "#include <cstdio>\n#include <cstdlib>\n#define SHUFFLE"
+        " for (int k = 16; k; k /= 2) s += __shfl_xor_sync(~0u, s, k);\n"
+        f"{kernels}int main(int argc, char **argv) {{ int n = atoi(argv[1]), *o, *in;\n"
+        "cudaMallocManaged(&o, 8000); cudaMallocManaged(&in, 8000);\n"
+        "for (int i = 0; i < 2000; ++i) in[i] = i * 37 % 101, o[i] = 0;\n"
+        f"{launches}cudaDeviceSynchronize(); unsigned sum = 0;\n"
+        'for (int i = 0; i < 2000; ++i) sum = 31 * sum + o[i];\nprintf("%u\\n", sum); }\n'
+    )
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
+    assert found == {name: is_tunable for name, (_, is_tunable) in OF_IDS.items()}
+    shaken = cutune("shake", path, "--run", "{program} 1999", "--seeds", 6, *QUICK)
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr

@@ -21,6 +21,8 @@ OPERATIONS = {
     "xor": ("$a ^ $b", "0", "atomicXor", ("int", "unsigned")),
     "and": ("$a & $b", "-1", "atomicAnd", ("int",)),
 }
+#: Threads without an element bring this, which changes nothing, whatever the others have.
+NEUTRAL = {"max": "(-2147483647 - 1)", "min": "2147483647"}
 SHUFFLES = (
     ("for (int o = $H; o > 0; o >>= 1)", "__shfl_xor_sync(~0u, s, o)"),
     ("for (unsigned o = $H; o; o /= 2)", "__shfl_xor_sync(0xffffffffu, s, o)"),
@@ -103,7 +105,7 @@ def collective(draw: Draw) -> tuple[str, bool]:
     """The text of a program, and whether its results do not follow the block."""
     is_wrong = draw.chance(0.5)
     kind = draw.weighted(
-        [(6, _rows), (3, _of_all), (2, _warp_rows), (1.5, _one_thread), (1, _grid)]
+        [(6, _rows), (3, _of_all), (2, _warp_rows), (1.5, _one_thread), (1, _grid), (1, _few)]
     )
     program = kind(draw, is_wrong)
     name = draw.fresh("k")
@@ -263,7 +265,9 @@ def _of_all(draw: Draw, is_wrong: bool) -> _Program:
         loop += f"s = {pieces.combined('s', value)};"
         grid = draw.one((grid, str(draw.number(1, 9))))
     else:
-        loop = f"const int i = {i};\nint s = i < n ? {value} : {pieces.begin};"
+        neutral = NEUTRAL.get(pieces.operation, pieces.begin)
+        pieces = replace(pieces, begin=neutral, pad=neutral)
+        loop = f"const int i = {i};\nint s = i < n ? {value} : {neutral};"
     change = {"half": "s / 2", "one more": "s + 1"}.get(fault, "s")
     atomic = OPERATIONS[pieces.operation][2]
     end = f"if (t == 0) {atomic}(out + 3, {change});"
@@ -345,3 +349,28 @@ def _grid(draw: Draw, is_wrong: bool) -> _Program:
     program.is_right = not is_wrong
     program.launches = [*lines(block.host), _launch(block, str(draw.number(1, 4)), "3")]
     return program
+
+
+def _few(draw: Draw, is_wrong: bool) -> _Program:
+    """The first threads of each block fill a table, or add it up, an element each."""
+    fault = draw.one(("width", "block", "id", "own place", "more")) if is_wrong else ""
+    few = draw.one((10, 32, 33, 64))
+    first = f"if (t < {'blockDim.x / 2' if fault == 'more' else few})"
+    begin = draw.one(("in2[t]", "in2[t * 2] ^ 5", "t * 3"))
+    begin += {"width": " + blockDim.x", "block": " + blockIdx.x", "id": " + in[i]"}.get(fault, "")
+    place = f"{'t' if fault == 'own place' else 'i'} % {few}"
+    texts = [
+        "const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;",
+        "__shared__ int w[512];",
+        f"{first} w[t] = {begin};",
+        "__syncthreads();",
+        f"if (i < n) aux[i] = in[i] + w[{place}];",
+    ]
+    if not is_wrong and draw.chance(0.5):
+        texts[2] = f"{first} w[t] = 0;"
+        texts[4] = f"if (i < n) atomicAdd(&w[in2[i] % {few}], in[i] & 7);"
+        texts += ["__syncthreads();", f"{first} atomicAdd(aux + t, w[t]);"]
+    width = draw.one((128, 256))
+    grid = f"(n + {width - 1}) / {width}"
+    launches = [f"$K<<<{grid}, {width}>>>(d.out, d.aux, d.in, d.in2, n, 3);"]
+    return _Program([], "\n".join(texts), launches=launches, is_right=not is_wrong)

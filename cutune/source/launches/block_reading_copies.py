@@ -48,9 +48,7 @@ from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import Block
 
 #: Why the kernel itself is refused, where a copy may help.
-_HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.UNPROVEN_CODE})
-#: The same, where threads step through rows by a constant.
-_HELPED_IN_ROWS = frozenset({Code.SHARED_MEMORY, Code.BARRIER})
+_HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.UNPROVEN_CODE, Code.SHARED_MEMORY, Code.BARRIER})
 _INDICES = frozenset({"threadIdx", "blockIdx"})
 _OPERATORS = frozenset({"*", "/", "%", "+", "-", "<", ">", "<=", ">=", "==", "!="})
 #: Behind what a name is no operand: a member, a qualified name, an address.
@@ -92,14 +90,13 @@ def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     texts = KernelTexts(files, unsteady=unsteady)
     for kernel, sites in launched_alone(program):
         codes = {site.code for site in sites}
-        if codes.isdisjoint(_HELPED | _HELPED_IN_ROWS):
+        if codes.isdisjoint(_HELPED):
             continue
         block = _usual_block(sites)
-        in_rows = codes.isdisjoint(_HELPED)
         launched = [(site.configuration, site.arguments, site.resolved) for site in sites]
         places = range(len(kernel.parameters))
         widths = [i for i in places if all(_is_width(i, *one) for one in launched)]
-        copy = _copy(texts, constants, kernel, block, in_rows, widths)
+        copy = _copy(texts, constants, kernel, block, widths)
         if copy is not None:
             found[kernel.name] = copy
     return found
@@ -181,10 +178,9 @@ def _copy(
     constants: _Constants,
     kernel: Kernel,
     block: Block,
-    in_rows: bool,
     widths: Sequence[int],
 ) -> CopyCandidate | None:
-    """`in_rows`: only where threads step through rows; `widths`: positions of arguments."""
+    """`widths`: positions of arguments that are the width of the block."""
     reason = kernel.reason
     places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
@@ -198,7 +194,7 @@ def _copy(
     edits = list(wrapping.edits())
     read = list(wrapping.read_widths())
     loops = wrapping.loops_over_rows()
-    if not (loops or read) and (in_rows or not edits):
+    if not (loops or read or edits):
         return None
     block = block if edits else (0, 0, 0)
     edits += [(token, _WIDTH) for token in read]
@@ -325,7 +321,9 @@ class _Wrapping:
             return False
         if token.kind == "IDENTIFIER":
             return token.text in self._names
-        return token.kind == "NUMBER" and _INTEGER.fullmatch(token.text) is not None
+        # What an index is divided by is a warp, or a row, rather than the block.
+        is_number = token.kind == "NUMBER" and before not in ("/", "%")
+        return is_number and _INTEGER.fullmatch(token.text) is not None
 
     @cached_property
     def _names(self) -> frozenset[str]:
