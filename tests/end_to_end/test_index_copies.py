@@ -82,6 +82,11 @@ ONES: Mapping[str, tuple[str, bool]] = {
         "__shared__ float s; s = in[blockIdx.x]; __syncthreads(); out[blockIdx.x] = s;",
         False,
     ),
+    # It is not seen that threads do not meet, and there is no warp that could stay together.
+    "odd_ones": (
+        "int i = blockIdx.x; if (blockIdx.y == 0 && i < n && i % 2) out[i] = out[i - 1];",
+        False,
+    ),
     "by_id": ("int i = block(); if (blockIdx.x < n) out[i] = in[i] + 1;", False),
 }
 HEAD = """#include <cstdio>

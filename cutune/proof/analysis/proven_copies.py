@@ -178,7 +178,9 @@ def with_copy(
     if found is None or kernel.pure_dimensions:
         return kernel
     known = as_compiled(declared, found.compiled, places)
-    if not known.pure_dimensions:
+    # Blocks of one thread have no warp whose threads could stay together.
+    is_kept = known.needs_warps and found.copy.block == (1, 1, 1)
+    if not known.pure_dimensions or is_kept:
         return kernel
     # Reasons speak of the kernel as it is written.
     unproven = tuple((name, kernel.reason or reason) for name, reason in known.unproven)
