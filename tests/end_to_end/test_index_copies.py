@@ -70,10 +70,6 @@ ONES: Mapping[str, tuple[str, bool]] = {
         "int x = blockIdx.x, y = blockIdx.y, i = x + y * gridDim.x; out[i] = in[i] * x + y;",
         True,
     ),
-    "columns": (
-        "for (int i = blockIdx.x; i < n; i += gridDim.x) out[blockIdx.y * n + i] = in[i];",
-        True,
-    ),
     "by_first": (
         "if (threadIdx.x == 0) { int i = blockIdx.y * n + blockIdx.x; out[i] = in[i]; }",
         True,
@@ -83,6 +79,10 @@ ONES: Mapping[str, tuple[str, bool]] = {
         False,
     ),
     # It is not seen that threads do not meet, and there is no warp that could stay together.
+    "columns": (
+        "for (int i = blockIdx.x; i < n; i += gridDim.x) out[blockIdx.y * n + i] = in[i];",
+        False,
+    ),
     "odd_ones": (
         "int i = blockIdx.x; if (blockIdx.y == 0 && i < n && i % 2) out[i] = out[i - 1];",
         False,
