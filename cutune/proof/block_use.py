@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from cutune.proof.flat_blocks import ONE_WIDTH, flat_use
+from cutune.proof.flat_blocks import ONE_WIDTH, FlatJudge
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
-from cutune.proof.memory.called_functions import CalledFunctions
 from cutune.proof.rounding import FLOATS, FUSED, SUMS
-from cutune.proof.values.built_ins import BUILT_INS, BuiltIns
+from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
     BLOCK_SIZE,
@@ -24,7 +23,7 @@ from cutune.proof.values.polynomial import (
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.values.predicates import Both, Not, Relation
+from cutune.proof.values.predicates import Relation, all_parts_of
 from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.call_targets import CallTargets
 from cutune.ptx.control_flow import control_flow
@@ -170,23 +169,23 @@ class _Observer(Recorder):
 class _Seen:
     """A walk that is finished, and questions about it."""
 
-    def __init__(self, module: Module, function: Function, built_ins: BuiltIns = BUILT_INS) -> None:
+    def __init__(
+        self, module: Module, function: Function, built_ins: BuiltIns | None = None
+    ) -> None:
         self.function = function
         self.atoms = Atoms()
-        self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         flow = control_flow(function, lambda name: name not in module.functions)
-        self.called = CalledFunctions(CallTargets(module), self.variables)
-        observer = _Observer(function, self.called, self.variables, self.atoms)
+        observer = _Observer(module, function, self.atoms)
         observer.shares_rows = True
-        parameters = (parameter.name for parameter in function.parameters)
+        self.variables, self.called = observer.variables, observer.called
         self.walk = Walk(
             Graph(flow),
             self.atoms,
             Operations(self.atoms),
             function.registers,
-            frozenset({*self.variables, *module.functions, *parameters}),
+            observer.symbols,
             observer.see,
-            built_ins=built_ins,
+            built_ins or BuiltIns(),
         )
         self.walk.run(observer.begin)
         self.places = [
@@ -195,8 +194,8 @@ class _Seen:
             if access.address is not None and (variable := self._shared(access)) is not None
         ]
         self.tests: list[Relation] = []
-        self._values = list(self._all_values(observer.accesses))
-        self._accesses = list(observer.accesses)
+        self.accesses = observer.accesses
+        self._values = list(self._all_values())
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
         """The shared array that an access leads to."""
@@ -236,19 +235,12 @@ class _Seen:
 
     def flat(self) -> FlatUse:
         """How far the width of a block with one thread in y and z is free."""
-        body = {
-            name for item in self.function.instructions for o in item.operands for name in names(o)
-        }
+        operands = (o for item in self.function.instructions for o in item.operands)
+        body = {name for operand in operands for name in names(operand)}
         shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
-        return flat_use(
-            self.function,
-            self._accesses,
-            self._values,
-            self.tests,
-            [(_name(variable), variable) for variable in shared],
-            self.atoms,
-            self.called,
-        )
+        arrays = [(_name(variable), variable) for variable in shared]
+        seen = self.accesses, self._values, self.tests
+        return FlatJudge(self.function, *seen, arrays, self.atoms, self.called).use()
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
         """What an address depends on that the block decides, in words."""
@@ -258,27 +250,13 @@ class _Seen:
             found += [f"{kind}.{d}" for kind in sorted(kinds, reverse=True)]
         return " and ".join(found) or ("the thread's place in its block" if raw else "")
 
-    def _all_values(self, accesses: list[MemoryAccess]) -> Iterator[IntegerPolynomial]:
-        left: list[object] = [*self.walk.branches.values()]
-        for access in accesses:
-            left += [access.address, *access.values]
-        known: set[object] = set()
-        while left:
-            value = left.pop()
-            if value is None or value in known:
-                continue
-            known.add(value)
-            match value:
-                case IntegerPolynomial():
-                    yield value
-                    operations = map(self.atoms.operation, value.atoms)
-                    left += [o for one in operations if one is not None for o in one.operands]
-                case Relation(left=first, right=second) | Both(first, second):
-                    left += [first, second]
-                    if isinstance(value, Relation):
-                        self.tests.append(value)
-                case Not(inner):
-                    left.append(inner)
+    def _all_values(self) -> Iterator[IntegerPolynomial]:
+        of_accesses = (v for one in self.accesses for v in (one.address, *one.values))
+        for value in all_parts_of((*self.walk.branches.values(), *of_accesses), self.atoms):
+            if isinstance(value, IntegerPolynomial):
+                yield value
+            elif isinstance(value, Relation):
+                self.tests.append(value)
 
 
 class _Place:

@@ -32,13 +32,11 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums
-from cutune.proof.memory.called_functions import CalledFunctions
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import (
-    BUILT_INS,
     OVER_WARPS,
     BuiltIns,
     KeptGrid,
@@ -50,7 +48,6 @@ from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of
 from cutune.proof.values.terms import WARP, Atoms
-from cutune.ptx.call_targets import CallTargets
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
@@ -112,7 +109,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
         is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
         if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
-            by_rows = judge(module, function, dimension)
+            by_rows = judge(module, function, KeptGrid(dimension=dimension))
             if by_rows.refused is None:
                 return by_rows
             if (
@@ -122,18 +119,18 @@ def _either(module: Module, function: Function) -> EntryProof:
             ):
                 rows = by_rows
             if dimension == "x" and meets:
-                reduced = judge(module, function, dimension, reducing=True)
+                reduced = judge(module, function, KeptGrid(dimension=dimension), reducing=True)
                 if reduced.refused is None:
                     return reduced
                 reason = reduced if reduced.refused.code in _OF_REDUCTIONS else None
     if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
-            by_warps = judge(module, function, built_ins=built_ins)
+            by_warps = judge(module, function, built_ins)
             if by_warps.refused is None and by_warps.dimensions[0].raw in _OVER_WARPS:
                 return by_warps
     if is_of_blocks and "%ctaid.x" in named:
         for reducing in (False, True):
-            beside_ids = judge(module, function, "x", beside_ids=True, reducing=reducing)
+            beside_ids = judge(module, function, RowsOfEachBlock(dimension="x"), reducing)
             if beside_ids.refused is None:
                 return beside_ids
             reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
@@ -156,14 +153,14 @@ def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> En
     (axis,) = indexed
     if not proof.dimensions[axis].grid_stride or proof.dimensions[axis].raw is not None:
         return proof
-    free = judge(module, function, DIMENSIONS[axis], whole_grid=True)
+    free = judge(module, function, WholeGrid(dimension=DIMENSIONS[axis]))
     if free.refused is not None:
         return proof
     if not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads}):
         return proof
     dimensions = list(proof.dimensions)
     dimensions[axis] = replace(dimensions[axis], free_up_to=free.dimensions[axis].free_up_to)
-    return replace(proof, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
+    return replace(proof, dimensions=tuple(dimensions))
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -171,7 +168,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
     kept = frozenset(d for d, one in zip(DIMENSIONS, proof.dimensions, strict=True) if one.raw)
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
-    alone = judge(module, function, built_ins=BuiltIns(single_thread=kept))
+    alone = judge(module, function, BuiltIns(single_thread=kept))
     if alone.refused is not None or alone.needs_warps:
         return proof
     return replace(
@@ -188,26 +185,16 @@ def _is_tunable(proof: EntryProof) -> bool:
 
 
 def judge(
-    module: Module,
-    function: Function,
-    kept_dimension: str | None = None,
-    built_ins: BuiltIns = BUILT_INS,
-    beside_ids: bool = False,
-    reducing: bool = False,
-    whole_grid: bool = False,
+    module: Module, function: Function, built_ins: BuiltIns | None = None, reducing: bool = False
 ) -> EntryProof:
-    """Judge one entry, with a reading of its built-ins.
+    """Judge one entry, with a reading of its built-ins: by global ids, if there is no other.
 
-    `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count:
-    beside work by ids, which any grid may do, each block does some of its own (`RowsOfEachBlock`).
-    `reducing`: threads may combine sums of rows. `whole_grid`: all blocks share rows, as one.
+    `reducing`: threads may combine sums of rows, in a reading that keeps a grid.
     """
-    kind = WholeGrid if whole_grid else RowsOfEachBlock if beside_ids else KeptGrid
-    kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
-        if reducing and beside_ids:
+        if reducing and isinstance(built_ins, RowsOfEachBlock):
             function = cut_where_threads_meet(function)
-        prover = _EntryProver(module, function, kept_grid, built_ins)
+        prover = _EntryProver(module, function, built_ins or BuiltIns())
         return prover.proof_with_reductions() if reducing else prover.proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
@@ -224,38 +211,30 @@ def _sizes(function: Function) -> tuple[int, ...]:
 
 
 class _EntryProver:
-    def __init__(
-        self, module: Module, function: Function, kept_grid: KeptGrid | None, built_ins: BuiltIns
-    ) -> None:
-        self.module, self.function = module, function
-        self.kept_grid, self.built_ins = kept_grid, built_ins
-        is_whole = isinstance(kept_grid, WholeGrid)
-        self.shares_rows = kept_grid is not None and not is_whole
-        self.variables = {v.name: v for v in (*module.variables, *function.variables)}
+    def __init__(self, module: Module, function: Function, built_ins: BuiltIns) -> None:
+        self.function, self.built_ins = function, built_ins
+        is_whole = isinstance(built_ins, WholeGrid)
+        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
+        self.recorder = Recorder(module, function, self.atoms)
+        self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
         self._check_allowed()
         flow = control_flow(function, lambda name: name not in module.functions)
         if len(flow.blocks) > _MOST_BLOCKS:
             raise ValueError("too long")
         self.graph = Graph(flow)
-        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
-        called = CalledFunctions(CallTargets(module), self.variables)
-        self.recorder = Recorder(function, called, self.variables, self.atoms)
-        self.recorder.shares_rows = self.shares_rows
-        is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
-        self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
+        if isinstance(built_ins, RowsOfEachBlock):
+            self.recorder.sums = BlockSums(self.recorder.variables)
         self.operations = Operations(self.atoms)
         self.reductions: tuple[Reduction, ...] = ()
 
     def _run_walk(self, settled: Settled) -> None:
-        parameters = (parameter.name for parameter in self.function.parameters)
         self.walk = Walk(
             self.graph,
             self.atoms,
             self.operations,
             self.function.registers,
-            frozenset({*self.variables, *self.module.functions, *parameters}),
+            self.recorder.symbols,
             self.recorder.see,
-            self.kept_grid,
             self.built_ins,
             settled=settled,
             is_reducing=self.recorder.reduced is not None,
@@ -264,12 +243,13 @@ class _EntryProver:
 
     def proof(self) -> EntryProof:
         self._run_walk(Settled())
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            while self.recorder.sums.has_learnt():
-                self.walk.run(self.recorder.begin)
-            return self._verdict_beside_ids(self.kept_grid)
-        if self.kept_grid is not None:
-            return self._verdict_by_rows(self.kept_grid)
+        match self.built_ins:
+            case RowsOfEachBlock() as rows:
+                while self.recorder.sums.has_learnt():
+                    self.walk.run(self.recorder.begin)
+                return self._verdict_beside_ids(rows)
+            case KeptGrid() as rows:
+                return self._verdict_by_rows(rows)
         return self._verdict()
 
     def proof_with_reductions(self) -> EntryProof:
@@ -277,16 +257,17 @@ class _EntryProver:
 
         Raises NotUnderstood if they do something else together.
         """
-        assert self.kept_grid is not None, "blocks that share rows keep their indices"
+        rows = self.built_ins
+        assert isinstance(rows, KeptGrid), "blocks that share rows keep their indices"
         self.operations.have_lanes = False
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            self.kept_grid.has_one_dimension = True
-            self._find_reductions(self.kept_grid, where_threads_meet(self.graph))
+        if isinstance(rows, RowsOfEachBlock):
+            rows.has_one_dimension = True
+            self._find_reductions(rows, where_threads_meet(self.graph))
             self.recorder.sums.adding |= {line for one in self.reductions for line in one.effects}
-            proof = self._verdict_beside_ids(self.kept_grid)
+            proof = self._verdict_beside_ids(rows)
         else:
-            self._find_reductions(self.kept_grid, ())
-            proof = self._verdict_by_rows(self.kept_grid)
+            self._find_reductions(rows, ())
+            proof = self._verdict_by_rows(rows)
         widths = sorted(frozenset.intersection(*(one.widths for one in self.reductions)))
         needed = tuple(max(one.endings[w].bytes for one in self.reductions) for w in widths)
         return replace(
@@ -307,7 +288,7 @@ class _EntryProver:
                 self.graph,
                 self.walk,
                 self.function,
-                self.variables,
+                self.recorder.variables,
                 kept_grid,
                 _most_threads(self.function),
                 together,
@@ -341,12 +322,13 @@ class _EntryProver:
         for directive, what in _FIXING.items():
             if directive in self.function.directives:
                 raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        sizes = {name: v.size for name, v in self.variables.items() if v.space == "shared"}
+        variables = self.recorder.variables.values()
+        sizes = {one.name: one.size for one in variables if one.space == "shared"}
         operands = ((text, item) for item in reversed(body) for text in item.operands)
         shared = {name: item for text, item in operands for name in names(text) if name in sizes}
         # All arrays whose size the launch gives begin at the same place.
         unsized = [name for name in shared if sizes[name] == 0]
-        if shared and (not self.shares_rows or len(unsized) > 1):
+        if shared and (not self.recorder.shares_rows or len(unsized) > 1):
             raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
 
     @property
@@ -361,7 +343,7 @@ class _EntryProver:
         """Blocks share rows in one dimension; the others stay. Raises NotUnderstood if not so."""
         if self._uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
-        if any(variable.space == "local" for variable in self.variables.values()):
+        if any(variable.space == "local" for variable in self.recorder.variables.values()):
             # The next element finds there what the one before has left.
             raise NotUnderstood(Code.NOT_PROVEN, "local memory", self._first)
         if kept_grid.dimension in self.recorder.raw:
@@ -454,11 +436,10 @@ class _EntryProver:
     def _proven(
         self, dimensions: Sequence[EntryDimension], meeting: Meetings, bounds: Sequence[IdBound]
     ) -> EntryProof:
-        x, y, z = dimensions
         return EntryProof(
             self.function.name,
             _sizes(self.function),
-            (x, y, z),
+            tuple(dimensions),
             pointers=tuple(sorted(meeting.pointers)),
             spreads=tuple(sorted(meeting.spreads, key=str)),
             roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),

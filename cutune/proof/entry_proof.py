@@ -66,7 +66,7 @@ class EntryProof:
 
     name: str
     parameters: tuple[int, ...]
-    dimensions: tuple[EntryDimension, EntryDimension, EntryDimension]
+    dimensions: tuple[EntryDimension, ...]
     refused: Refused | None = None
     needs_warps: bool = False
     pointers: tuple[tuple[str, str], ...] = ()

@@ -38,7 +38,6 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
-    Monomial,
 )
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import WARP, AtomOperation, Atoms, constant_term
@@ -88,34 +87,18 @@ class _Tied(Exception):
     line: int = 0
 
 
-def flat_use(
-    function: Function,
-    accesses: Iterable[MemoryAccess],
-    values: Iterable[IntegerPolynomial],
-    tests: Iterable[Relation],
-    arrays: Sequence[tuple[str, Variable]],
-    atoms: Atoms,
-    called: CalledFunctions,
-) -> FlatUse:
-    """Return how far the width of a block may be chosen, as far as the code shows it.
+@dataclass
+class FlatJudge:
+    """Judges how far the width of a block may be chosen, as far as the code shows it.
 
     `values`: all that addresses, conditions and stored values are computed from. `arrays`: shared
     ones, with the names that a reader knows.
     """
-    judge = _Judge(function, list(accesses), list(values), list(tests), arrays, atoms, called)
-    try:
-        return judge.judged()
-    except _Tied as tied:
-        is_of_block = tied.words in (BLOCKWISE, COUNTED)
-        return FlatUse(tied.words, tied.line, is_of_block=is_of_block)
 
-
-@dataclass
-class _Judge:
     function: Function
-    accesses: list[MemoryAccess]
-    values: list[IntegerPolynomial]
-    tests: list[Relation]
+    accesses: Sequence[MemoryAccess]
+    values: Sequence[IntegerPolynomial]
+    tests: Sequence[Relation]
     arrays: Sequence[tuple[str, Variable]]
     atoms: Atoms
     called: CalledFunctions
@@ -128,7 +111,15 @@ class _Judge:
     def __post_init__(self) -> None:
         self.of = WidthDependence(self.function, self.atoms)
 
-    def judged(self) -> FlatUse:
+    def use(self) -> FlatUse:
+        """Return the first thing that ties the kernel to one block, or its limits."""
+        try:
+            return self._free_use()
+        except _Tied as tied:
+            is_of_block = tied.words in (BLOCKWISE, COUNTED)
+            return FlatUse(tied.words, tied.line, is_of_block=is_of_block)
+
+    def _free_use(self) -> FlatUse:
         self._instructions()
         for value in self.values:
             self._arithmetic(value)
@@ -139,12 +130,15 @@ class _Judge:
             self._array(name, variable)
         symbols = {Atom(OPAQUE, f"&{variable.name}") for _, variable in self.arrays}
         for access in self.accesses:
-            if access.space == "shared" and (
-                access.address is None or symbols.isdisjoint(access.address.atoms)
-            ):
+            atoms = access.address.atoms if access.address is not None else ()
+            if access.space == "shared" and symbols.isdisjoint(atoms):
                 raise _Tied(UNSEEN, access.instruction.line)
         for test in self.tests:
-            self._test(test)
+            kinds = self._kinds_in(test) & {THREAD, BLOCK_SIZE}
+            if kinds == {THREAD}:
+                self._of_threads(test)
+            elif kinds == {BLOCK_SIZE}:
+                self._of_width(test)
         self._through_global()
         keeps_grid = self._keeps_grid()
         self._within_warps(keeps_grid)
@@ -159,33 +153,29 @@ class _Judge:
             is_barrier = item.opcode in ("bar", "barrier") and "warp" not in item.modifiers
             if is_barrier and item.operands != ("0",):
                 raise _Tied(BAR, item.line)
-            if item.opcode in ("ld", "st") and not all(map(_is_plain_or_space, item.modifiers)):
+            is_plain_access = all(is_plain(w) or w.startswith("shared") for w in item.modifiers)
+            if item.opcode in ("ld", "st") and not is_plain_access:
                 raise _Tied(ORDERED, item.line)
             if item.opcode in _TOGETHER - _PLAIN_WARPS:
                 raise _Tied(TOGETHER.format(what=item.opcode), item.line)
-            is_call = item.opcode == "call"
-            if is_call and self.called.against(item, self.function, False) is not None:
+            if item.opcode == "call" and self.called.against(item, self.function, False):
                 raise _Tied(CALLED, item.line)
 
     def _arithmetic(self, value: IntegerPolynomial) -> None:
         for atom in value.atoms:
             operation = self.atoms.operation(atom)
-            if operation is None:
-                continue
-            kinds = set[str]()
-            for number in operation.numbers:
-                if not self.of.is_of_row(number):
-                    kinds |= {a.kind for a in number.atoms if a in (THREAD_X, WIDTH)}
-            if kinds and not self._is_plain(operation, kinds):
+            numbers = operation.numbers if operation is not None else ()
+            others = (number for number in numbers if not self.of.is_of_row(number))
+            kinds = {a.kind for other in others for a in other.atoms if a in (THREAD_X, WIDTH)}
+            if operation is not None and kinds and not self._is_free(operation, kinds):
                 raise _Tied(NUMBERED.format(what=_words(kinds)))
 
-    def _is_plain(self, operation: AtomOperation, kinds: set[str]) -> bool:
+    def _is_free(self, operation: AtomOperation, kinds: set[str]) -> bool:
         """Is it an operation that other widths leave as it is: of lanes, of warps, of halves?"""
         opcode = operation.name.split(".")[0]
         if EXTENSION.match(operation.name) or opcode in ("min", "max", "selp"):
             return True
-        *_, last = operation.numbers
-        number = last.literal
+        number = operation.numbers[-1].literal
         if number is None:
             # `n / blockDim.x`, the number of tiles.
             return opcode == "div" and kinds == {BLOCK_SIZE}
@@ -226,12 +216,13 @@ class _Judge:
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
         """Do none but the threads of the first warp come here?"""
-        for test in access.known:
-            if test.left == IntegerPolynomial.atom(*THREAD_X) and test.right.literal is not None:
-                most = test.right.literal + (test.relation in ("eq", "le", "ls"))
-                if test.relation in ("lt", "le", "lo", "ls", "eq") and 0 <= most <= WARP:
-                    return True
-        return False
+        thread = IntegerPolynomial.atom(*THREAD_X)
+        return any(
+            test.relation in ("lt", "le", "lo", "ls", "eq")
+            and 0 <= number + (test.relation in ("eq", "le", "ls")) <= WARP
+            for test in access.known
+            if test.left == thread and (number := test.right.literal) is not None
+        )
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
         """Rounds of a loop whose number depends on the block are used with the step alone."""
@@ -259,7 +250,8 @@ class _Judge:
             if access.address is not None and symbol in access.address.atoms:
                 offset = access.address.replaced(symbol, ZERO)
                 # Arrays in dynamic memory begin behind others, whose lengths are arguments.
-                begin = tuple(t for t in offset.terms if t[0] and _is_of_arguments(t[0]))
+                of_arguments = (t for t in offset.terms if all(a.kind == PARAMETER for a in t[0]))
+                begin = tuple(term for term in of_arguments if term[0])
                 place = _Place(access, offset - IntegerPolynomial(begin))
                 parts.setdefault(begin, []).append(place)
         for places in parts.values():
@@ -289,10 +281,7 @@ class _Judge:
             raise _Tied(OTHERS.format(name=name), own[0].line)
         step = own[0].step
         shifts = [place.shift for place in own]
-        near = sorted({*shifts, 0})
-        if near[-1] - near[0] >= WARP * step or any(
-            b - a >= WARP * step for a, b in pairwise(near)
-        ):
+        if max(*shifts, 0) - min(*shifts, 0) >= WARP * step:
             raise _Tied(APART.format(name=name), own[0].line)
         for place in places:
             if place not in own and not self._follows_width(place):
@@ -324,7 +313,7 @@ class _Judge:
         self.has_groups = True
         ((size, step), *others) = {found for p in groups if (found := self.of.group(p.offset))}
         knows_width = any(
-            {THREAD, BLOCK_SIZE} == self.of.kinds(test.left) | self.of.kinds(test.right)
+            {THREAD, BLOCK_SIZE} == self._kinds_in(test)
             or (BLOCK_SIZE in self.of.kinds(test.right) and self._is_lane(test.left))
             for test in self.tests
         )
@@ -343,12 +332,8 @@ class _Judge:
 
     # Comparisons.
 
-    def _test(self, test: Relation) -> None:
-        kinds = self.of.kinds(test.left) | self.of.kinds(test.right)
-        if THREAD in kinds and BLOCK_SIZE not in kinds:
-            self._of_threads(test)
-        elif BLOCK_SIZE in kinds and THREAD not in kinds:
-            self._of_width(test)
+    def _kinds_in(self, test: Relation) -> set[str]:
+        return self.of.kinds(test.left) | self.of.kinds(test.right)
 
     def _of_threads(self, test: Relation) -> None:
         difference = test.left - test.right
@@ -402,13 +387,7 @@ class _Judge:
         if any(begin <= {*monomial} for value in self.values for monomial, _ in value.terms):
             raise _Tied(BLOCKWISE)
         effects = [one for one in self.accesses if one.space == "global" and one.is_effect]
-        for one in effects:
-            is_of_one = any(THREAD_X in {*test.left.atoms} for test in one.known)
-            if one.kind != "atomic" or (
-                is_of_one and all(v.literal is not None for v in one.values)
-            ):
-                break
-        else:
+        if all(one.kind == "atomic" and not self._counts_blocks(one) for one in effects):
             return
         for places in self.parts:
             stored = {place.offset for place in places if place.access.kind != "load"}
@@ -418,12 +397,13 @@ class _Judge:
                     continue
                 # A block apart at most: none is a neighbour's.
                 is_own = place.offset in stored and shifts == {place.shift}
-                if not self._is_table(places) and not (is_own and self._is_private(place.offset)):
+                is_private = place.step > 0 or self.of.group(place.offset) is not None
+                if not self._is_table(places) and not (is_own and is_private):
                     raise _Tied(BLOCKWISE, place.line)
 
-    def _is_private(self, offset: IntegerPolynomial) -> bool:
-        """A place of the thread, or of its warp."""
-        return dict(offset.terms).get((THREAD_X,), 0) > 0 or self.of.group(offset) is not None
+    def _counts_blocks(self, access: MemoryAccess) -> bool:
+        is_of_one = any(THREAD_X in {*test.left.atoms} for test in access.known)
+        return is_of_one and all(value.literal is not None for value in access.values)
 
     def _is_of_tile(self, place: _Place) -> bool:
         """Is it in a loop over the block, within one over all elements by its width?"""
@@ -435,31 +415,23 @@ class _Judge:
     def _is_table(self, places: list[_Place]) -> bool:
         """Do all threads fill it together, with what does not depend on the block's index?"""
         stores = [place.access for place in places if place.access.kind == "store"]
+        addresses = (one.address for one in stores if one.address is not None)
+        parts = (part for one in stores for value in one.values for part in self._from(value))
         return (
             bool(stores)
-            and all(
-                THREAD in (kinds := self.of.kinds(one.address)) and BLOCK_SIZE in kinds
-                for one in stores
-                if one.address is not None
-            )
+            and all({THREAD, BLOCK_SIZE} <= self.of.kinds(address) for address in addresses)
             and not any(
                 BLOCK in self.of.kinds(part)
                 or any(atom.kind in (IDENTITY, STRIDE) for atom in part.atoms)
-                for one in stores
-                for value in one.values
-                for part in self._from(value)
+                for part in parts
             )
         )
 
     def _from(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
         """A value, and the addresses in global memory that it was loaded from."""
-        lines = {
-            m[1]
-            for part in self.of.parts(value)
-            for a in part.atoms
-            if (m := _LOADED.match(a.name))
-        }
         yield from self.of.parts(value)
+        names = [atom.name for part in self.of.parts(value) for atom in part.atoms]
+        lines = {found[1] for found in map(_LOADED.match, names) if found is not None}
         for access in self.accesses:
             if str(access.instruction.line) in lines and access.address is not None:
                 yield from self.of.parts(access.address)
@@ -523,14 +495,6 @@ class _Place:
 
 def _words(kinds: Iterable[str]) -> str:
     return " and ".join(f"{kind}.x" for kind in sorted(kinds, reverse=True))
-
-
-def _is_plain_or_space(modifier: str) -> bool:
-    return is_plain(modifier) or modifier.startswith("shared")
-
-
-def _is_of_arguments(monomial: Monomial) -> bool:
-    return all(atom.kind == PARAMETER for atom in monomial)
 
 
 def _bases(access: MemoryAccess) -> frozenset[Atom]:

@@ -83,8 +83,7 @@ Effects = Callable[[Moment], bool]
 class Walk:
     """Walks one function.
 
-    `symbols`: names of variables and functions of the module. `kept_grid`: the dimension whose grid
-    is kept, if one is: blocks share rows among their threads. `branches`: conditions of the
+    `symbols`: names of variables and functions of the module. `branches`: conditions of the
     branches, by block. `alternatives`: from which block each value comes, of atoms that stand for
     one of several. `behind`: the block that leaves a loop over a row, and the value there, of atoms
     that stand for it behind the loop. `is_reducing`: may the block decide how long threads stay in
@@ -97,7 +96,6 @@ class Walk:
     registers: Mapping[str, str]
     symbols: frozenset[str]
     effects: Effects
-    kept_grid: KeptGrid | None = None
     built_ins: BuiltIns = field(default_factory=BuiltIns)
     branches: dict[int, Predicate] = field(default_factory=dict)
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
@@ -113,6 +111,11 @@ class Walk:
     _at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
+
+    @property
+    def kept_grid(self) -> KeptGrid | None:
+        """The reading, where a grid is kept: blocks share rows among their threads."""
+        return self.built_ins if isinstance(self.built_ins, KeptGrid) else None
 
     def run(self, begin: Callable[[], None]) -> None:
         """Walk until nothing changes; `begin` is called before each walk.
@@ -170,17 +173,15 @@ class Walk:
     def _passed(self, block: int, target: int) -> dict[str, Value]:
         """The values passed from block to block; those of a row are unknown behind its loop."""
         state = self._ends[block]
-        if self.kept_grid is None:
-            return state
         left = self.graph.loops_around[block] - self.graph.loops_around[target]
-        if not left & self.kept_grid.loops:
+        if not (rows := left & self.built_ins.loops):
             return state
-        return {r: self._behind(block, r, value, left) for r, value in state.items()}
+        return {r: self._behind(block, r, value, rows) for r, value in state.items()}
 
-    def _behind(self, block: int, register: str, value: Value, left: frozenset[int]) -> Value:
+    def _behind(self, block: int, register: str, value: Value, rows: frozenset[int]) -> Value:
         assert self.kept_grid is not None, "a row has a kept grid"
         properties = properties_of(value, self.atoms)
-        if not properties.loops & left & self.kept_grid.loops:
+        if not properties.loops & rows:
             return value
         properties = properties.joined(self.kept_grid.of_block)
         self.behind[f"behind{block}.{register}"] = block, value
@@ -254,10 +255,9 @@ class Walk:
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
-        if self.kept_grid is None or not isinstance(value, IntegerPolynomial):
-            return value
-        for header in self.graph.loops_around[block] & self.kept_grid.loops:
-            value = self._with_rows(header, value)
+        if isinstance(value, IntegerPolynomial):
+            for header in self.graph.loops_around[block] & self.built_ins.loops:
+                value = self._with_rows(header, value)
         return value
 
     def _settle_values(self, state: dict[str, Value], settled: Mapping[str, Value]) -> None:
@@ -434,8 +434,6 @@ class Walk:
     def _special(self, text: str) -> IntegerPolynomial:
         name, _, dimension = text.partition(".")
         if name in _SPECIAL and dimension in _EVERY:
-            if self.kept_grid is not None:
-                return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
             return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
             raw = frozenset[str]() if self.operations.have_lanes else _EVERY

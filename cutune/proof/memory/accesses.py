@@ -29,7 +29,7 @@ from cutune.proof.values.predicates import (
     Relation,
     Unknown,
     Value,
-    operands_of,
+    all_parts_of,
     properties_of,
     unknown,
 )
@@ -43,10 +43,10 @@ from cutune.proof.values.terms import (
     Interval,
     number_range,
 )
-from cutune.ptx.call_targets import is_by_address
+from cutune.ptx.call_targets import CallTargets, is_by_address
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.taint import names, results, sources
-from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
+from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module, Variable, first_of, integer
 
 #: A register or variable in square brackets, and the number that is added to it.
 ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
@@ -96,7 +96,7 @@ class MemoryAccess:
 
 @dataclass
 class Recorder:
-    """Collects the accesses of one walk, and where raw values are used.
+    """Collects the accesses of one walk of a function of a module, and where raw values are used.
 
     `raw`: per dimension the first use: words for the message, and where. `shares_rows`: do blocks
     keep their indices? Then they may have barriers and shared memory. `barriers`: basic blocks with
@@ -105,9 +105,8 @@ class Recorder:
     was not understood meanwhile, which matters where it is in none.
     """
 
+    module: Module
     function: Function
-    called: CalledFunctions
-    variables: Mapping[str, Variable]
     atoms: Atoms
     accesses: list[MemoryAccess] = field(default_factory=list)
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
@@ -118,13 +117,18 @@ class Recorder:
     sums: BlockSums = field(default_factory=lambda: BlockSums({}))
     postponed: list[tuple[int, NotUnderstood]] = field(default_factory=list)
     _block: int = 0
-    _read: frozenset[str] = frozenset()
-    _indices: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        body = self.function.instructions
-        self._read = frozenset(name for item in body for name in sources(item))
-        self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
+        function, variables = self.function, (*self.module.variables, *self.function.variables)
+        self.variables: Mapping[str, Variable] = {one.name: one for one in variables}
+        self.called = CalledFunctions(CallTargets(self.module), self.variables)
+        self._read = frozenset(name for item in function.instructions for name in sources(item))
+        self._indices = {p.name: i for i, p in enumerate(function.parameters)}
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names that stand for addresses: of variables, functions and parameters."""
+        return frozenset({*self.variables, *self.module.functions, *self._indices})
 
     def begin(self) -> None:
         self.accesses.clear()
@@ -482,23 +486,13 @@ def _interval_of(kind: str) -> Interval:
 
 def raw_kinds(value: Value, dimension: str, atoms: Atoms) -> tuple[set[str], bool]:
     """Return the raw built-ins that a value is computed from; are these all?"""
-    kinds, is_all, left, seen = set[str](), True, list[object]([value]), set[object]()
-    while left:
-        part = left.pop()
-        if part in seen:
-            continue
-        seen.add(part)
-        match part:
-            case IntegerPolynomial():
-                left += part.atoms
-            case Atom(kind=kind, name=name) if kind in RAW:
-                kinds |= {kind} if name == dimension else set()
-            case Atom() if (operation := atoms.operation(part)) is not None:
-                left += operation.operands
-            case Atom():
-                is_all = is_all and dimension not in atoms.properties(part).raw
-            case Unknown(properties=properties):
-                is_all = is_all and dimension not in properties.raw
-            case _:
-                left += operands_of(part)
-    return kinds, is_all and bool(kinds)
+    kinds, others = set[str](), set[str]()
+    for part in all_parts_of([value], atoms):
+        if isinstance(part, Unknown):
+            others |= part.properties.raw
+        for atom in part.atoms if isinstance(part, IntegerPolynomial) else ():
+            if atom.kind in RAW:
+                kinds |= {atom.kind} if atom.name == dimension else set()
+            elif atoms.operation(atom) is None:
+                others |= atoms.properties(atom).raw
+    return kinds, bool(kinds) and dimension not in others

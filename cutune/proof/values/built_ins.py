@@ -1,9 +1,10 @@
 """Built-ins in a walk: takes a built-in and its dimension, gives its value.
 
-They are read as they are, over warps, or where the grid of a dimension is kept. In a walk over
-warps an id is that of a warp, and a thread is a lane of it. There threadIdx.x is `32 * warp of the
-block + lane` and blockDim.x is `32 * warps of a block`, so that `blockIdx.x * (blockDim.x / 32) +
-threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
+They are read as they are, over warps, or where the grid of a dimension is kept: one reading is one
+of the classes here. In a walk over warps an id is that of a warp, and a thread is a lane of it.
+There threadIdx.x is `32 * warp of the block + lane` and blockDim.x is `32 * warps of a block`, so
+that `blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32` becomes an id as any other. That takes
+whole warps in x.
 """
 
 from __future__ import annotations
@@ -30,14 +31,19 @@ from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms,
 REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class BuiltIns:
-    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?"""
+    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?
+
+    `loops`: headers of loops that step through a row, as found where a grid is kept.
+    """
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False
+    loops: set[int] = field(default_factory=set)
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        """Return the value of a built-in of any dimension."""
         if dimension in self.single_thread:
             if kind in (THREAD, BLOCK_SIZE):
                 return ZERO if kind == THREAD else ONE
@@ -51,7 +57,6 @@ class BuiltIns:
         return value * WARP if kind == BLOCK_SIZE else value
 
 
-BUILT_INS = BuiltIns()
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
 #: block, which is threadIdx.x where blocks have one thread in y and z.
 OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), of_warps=True))
@@ -66,8 +71,8 @@ _RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS
 
 
 @dataclass
-class KeptGrid:
-    """The dimension whose grid is kept, and the headers of loops that step through a row, as found.
+class KeptGrid(BuiltIns):
+    """A reading in which the grid of one dimension is kept.
 
     A block that keeps its index may share a row among any number of threads: element J of the row
     is the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps
@@ -77,10 +82,9 @@ class KeptGrid:
     which is asked at the launch.
     """
 
-    dimension: str
+    dimension: str = field(kw_only=True)
     #: What J is at most behind a loop, where one step more was added to it.
     most: ClassVar[int] = _MOST_ELEMENTS
-    loops: set[int] = field(default_factory=set)
     _known: int = 0
 
     @property
@@ -99,7 +103,7 @@ class KeptGrid:
         before, self._known = self._known, len(self.loops)
         return self._known > before
 
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if kind in _RANGES:
             return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:
@@ -160,20 +164,17 @@ class WholeGrid(KeptGrid):
 
     most: ClassVar[int] = MOST_SHARED_BY_GRID + MOST_THREADS + (1 << 20)
 
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in of any dimension."""
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if dimension != self.dimension:
             return ZERO if kind in (THREAD, BLOCK) else ONE
         return IntegerPolynomial.atom(kind, dimension)
 
     @property
     def thread(self) -> IntegerPolynomial:
-        """The first J of a thread."""
         return IntegerPolynomial.atom(IDENTITY, self.dimension)
 
     @property
     def step(self) -> IntegerPolynomial:
-        """The distance of the elements of a thread."""
         return IntegerPolynomial.atom(STRIDE, self.dimension)
 
 
@@ -191,7 +192,7 @@ class RowsOfEachBlock(KeptGrid):
         """A row, which is no dimension of ids: all blocks do the same elements."""
         return frozenset({"row"})
 
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)

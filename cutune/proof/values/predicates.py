@@ -89,6 +89,22 @@ def operands_of(value: object) -> tuple[Value, ...]:
     return ()
 
 
+def all_parts_of(values: Iterable[object], atoms: Atoms) -> Iterator[object]:
+    """Yield values, and all numbers and conditions that they are computed from, each once."""
+    left, seen = list(values), set[object]()
+    while left:
+        value = left.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        yield value
+        if isinstance(value, IntegerPolynomial):
+            operations = map(atoms.operation, value.atoms)
+            left += [part for one in operations if one is not None for part in one.operands]
+        else:
+            left += operands_of(value)
+
+
 def properties_of(value: Value, atoms: Atoms) -> AtomProperties:
     """Return the properties of a number, or of a predicate's truth value."""
     match value:
