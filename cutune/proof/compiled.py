@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,6 +35,7 @@ from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
 """Gives the PTX of a rewritten program, for all architectures that will run.
@@ -109,17 +111,16 @@ class Compilation:
 
 
 def compiled_changes(
-    changes: Mapping[str, Change],
-    changed: Callable[[Mapping[str, Change]], TranslationUnit],
+    changes: Mapping[Key, Change],
+    changed: Callable[[Mapping[Key, Change]], TranslationUnit],
     compile_unit: Compile,
-) -> dict[str, Sequence[str]]:
+) -> dict[Key, Sequence[str]]:
     """The PTX for each change that compiles. `changed`: the program with some of them."""
 
-    def together(some: Sequence[tuple[str, Change]]) -> dict[str, Sequence[str]]:
+    def together(some: Sequence[tuple[Key, Change]]) -> dict[Key, Sequence[str]]:
         return dict.fromkeys(dict(some), compile_unit(changed(dict(some))))
 
-    parts = in_halves(list(changes.items()), together)
-    return {name: texts for part in parts for name, texts in part.items()}
+    return dict(chain(*(part.items() for part in in_halves([*changes.items()], together))))
 
 
 def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) -> Iterator[T]:

@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from typing import assert_never
+from functools import cache, partial
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes
@@ -41,46 +40,38 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
-        match transform.step:
-            case SameCode():
-                pass  # Compared with what is proven: the kernel, or a variant of a row before.
-            case AsWritten() as step:
-                program = _proven(program, name, step, texts)
-            case Moved() as step:
-                moved = _copies(program, name, step)
-                program = _proven(program, name, step, _texts(program, moved, compile_unit))
-            case _:
-                assert_never(transform.step)
+        # `SameCode` compares with what is proven: the kernel, or a variant of a row before.
+        if not isinstance(step := transform.step, SameCode):
+            copies = _copies(program, name, step)
+            is_written = isinstance(step, AsWritten)
+            own = texts if is_written else _texts(program, copies, compile_unit)
+            program = _proven(program, name, step, own)
     return replace(program, has_checked_variants=True)
 
 
 def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> Texts:
-    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
+    written: defaultdict[Made, tuple[KernelVariant, ...]] = defaultdict(tuple)
     for kernel, one in copies:
-        written[_name_of(kernel.name, one.transform)] += (one,)
+        written[kernel.name, one.transform] += (one,)
     return compiled_changes(written, partial(launching, program), compile_unit)
 
 
-Texts = Mapping[str, Sequence[str]]
-"""The PTX of all architectures by names of copies; those compiled together share it."""
-
-
-def _name_of(kernel: str, transform: str) -> str:
-    return f"{kernel} {transform}"
+Made = tuple[str, str]
+"""Copies of kernels of a name that a transform makes."""
+Texts = Mapping[Made, Sequence[str]]
+"""The PTX of all architectures by copies; those compiled together share it."""
 
 
 def _without_others(program: Program, texts: Texts) -> Program:
     """The program without variants that do not compile, or may compute something else."""
-    parsed: dict[int, list[Module] | None] = {}
+    parsed = cache(parse)
 
     def kept(kernel: Kernel) -> Kernel:
         for variant in kernel.variants:
-            ptx = texts.get(_name_of(kernel.name, variant.transform))
-            if ptx is not None and id(ptx) not in parsed:
-                parsed[id(ptx)] = None
-                with suppress(PtxError):
-                    parsed[id(ptx)] = [parse(text) for text in ptx]
-            what = _NOT_COMPILED if ptx is None else _against(kernel, variant, parsed[id(ptx)])
+            what: str | None = _NOT_READ
+            with suppress(PtxError):
+                ptx = map(parsed, texts.get((kernel.name, variant.transform), ()))
+                what = _against(kernel, variant, [*ptx])
             if what is not None:
                 kernel = _without(kernel, variant.name, (variant,), what)
         return kernel
@@ -88,12 +79,10 @@ def _without_others(program: Program, texts: Texts) -> Program:
     return replace(program, kernels=tuple(map(kept, program.kernels)))
 
 
-def _against(
-    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
-) -> str | None:
+def _against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) -> str | None:
     """Why a variant may round otherwise or be other code, as its step asks; else None."""
-    if modules is None:
-        return _NOT_READ
+    if not modules:
+        return _NOT_COMPILED
     step = TRANSFORMS[variant.transform].step
     base = step.base(kernel, variant)
     if base is None:
@@ -113,12 +102,11 @@ def _against(
 
 def _copies(program: Program, name: str, step: AsWritten | Moved) -> list[Copy]:
     """The copies of each kernel that are proven for its variants of a transform, each once."""
-    found: list[Copy] = []
-    for kernel in program.kernels:
-        copies = [step.copy(kernel, one) for one in made_by(name, kernel)]
-        # Other text of one name is kept: then it does not compile, and nothing is proven.
-        found += [(kernel, one) for one in {(one.kernel, one.edit): one for one in copies}.values()]
-    return found
+    every = (
+        (kernel, step.copy(kernel, v)) for kernel in program.kernels for v in made_by(name, kernel)
+    )
+    # Other text of one name is kept: then it does not compile, and nothing is proven.
+    return [*{(id(kernel), one.kernel, one.edit): (kernel, one) for kernel, one in every}.values()]
 
 
 def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) -> Program:
@@ -141,7 +129,7 @@ def _reasons(
     copies: Mapping[str, Copy], step: AsWritten | Moved, texts: Texts
 ) -> dict[str, str | None]:
     """Why copies are not proven, by their names; None for those that are."""
-    ptx = {n: texts.get(_name_of(k.name, one.transform), ()) for n, (k, one) in copies.items()}
+    ptx = {n: texts.get((k.name, one.transform), ()) for n, (k, one) in copies.items()}
     proofs: dict[int, Proofs] = {}
     reasons: dict[str, str | None] = {}
     for name, (kernel, _) in copies.items():
@@ -156,11 +144,11 @@ def _reasons(
     return reasons
 
 
-def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
+def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]]) -> TranslationUnit:
     """Return the program with these variants, in which launches name them and do nothing else."""
 
     def of(kernel: str) -> list[KernelVariant]:
-        return [one for kind in TRANSFORMS for one in written.get(_name_of(kernel, kind), ())]
+        return [one for kind in TRANSFORMS for one in written.get((kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
         callees = (callee_named(site.callee, site.kernel, one.kernel) for one in of(site.kernel))

@@ -49,16 +49,17 @@ def varied(
     """
     kernels = tuple(kernels)
     counts = Counter(kernel.name for kernel in kernels)
-    varied = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
+    varied = [
+        _with_variants(KernelText(one, texts, counts[one.name]), proofs.get(one.name, ()))
+        for one in kernels
+    ]
     return tuple(_as_all(k, [one for one in varied if one.name == k.name]) for k in varied)
 
 
-def _with_variants(
-    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts, namesakes: int
-) -> Kernel:
+def _with_variants(text: KernelText, proofs: Sequence[EntryProof]) -> Kernel:
+    kernel = text.kernel
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
-    text = KernelText(kernel, texts, namesakes)
     variants, reasons = list[KernelVariant](), list[tuple[str, Impurity]]()
     for name, transform in TRANSFORMS.items():
         try:
@@ -80,11 +81,9 @@ def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
 
     def joined(variant: KernelVariant) -> KernelVariant:
         alike = [variants[variant.name] for variants in of_all]
-        return replace(
-            variant,
-            pointers=tuple(sorted({p for one in alike for p in one.pointers})),
-            written=tuple(sorted({p for one in alike for p in one.written})),
-        )
+        pointers = sorted({p for one in alike for p in one.pointers})
+        written = sorted({p for one in alike for p in one.written})
+        return replace(variant, pointers=tuple(pointers), written=tuple(written))
 
     has_selectors = all(other.selector is not None for other in namesakes)
     common = (v for v in kernel.variants if all(v.name in names for names in of_all))
@@ -115,9 +114,8 @@ def with_written_variants(program: Program) -> Program:
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
     """Return the kernel without its variants, for a reason whose message names its file."""
     names = dict.fromkeys(variant.transform for variant in kernel.variants)
-    path = kernel.source.path
-    reasons = ((name, code.template.format(variant=name, path=path)) for name in names)
-    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in reasons)
+    texts = {n: code.template.format(variant=n, path=kernel.source.path) for n in names}
+    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in texts.items())
     return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *left_out))
 
 

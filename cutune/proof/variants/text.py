@@ -182,23 +182,15 @@ class KernelText:
             raise not_repeated("it is defined in a class")
         if self.syntax.directives_within(function.first, closer):
             raise not_repeated("its head depends on an #if")
-        if self._has_static_variable:
+        words = [token.text for token in self.body]
+        static, telling = (macros_of(one, self.texts.files) for one in (("static",), _TELLING))
+        around = (words[max(0, i - 1) : i + 2] for i, word in enumerate(words) if word in static)
+        if any(map(_CONSTANT.isdisjoint, around)):
             raise not_repeated("it has a static variable, of which a copy would have another")
-        telling = macros_of(_TELLING, self.texts.files)
-        if told := sorted({token.text for token in self.body} & telling):
+        if told := sorted({*words} & telling):
             raise not_repeated(f"its text uses {told[0]}")
         if any(_ASKING.search(file.text) for file in self.texts.files):
             raise not_repeated("a function may ask for the name of its caller")
-
-    @property
-    def _has_static_variable(self) -> bool:
-        """Has the body a variable that launches share? Constants are none."""
-        static = macros_of(("static",), self.texts.files)
-        words = [token.text for token in self.body]
-        return any(
-            word in static and not _CONSTANT & {*words[max(0, i - 1) : i + 2]}
-            for i, word in enumerate(words)
-        )
 
 
 def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
