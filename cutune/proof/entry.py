@@ -46,7 +46,7 @@ from cutune.proof.values.built_ins import (
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
-from cutune.proof.values.predicates import properties_of
+from cutune.proof.values.predicates import properties_of_all
 from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
@@ -64,7 +64,6 @@ _FIXING = {
     "reqnctapercluster": "a cluster",
     "maxclusterrank": "a cluster",
 }
-_UNKNOWN = EntryDimension(False)
 #: What threads of a block may do together where blocks keep their indices.
 _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 #: Reasons that are known once it is known what threads combine.
@@ -102,8 +101,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     """Judge by global ids; where no dimension may change then, by the other readings in turn."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
-    reason: EntryProof | None = None
-    rows: EntryProof | None = None
+    reason = rows = None
     named = function.operands
     meets = any(map(is_meeting, function.instructions))
     for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
@@ -151,16 +149,17 @@ def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> En
     if proof.refused is not None or proof.needs_warps or proof.must_hold or len(indexed) != 1:
         return proof
     (axis,) = indexed
-    if not proof.dimensions[axis].grid_stride or proof.dimensions[axis].raw is not None:
+    one = proof.dimensions[axis]
+    if not one.grid_stride or one.raw is not None:
         return proof
     free = judge(module, function, WholeGrid(dimension=DIMENSIONS[axis]))
-    if free.refused is not None:
+    asks_more = not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads})
+    if free.refused is not None or asks_more:
         return proof
-    if not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads}):
-        return proof
-    dimensions = list(proof.dimensions)
-    dimensions[axis] = replace(dimensions[axis], free_up_to=free.dimensions[axis].free_up_to)
-    return replace(proof, dimensions=tuple(dimensions))
+    shared = replace(one, free_up_to=free.dimensions[axis].free_up_to)
+    return replace(
+        proof, dimensions=(*proof.dimensions[:axis], shared, *proof.dimensions[axis + 1 :])
+    )
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -171,13 +170,8 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
     alone = judge(module, function, BuiltIns(single_thread=kept))
     if alone.refused is not None or alone.needs_warps:
         return proof
-    return replace(
-        proof,
-        needs_warps=False,
-        pointers=alone.pointers,
-        spreads=alone.spreads,
-        single_thread=tuple(sorted(kept)),
-    )
+    asked = replace(proof, pointers=alone.pointers, spreads=alone.spreads)
+    return replace(asked, needs_warps=False, single_thread=tuple(sorted(kept)))
 
 
 def _is_tunable(proof: EntryProof) -> bool:
@@ -203,11 +197,12 @@ def judge(
     except UNREADABLE as error:
         code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
     refused = Refused(code, code.template.format(what=in_source(what)), line)
-    return EntryProof(function.name, _sizes(function), (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+    return replace(_unknown(function), refused=refused)
 
 
-def _sizes(function: Function) -> tuple[int, ...]:
-    return tuple(parameter.size for parameter in function.parameters)
+def _unknown(function: Function) -> EntryProof:
+    sizes = tuple(parameter.size for parameter in function.parameters)
+    return EntryProof(function.name, sizes, (EntryDimension(False),) * len(DIMENSIONS))
 
 
 class _EntryProver:
@@ -352,17 +347,11 @@ class _EntryProver:
         if isinstance(kept_grid, WholeGrid):
             return self._verdict_of_grid(kept_grid)
         meeting = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions).judged()
-        named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
-        dimensions = [
-            EntryDimension(True, grid_kept=True)
-            if d == kept_grid.dimension
-            else EntryDimension(d in named, others if d in named else None)
-            for d in DIMENSIONS
-        ]
-        return replace(
-            self._proven(dimensions, meeting, []),
-            uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
-        )
+        others = f"blockIdx while the grid is kept in {kept_grid.dimension}"
+        dimensions = dict.fromkeys(self._named(), EntryDimension(True, others))
+        dimensions[kept_grid.dimension] = EntryDimension(True, grid_kept=True)
+        uses_shared = any(access.space == "shared" for access in self.recorder.accesses)
+        return replace(self._proven(dimensions, meeting), uses_shared=uses_shared)
 
     def _verdict_of_grid(self, grid: WholeGrid) -> EntryProof:
         """All threads share rows in the one dimension that is indexed; raises NotUnderstood."""
@@ -370,8 +359,7 @@ class _EntryProver:
         grid_judge.check_atomics()
         meeting = grid_judge.judged()
         shared = EntryDimension(True, free_up_to=grid_judge.limits())
-        dimensions = [shared if d == grid.dimension else EntryDimension(False) for d in DIMENSIONS]
-        return self._proven(dimensions, meeting, [])
+        return self._proven({grid.dimension: shared}, meeting)
 
     def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
         """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
@@ -398,8 +386,7 @@ class _EntryProver:
         meeting.pointers |= conditions.pointers
         meeting.spreads |= conditions.spreads
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
-        dimensions = [by_id if d == dimension else EntryDimension(False) for d in DIMENSIONS]
-        proven = self._proven(dimensions, meeting, bounds)
+        proven = self._proven({dimension: by_id}, meeting, bounds)
         return replace(proven, uses_shared=True, must_hold=True)
 
     def _verdict(self) -> EntryProof:
@@ -417,16 +404,12 @@ class _EntryProver:
             meeting = Meetings(True)
         else:
             meeting = self._meetings(self.recorder.accesses, indexed, found)
-        dimensions = [
-            EntryDimension(
-                d in indexed,
-                raw[d][0] if d in raw else None,
-                tuple(found.get(d, ())),
-                d in strides,
-                line=raw[d][1].line if d in raw else 0,
-            )
+        dimensions = {
+            d: EntryDimension(d in indexed, None, tuple(found.get(d, ())), d in strides)
             for d in DIMENSIONS
-        ]
+        }
+        for d, (words, instruction) in raw.items():
+            dimensions[d] = replace(dimensions[d], raw=words, line=instruction.line)
         return replace(
             self._proven(dimensions, meeting, list(chain(*found.values()))),
             needs_warps=meeting.keep_warps or self._uses_lanes,
@@ -434,12 +417,16 @@ class _EntryProver:
         )
 
     def _proven(
-        self, dimensions: Sequence[EntryDimension], meeting: Meetings, bounds: Sequence[IdBound]
+        self,
+        dimensions: Mapping[str, EntryDimension],
+        meeting: Meetings,
+        bounds: Sequence[IdBound] = (),
     ) -> EntryProof:
-        return EntryProof(
-            self.function.name,
-            _sizes(self.function),
-            tuple(dimensions),
+        unknown = _unknown(self.function)
+        pairs = zip(DIMENSIONS, unknown.dimensions, strict=True)
+        return replace(
+            unknown,
+            dimensions=tuple(dimensions.get(d, other) for d, other in pairs),
             pointers=tuple(sorted(meeting.pointers)),
             spreads=tuple(sorted(meeting.spreads, key=str)),
             roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),
@@ -476,9 +463,7 @@ class _EntryProver:
         """Conditions of branches are uses of values, too."""
         graph = self.graph
         for block, predicate in self.walk.branches.items():
-            targets = set(graph.flow.blocks[block].terminator.targets)
-            around = graph.loops_around[block]
-            leaves = any(targets - graph.loop_of_header[header] for header in around)
+            leaves = any(block in graph.exits(header) for header in graph.loops_around[block])
             how = "in the condition of a loop" if leaves else "in a condition"
             blocks = graph.flow.blocks
             instructions = blocks[block].instructions or blocks[0].instructions
@@ -487,9 +472,8 @@ class _EntryProver:
     def _strides(self) -> set[str]:
         accesses = self.recorder.accesses
         values = (*self.walk.branches.values(), *(v for a in accesses for v in a.values))
-        properties = [properties_of(value, self.atoms) for value in values]
-        properties += [access.properties for access in accesses]
-        return {dimension for one in properties for dimension in one.strides}
+        known = properties_of_all(values, self.atoms)
+        return {*known.strides, *(d for access in accesses for d in access.properties.strides)}
 
     def _named(self, built_ins: Iterable[str] = ("tid", "ctaid")) -> set[str]:
         named = self.function.operands
@@ -497,7 +481,13 @@ class _EntryProver:
 
     def _guards(self, dimension: str, accesses: Iterable[MemoryAccess]) -> list[IdBound]:
         """The bounds that hold wherever additional threads could do something."""
-        places = [access.known for access in accesses if self._matters(access, dimension)]
+        places = [
+            access.known
+            for access in accesses
+            if access.is_effect
+            or dimension in access.properties.ids
+            or self._decides(dimension, self.graph.controllers(access.block))
+        ]
         places += [
             self.walk.known_at_beginning(header)
             for header in self.graph.loop_of_header
@@ -505,13 +495,7 @@ class _EntryProver:
         ]
         return common(places, dimension, self.atoms)
 
-    def _matters(self, access: MemoryAccess, dimension: str) -> bool:
-        """May additional threads do anything that the present ones do not do anyway?"""
-        if access.is_effect or dimension in access.properties.ids:
-            return True
-        return self._decides(dimension, self.graph.controllers(access.block))
-
     def _decides(self, dimension: str, blocks: Iterable[int]) -> bool:
         known = self.walk.branches
         branches = (known[block] for block in blocks if block in known)
-        return any(dimension in properties_of(one, self.atoms).ids for one in branches)
+        return dimension in properties_of_all(branches, self.atoms).ids
