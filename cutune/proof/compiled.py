@@ -64,13 +64,11 @@ class Compiled:
 
     def divided(self, names: Iterable[str]) -> Compiled:
         """With the proofs of kernels of these qualified names by themselves."""
-        own = {
-            name: tuple(
-                one for one in self.proofs.get(plain_name(name), ()) if is_named(one.name, name)
-            )
-            for name in names
-        }
-        return replace(self, proofs={**self.proofs, **own})
+        proofs = dict(self.proofs)
+        for name in names:
+            shared = self.proofs.get(plain_name(name), ())
+            proofs[name] = tuple(one for one in shared if is_named(one.name, name))
+        return replace(self, proofs=proofs)
 
 
 @dataclass(frozen=True)
@@ -97,17 +95,13 @@ class Compilation:
 
     def ptx(self, architecture: str) -> str | None:
         """The PTX for `sm_90`, for instance, if it is compiled for that."""
-        code = self._code(architecture)
-        return code.ptx if code is not None else None
+        code = self.codes.get(architecture.removeprefix("sm_"))
+        return code.result().ptx if code is not None else None
 
     def built(self) -> BuiltCode | None:
         """Return the parts of a program on the emulated device; None where they are not known."""
-        code = self._code(EMULATED)
-        return code.built if code is not None else None
-
-    def _code(self, architecture: str) -> DeviceCode | None:
-        found = self.codes.get(architecture.removeprefix("sm_"))
-        return found.result() if found is not None else None
+        code = self.codes.get(EMULATED.removeprefix("sm_"))
+        return code.result().built if code is not None else None
 
 
 def compiled_changes(
@@ -225,13 +219,9 @@ def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:
         module = parse(text)
     except PtxError as error:
         return dict.fromkeys(entries, error.reason)
-    found = {}
-    for name, function in module.functions.items():
-        if name in entries:
-            verdict = data_oblivious(function, module.functions)
-            if not verdict.holds and not verdict.countable:
-                found[name] = verdict.reason
-    return found
+    wanted = {name: one for name, one in module.functions.items() if name in entries}
+    verdicts = {name: data_oblivious(one, module.functions) for name, one in wanted.items()}
+    return {n: one.reason for n, one in verdicts.items() if not (one.holds or one.countable)}
 
 
 Names = frozenset[tuple[str, str]]
@@ -290,12 +280,8 @@ class KnownCode:
             return program
         entries = {entry for kernel in kernels for entry in kernel.entries}
         reasons = uncountable(compiled.results()[0], entries)
-        found = tuple(
-            (kernel.name, reasons[kernel.entries[0]])
-            for kernel in kernels
-            if kernel.entries and all(entry in reasons for entry in kernel.entries)
-        )
-        return replace(program, unmodelled=found)
+        without = (k for k in kernels if k.entries and reasons.keys() >= {*k.entries})
+        return replace(program, unmodelled=tuple((k.name, reasons[k.entries[0]]) for k in without))
 
 
 def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:

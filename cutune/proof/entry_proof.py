@@ -107,14 +107,11 @@ class EntryProof:
 def in_source(what: str) -> str:
     """Name an instruction or a symbol as the source does."""
     if (operation := _ATOMIC.fullmatch(what)) is not None:
-        name = operation[1]
-        return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
+        return "atomicCAS" if operation[1] == "cas" else f"atomic{operation[1].capitalize()}"
     if (access := _MARKED.fullmatch(what)) is not None:
         return "volatile memory" if access[1] == "volatile" else f"{access[1]} accesses of memory"
-    if (function := _CALLED.fullmatch(what)) is not None:
-        return (
-            "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
-        )
+    if (called := _CALLED.fullmatch(what)) is not None:
+        return f"'{base_name(called[1])}'" if called[1][0] != "%" else "a function by its address"
     return what
 
 

@@ -334,8 +334,7 @@ class RowJudge:
             return False
         if access.block in self._reduced:
             return True
-        names = {atom.name.removeprefix("&") for atom in access.address.atoms}
-        if names & self.recorder.variables.keys() and reduced.arrays.isdisjoint(names):
+        if not reduced.may_use(access.address, self.recorder.variables):
             return False
         element = reduced.element(access.address, access.bytes)
         if access.is_effect or element not in reduced.stored:

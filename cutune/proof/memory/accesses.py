@@ -62,6 +62,8 @@ _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 _GUARDED = frozenset({"ld", "st", "atom", "red", "call", "trap", *_VOTES})
 #: A barrier that only waits for all threads of the block.
 BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
+#: Modifiers of atomic operations in the shared memory of a block.
+_OF_BLOCK = frozenset({_SHARED, "shared::cta", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _IN_ADDRESS = "in an address"
@@ -140,12 +142,10 @@ class Recorder:
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
         self._block = moment.block
-        if self.reduced is None:
-            return self._see(moment)
         try:
             return self._see(moment)
         except NotUnderstood as error:
-            if not is_meeting(moment.instruction):
+            if self.reduced is None or not is_meeting(moment.instruction):
                 raise
             self.postponed.append((moment.block, error))
         for register in results(moment.instruction):
@@ -209,14 +209,13 @@ class Recorder:
 
     def _load(self, moment: Moment) -> None:
         instruction = moment.instruction
+        registers, kind = parts(instruction.operands[0]), instruction.modifiers[-1]
         space = self._space(instruction)
         if space == "param":
-            self._load_parameter(moment)
+            self._load_parameter(moment, registers, kind)
             return
         address, place = self._address(moment, instruction.operands[1], space)
         properties = self._used(moment, address, _IN_ADDRESS)
-        registers = parts(instruction.operands[0])
-        kind = instruction.modifiers[-1]
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
         load = self._access(moment, "load", address, size, place)
         self.accesses.append(replace(load, read_only=read_only))
@@ -235,12 +234,9 @@ class Recorder:
         """May what a reduction leaves there depend on the block?"""
         if self.reduced is None or place != _SHARED:
             return False
-        if self._is_in_reduction:
-            return True
-        names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
-        if names and self.reduced.arrays.isdisjoint(names):
-            return False
-        return self.reduced.element(address, size) not in self.reduced.stored
+        is_own = self.reduced.may_use(address, self.variables)
+        is_stored = self.reduced.element(address, size) in self.reduced.stored
+        return self._is_in_reduction or (is_own and not is_stored)
 
     @property
     def _is_in_reduction(self) -> bool:
@@ -249,13 +245,11 @@ class Recorder:
     def _raw_in_reduction(self, address: AtomProperties) -> frozenset[str]:
         return address.raw if self._is_in_reduction else frozenset()
 
-    def _load_parameter(self, moment: Moment) -> None:
-        instruction = moment.instruction
-        found = ADDRESS.match(instruction.operands[1])
+    def _load_parameter(self, moment: Moment, registers: Sequence[str], kind: str) -> None:
+        found = ADDRESS.match(moment.instruction.operands[1])
         if found is None:
-            raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", instruction)
+            raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", moment.instruction)
         name, offset = self._parameter(moment, found[1], integer(found[2] or "0"))
-        registers, kind = parts(instruction.operands[0]), instruction.modifiers[-1]
         for index, register in enumerate(registers):
             place = offset + index * TYPE_BYTES[kind]
             if name in self._indices:
@@ -267,9 +261,8 @@ class Recorder:
                 value = self._loaded(moment, index, properties)
             else:
                 whole = self._value(moment, _slot(name))
-                value = self.atoms.computed(
-                    AtomOperation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
-                )
+                part = AtomOperation(f"part{place}.{kind}", (whole,))
+                value = self.atoms.computed(part, self.atoms.of(whole))
             moment.write(register, value)
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
@@ -307,13 +300,10 @@ class Recorder:
         instruction = moment.instruction
         modifiers = instruction.modifiers
         operation = next((m for m in modifiers if m in ATOMIC_OPERATIONS), "")
-        unknown = set(modifiers) - ATOMIC_WORDS - COMMUTATIVE - TYPE_BYTES.keys()
-        unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
-        if self.shares_rows:
-            unknown -= {_SHARED, "shared::cta", "cta"}
-        if not operation or unknown:
-            what = f"'{instruction.opcode}.{'.'.join(modifiers)}'"
-            raise NotUnderstood(Code.ORDERING, what, instruction)
+        allowed = ATOMIC_WORDS | COMMUTATIVE | (_OF_BLOCK if self.shares_rows else set())
+        unknown = (m for m in modifiers if m not in allowed and m not in TYPE_BYTES)
+        if not operation or not all(m.startswith(("L1::", "L2::")) for m in unknown):
+            raise NotUnderstood(Code.ORDERING, _words(instruction), instruction)
         operands = instruction.operands
         if instruction.opcode == "atom":
             if any(name in self._read for name in parts(operands[0]) if name != "_"):
@@ -327,21 +317,15 @@ class Recorder:
         self._used(moment, address, _IN_ADDRESS)
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
         operation = f"{operation}.{kind}"
-        values = self._added(moment, operands[1:], operation, place == _SHARED)
+        texts = [part for text in operands[1:] for part in parts(text)]
+        values = self._values(moment, *texts)
+        # A block may have summed up one of them.
+        if place == _SHARED or not self.sums.is_added(values, operation, instruction.line):
+            self._values(moment, *texts, how="in a value of an atomic operation")
         self.sums.changed(address, operation)
         size = TYPE_BYTES[kind] * len(parts(operands[1]))
         atomic = self._access(moment, "atomic", address, size, place)
         self.accesses.append(replace(atomic, values=values, operation=operation))
-
-    def _added(
-        self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
-    ) -> tuple[IntegerPolynomial, ...]:
-        """The values that an atomic operation gets, one of which a block may have summed up."""
-        texts = [part for text in operands for part in parts(text)]
-        values, line = self._values(moment, *texts), moment.instruction.line
-        if in_block or not self.sums.is_added(values, operation, line):
-            self._values(moment, *texts, how="in a value of an atomic operation")
-        return values
 
     def _call(self, moment: Moment) -> None:
         """A called function gets no raw arguments, and may do anything but read its ids."""
@@ -354,17 +338,15 @@ class Recorder:
         if is_by_address(instruction, self.function):
             (address,) = self._values(moment, target, how="in the address of a function")
             is_virtual = self._is_of_table(address)
-        self._write_returned(moment, target)
+        returned = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
+        first = instruction.operands[0]
+        for name in parts(first.strip("()")) if target != first else ():
+            value = self.atoms.named(f"call{instruction.line}.{name}", returned)
+            moment.write(_slot(name), value)
         problem = self.called.against(instruction, self.function, is_virtual)
         if problem is not None:
             raise NotUnderstood(*problem, instruction)
         self.accesses.append(self._access(moment, "call"))
-
-    def _write_returned(self, moment: Moment, target: str) -> None:
-        properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
-        line, first = moment.instruction.line, moment.instruction.operands[0]
-        for name in parts(first.strip("()")) if target != first else ():
-            moment.write(_slot(name), self.atoms.named(f"call{line}.{name}", properties))
 
     def _is_of_table(self, function: IntegerPolynomial) -> bool:
         """Does an object have the table that the address of a function comes from?"""
@@ -416,8 +398,7 @@ class Recorder:
 
     def _space(self, instruction: Instruction) -> str:
         if not all(map(is_plain, instruction.modifiers)):
-            what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
-            raise NotUnderstood(Code.ORDERING, what, instruction)
+            raise NotUnderstood(Code.ORDERING, _words(instruction), instruction)
         bases = [modifier.split("::")[0] for modifier in instruction.modifiers]
         space = next((base for base in reversed(bases) if base in SPACES), "")
         if space == _SHARED and not self.shares_rows:
@@ -466,6 +447,10 @@ class Recorder:
         properties = self.atoms.of(address) if address is not None else NOTHING
         where = moment.instruction, moment.block, moment.known
         return MemoryAccess(kind, *where, properties, address, bytes, space=space)
+
+
+def _words(instruction: Instruction) -> str:
+    return f"'{'.'.join((instruction.opcode, *instruction.modifiers))}'"
 
 
 def _slot(name: str) -> str:

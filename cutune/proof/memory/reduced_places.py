@@ -5,6 +5,7 @@ Takes what `collectives` has proven, says which accesses are theirs.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from cutune.proof.values.polynomial import Atom, IntegerPolynomial
@@ -24,6 +25,11 @@ class Reduced:
     blocks: frozenset[int] = frozenset()
     arrays: frozenset[str] = frozenset()
     stored: frozenset[Element] = frozenset()
+
+    def may_use(self, address: IntegerPolynomial, variables: Collection[str]) -> bool:
+        """Tell whether an address in shared memory may lie in one of the arrays."""
+        names = {atom.name.removeprefix("&") for atom in address.atoms}.intersection(variables)
+        return not names or not self.arrays.isdisjoint(names)
 
     @staticmethod
     def element(address: IntegerPolynomial | None, size: int) -> Element | None:

@@ -18,7 +18,7 @@ from itertools import chain
 from math import gcd
 
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.memory.access_places import AccessPlace, is_multiple, size_of, steps_of
+from cutune.proof.memory.access_places import AccessPlace, by_size, is_multiple, steps_of
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial
 from cutune.proof.values.terms import is_of_parameters, only_atom
@@ -115,7 +115,7 @@ def _common_steps(
     atoms = ranges.walk.atoms
     if not are_alike or any(s == ZERO or not atoms.of(s).is_uniform for s in steps.values()):
         return ()
-    return tuple(sorted(steps.items(), key=lambda item: size_of(item[1])))
+    return tuple(by_size(steps))
 
 
 def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomial:

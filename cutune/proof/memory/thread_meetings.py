@@ -12,7 +12,7 @@ Addresses are taken not to wrap around.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,6 +24,7 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.access_places import (
     AccessPlace,
     are_equal_stores,
+    by_size,
     common_width,
     decisive_places,
     exact_factors,
@@ -35,7 +36,6 @@ from cutune.proof.memory.access_places import (
     quotient,
     rest_of_both,
     single_threads,
-    size_of,
     steps_of,
     terms_by_ids,
     wrap_together,
@@ -108,8 +108,8 @@ class _ThreadMeetings:
         """The column that each thread has in places like this one, under no condition."""
         if place.access.kind == "atomic" or place.base is None or place.unsigned or place.factors:
             return None
-        bytes, step, widths = self._column(place)
-        return (place.base, bytes, step, widths) if widths else None
+        column = self._column(place)
+        return (place.base, *column) if column[-1] else None
 
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
         alike = [p for p in places if p.base is None or p.base == write.base]
@@ -118,24 +118,22 @@ class _ThreadMeetings:
         if self._has_own_place(write) or (is_flag and all(self._is_flag(write, p) for p in alike)):
             return True
         # Operations in any order need no row, and so no conditions.
-        operation = write.access.operation.split(".")[0]
-        return operation not in _ANY_ORDER and self._share_own_row(write)
+        return _operation(write) not in _ANY_ORDER and self._share_own_row(write)
 
     def _shared(self, write: AccessPlace) -> None:
-        access = write.access
-        operation = access.operation.split(".")[0]
-        if access.kind != "atomic":
+        operation = _operation(write)
+        if write.access.kind != "atomic":
             self.conditions.keep_warps = True
         elif operation in ("exch", "cas"):
             self._refuse(write, f"atomic '{operation}' at a place that threads may share")
-        elif operation in ("inc", "dec") and not self._are_uniform(access.values):
+        elif operation in ("inc", "dec") and not self._are_uniform(write):
             self._refuse(write, f"atomic '{operation}' with different bounds")
 
     def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.ORDERING, what, place.access.instruction)
 
-    def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
-        properties = self.atoms.joined(values)
+    def _are_uniform(self, write: AccessPlace) -> bool:
+        properties = self.atoms.joined(write.access.values)
         return not (properties.ids or properties.loops or properties.is_loaded)
 
     def _two(self, write: AccessPlace, other: AccessPlace) -> None:
@@ -150,9 +148,7 @@ class _ThreadMeetings:
             self.conditions.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
-        if not self._are_exact(write, other):
-            return False
-        return (
+        return self._are_exact(write, other) and (
             self._are_columns(write, other)
             or never_overlap(write, other)
             or self._are_one_place(write, other)
@@ -186,8 +182,8 @@ class _ThreadMeetings:
         if abs(step) < bytes:
             return bytes, step, nowhere
         rest = place.offset - IntegerPolynomial.of({identity: step})
-        widths = _single_terms(limit * step for limit in self.limits.get(dimension, ()))
-        return bytes, step, frozenset(width for width in widths if is_multiple(width, rest))
+        widths = (limit * step for limit in self.limits.get(dimension, ()))
+        return bytes, step, frozenset(width for width in widths if _are_multiples(width, [rest]))
 
     def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places that are numbers of mixed radix, with the ids as their lower digits.
@@ -199,7 +195,7 @@ class _ThreadMeetings:
         steps, other_steps = steps_of(first), steps_of(second)
         if not steps or steps != other_steps or not self.indexed <= steps.keys():
             return False
-        (dimension, least), *others = sorted(steps.items(), key=lambda item: size_of(item[1]))
+        (dimension, least), *others = by_size(steps)
         bytes = max(first.access.bytes, second.access.bytes)
         if least.literal is None or abs(least.literal) < bytes:
             return False
@@ -216,7 +212,7 @@ class _ThreadMeetings:
         """Do the digits from this one on tell threads apart, whatever the rest is?"""
         for row in self._rows(dimension):
             width = step * row
-            if len(width.terms) != 1 or not _are_multiples(width, rest):
+            if not _are_multiples(width, rest):
                 continue
             if not others:
                 return True
@@ -234,7 +230,7 @@ class _ThreadMeetings:
         return False
 
     def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
-        return are_equal_stores(write, other) and self._are_uniform(write.access.values)
+        return are_equal_stores(write, other) and self._are_uniform(write)
 
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
         if self._commute(first, second):
@@ -249,9 +245,8 @@ class _ThreadMeetings:
         """May either come first? Not where they count up to a bound, or exchange values."""
         if first.access.operation != second.access.operation:
             return False
-        values = first.access.values
-        is_same = values == second.access.values and self._are_uniform(values)
-        if is_same or first.access.operation.split(".")[0] not in _ORDERED:
+        is_same = first.access.values == second.access.values and self._are_uniform(first)
+        if is_same or _operation(first) not in _ORDERED:
             return True
         return first.base is not None and first.base == second.base and self._are_own(first, second)
 
@@ -260,17 +255,16 @@ class _ThreadMeetings:
 
     def _tells_ids_apart(self, place: AccessPlace) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
-        needed = []
+        needed = list[Spread]()
         for value in place.unsigned:
             for ids, rest, coefficient in terms_by_ids(value):
-                properties = [self.atoms.properties(atom) for atom in rest]
-                if len(ids) > 1 or any(one.ids or one.loops for one in properties):
+                step = IntegerPolynomial.of({rest: coefficient})
+                properties = self.atoms.joined([step])
+                if len(ids) > 1 or properties.ids or properties.loops:
                     return False
                 if ids and (rest or abs(coefficient) != 1):
-                    step = IntegerPolynomial.of({rest: coefficient})
-                    needed.append((step, "xyz".index(ids[0].name)))
-        for step, dimension in needed:
-            self._need(_INDICES, step, dimension)
+                    needed.append(Spread(_INDICES, step, "xyz".index(ids[0].name)))
+        self.conditions.spreads.update(needed)
         self.conditions.ask(exact_factors(place))
         return True
 
@@ -336,7 +330,7 @@ class _ThreadMeetings:
         places: Sequence[AccessPlace],
     ) -> bool:
         """Do ids lie far enough apart, and rounds farther than all ids, or in a thread's row?"""
-        order = sorted(steps.items(), key=lambda item: size_of(item[1]))
+        order = by_size(steps)
         if not order:
             return True
         first = order[0][1]
@@ -357,8 +351,7 @@ class _ThreadMeetings:
         self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
     ) -> bool:
         """Does a round move by whole rows, as long as the extent?"""
-        widths = _single_terms(step * row for row in self._rows(dimension))
-        return any(_are_multiples(width, moving) for width in widths)
+        return any(_are_multiples(step * row, moving) for row in self._rows(dimension))
 
     def _rows(self, dimension: str) -> list[IntegerPolynomial]:
         return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
@@ -390,9 +383,10 @@ class _ThreadMeetings:
         self.conditions.spreads.add(Spread(larger, smaller, dimension))
 
 
-def _single_terms(widths: Iterable[IntegerPolynomial]) -> Iterator[IntegerPolynomial]:
-    return (width for width in widths if len(width.terms) == 1)
+def _operation(place: AccessPlace) -> str:
+    return place.access.operation.split(".")[0]
 
 
 def _are_multiples(width: IntegerPolynomial, values: Iterable[IntegerPolynomial]) -> bool:
-    return all(is_multiple(width, value) for value in values)
+    """Of a width of one term."""
+    return len(width.terms) == 1 and all(is_multiple(width, value) for value in values)
