@@ -201,8 +201,10 @@ class _Instance:
         """Conditions for distinct places; None for one without names in the source."""
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
-            is_named = larger is not None and smaller is not None
-            yield DistinctPlaces(larger, smaller, spread.dimension) if is_named else None
+            if larger is None or smaller is None:
+                yield None
+            else:
+                yield DistinctPlaces(larger, smaller, spread.dimension)
 
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:

@@ -25,15 +25,13 @@ from cutune.proof.collectives.meeting_points import (
 )
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
-from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
-from cutune.proof.flow.idle_adds import without_idle_adds
 from cutune.proof.flow.ranges import Ranges
+from cutune.proof.flow.simplified import without_cas_loops, without_idle_adds
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
-from cutune.proof.memory.block_sums import BlockSums
+from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
-from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import (

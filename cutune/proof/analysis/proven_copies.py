@@ -14,8 +14,7 @@ from functools import cache, partial
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.entry_proof import EntryProof
-from cutune.proof.rounding import rounds_alike
-from cutune.proof.same_code import code_of
+from cutune.proof.same_code import code_of, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.block_reading_copies import CopyCandidate, callee_of_copy, copies

@@ -17,8 +17,7 @@ from functools import partial
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
 from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
-from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, bits_of
 from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
     Fixed,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
-from cutune.proof.memory.block_sums import BlockSums
+from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.called_functions import (
     ENDINGS,
     PREFETCHES,
@@ -20,10 +20,8 @@ from cutune.proof.memory.called_functions import (
     CalledFunctions,
     is_plain,
 )
-from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.values.built_ins import REGISTERS
-from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import Moment, NotUnderstood, parts
+from cutune.proof.values.operations import Moment, NotUnderstood, bits_of, parts
 from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import (
     Relation,

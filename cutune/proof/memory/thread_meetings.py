@@ -41,8 +41,7 @@ from cutune.proof.memory.access_places import (
     wrap_together,
 )
 from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
-from cutune.proof.memory.digits_of_threads import separating_digits
-from cutune.proof.memory.rows_of_threads import row_per_thread
+from cutune.proof.memory.own_places import row_per_thread, separating_digits
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.polynomial import IDENTITY, STRIDE, ZERO, Atom, IntegerPolynomial, TooLarge

@@ -12,12 +12,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from typing import assert_never
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.variants.registry import TRANSFORMS
-from cutune.proof.variants.steps import AsWritten, Copy, Moved, Proofs, SameCode, made_by
+from cutune.proof.variants.registry import (
+    TRANSFORMS,
+    AsWritten,
+    Copy,
+    Moved,
+    Proofs,
+    SameCode,
+    made_by,
+)
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.block_reading_copies import callee_named
@@ -40,12 +48,16 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
-        # `SameCode` compares with what is proven: the kernel, or a variant of a row before.
-        if not isinstance(step := transform.step, SameCode):
-            copies = _copies(program, name, step)
-            is_written = isinstance(step, AsWritten)
-            own = texts if is_written else _texts(program, copies, compile_unit)
-            program = _proven(program, name, step, own)
+        match transform.step:
+            case SameCode():
+                pass  # Compared with what is proven: the kernel, or a variant of a row before.
+            case AsWritten() as step:
+                program = _proven(program, name, step, texts)
+            case Moved() as step:
+                moved = _copies(program, name, step)
+                program = _proven(program, name, step, _texts(program, moved, compile_unit))
+            case _:
+                assert_never(transform.step)
     return replace(program, has_checked_variants=True)
 
 
