@@ -101,7 +101,6 @@ def _flat(
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
-    """Those of a function and of all that it may call."""
     left, reached, targets = [function], {function.name}, CallTargets(module)
     every = [name for name, other in module.functions.items() if not other.is_kernel]
     for one in left:
@@ -115,7 +114,6 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
 
 
 def _order(instructions: list[Instruction]) -> tuple[str, int]:
-    """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
     for item in instructions:
         if item.opcode == "atom" and any(name in read for name in parts(item.operands[0])):
@@ -142,8 +140,6 @@ def _adds_rounded(instructions: list[Instruction]) -> bool:
 
 
 class _Observer(Recorder):
-    """Passes over what proofs do not understand."""
-
     def see(self, moment: Moment) -> bool:
         try:
             if super().see(moment):
@@ -198,7 +194,6 @@ class _Seen:
         self._values = list(self._all_values())
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
-        """The shared array that an access leads to."""
         atoms = access.address.atoms if access.address is not None else ()
         found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
@@ -243,7 +238,6 @@ class _Seen:
         return FlatJudge(self.function, *seen, arrays, self.atoms, self.called).use()
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
-        """What an address depends on that the block decides, in words."""
         found, raw = [], self.atoms.of(address).raw
         for d in sorted(raw):
             kinds, _ = raw_kinds(address, d, self.atoms)
@@ -260,8 +254,6 @@ class _Seen:
 
 
 class _Place:
-    """Where an access leads in a shared array."""
-
     def __init__(
         self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
     ) -> None:
@@ -284,7 +276,6 @@ class _Place:
 
 
 def _name(variable: Variable) -> str:
-    """The name as the source has it."""
     for found in _LOCAL_NAME.finditer(variable.name):
         length = int(found[1])
         if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):

@@ -130,8 +130,6 @@ def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) ->
 
 
 class _Entries:
-    """The kernels of a PTX text, each of which is proven once."""
-
     def __init__(self, text: str) -> None:
         """Raises PtxError."""
         self._module = parse(text)

@@ -198,7 +198,6 @@ class _Instance:
         return to_c(IntegerPolynomial.of(terms))
 
     def distinct_places(self) -> Iterator[DistinctPlaces | None]:
-        """Conditions for distinct places; None for one without names in the source."""
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
             if larger is None or smaller is None:
@@ -316,7 +315,6 @@ class _Joined:
         return replace(kernel, dimensions=(x, y, z))
 
     def _guard(self, axis: int) -> str | None:
-        """The guard that the kernel has already, where it holds; else the first bound."""
         known = self.kernel.dimensions[axis].guard
         for looser in range(_MOST_STEPS if known is not None else 0):
             if known in self._common_bounds(axis, looser):

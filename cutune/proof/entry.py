@@ -96,7 +96,6 @@ def _most_threads(function: Function) -> int:
 
 
 def _either(module: Module, function: Function) -> EntryProof:
-    """Judge by global ids; where no dimension may change then, by the other readings in turn."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
     reason = rows = None
@@ -246,10 +245,6 @@ class _EntryProver:
         return self._verdict()
 
     def proof_with_reductions(self) -> EntryProof:
-        """Blocks share rows, and threads combine what they have summed up.
-
-        Raises NotUnderstood if they do something else together.
-        """
         rows = self.built_ins
         assert isinstance(rows, KeptGrid), "blocks that share rows keep their indices"
         self.operations.have_lanes = False
@@ -458,7 +453,6 @@ class _EntryProver:
         return meeting if other.keep_warps else other
 
     def _note_branches(self) -> None:
-        """Conditions of branches are uses of values, too."""
         graph = self.graph
         for block, predicate in self.walk.branches.items():
             leaves = any(block in graph.exits(header) for header in graph.loops_around[block])

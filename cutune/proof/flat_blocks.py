@@ -203,7 +203,6 @@ class FlatJudge:
             self._rounds(value, access)
 
     def _through_global(self) -> None:
-        """Elements that the kernel writes are read by the threads alone that wrote them."""
         written = [a for a in self.accesses if a.space == "global" and a.is_effect and a.address]
         for access in self.accesses:
             if access.space != "global" or access.kind != "load" or access.read_only:
@@ -215,7 +214,6 @@ class FlatJudge:
                 raise _Tied(EXCHANGED, access.instruction.line)
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
-        """Do none but the threads of the first warp come here?"""
         thread = IntegerPolynomial.atom(*THREAD_X)
         return any(
             test.relation in ("lt", "le", "lo", "ls", "eq")
@@ -225,14 +223,12 @@ class FlatJudge:
         )
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
-        """Rounds of a loop whose number depends on the block are used with the step alone."""
         for monomial, _ in value.terms:
             if not self._stepped.isdisjoint(monomial) and WIDTH not in monomial:
                 raise _Tied(GOES_ROUND, access.instruction.line)
 
     @cached_property
     def _stepped(self) -> frozenset[Atom]:
-        """The rounds of loops that step by the width of the block."""
         return frozenset(
             atom
             for value in self.values
@@ -292,7 +288,6 @@ class FlatJudge:
             self.most = min(self.most, left // max(place.width for place in own))
 
     def _follows_width(self, place: _Place) -> bool:
-        """The beginning of an array, or a place that the width of the block leads to?"""
         if place.offset.literal == 0:
             return True
         if BLOCK_SIZE in self.of.kinds(place.offset):
@@ -406,7 +401,6 @@ class FlatJudge:
         return is_of_one and all(value.literal is not None for value in access.values)
 
     def _is_of_tile(self, place: _Place) -> bool:
-        """Is it in a loop over the block, within one over all elements by its width?"""
         rounds = {atom for atom in place.offset.atoms if ROUNDS.match(atom.name)}
         around = self.atoms.of(place.offset).loops
         headers = {int(atom.name.removeprefix("rounds")) for atom in self._stepped - rounds}
@@ -461,7 +455,6 @@ class FlatJudge:
                     raise _Tied(COUNTED)
 
     def _is_of_index(self, atom: Atom) -> bool:
-        """Is it computed from the index of the block?"""
         parts = self.of.parts(IntegerPolynomial.atom(*atom))
         return any(Atom(BLOCK, "x") in part.atoms for part in parts)
 
@@ -479,7 +472,6 @@ class _Place:
 
     @property
     def step(self) -> int:
-        """The bytes between the places of neighbours; 0: no place of a thread's own."""
         return dict(self.offset.terms).get((THREAD_X,), 0)
 
     @property
@@ -498,7 +490,6 @@ def _words(kinds: Iterable[str]) -> str:
 
 
 def _bases(access: MemoryAccess) -> frozenset[Atom]:
-    """The pointers that an access begins at."""
     terms = access.address.terms if access.address is not None else ()
     return frozenset(
         monomial[0]

@@ -222,7 +222,6 @@ class FloatOperations:
             self._local[name] = value | before
 
     def _place(self, operand: str) -> str:
-        """The memory behind an address: the parameters and variables that it depends on."""
         found: set[str] = set()
         for name in names(operand):
             made = self._made.get(name, {name})
@@ -306,7 +305,6 @@ def _expressions(operations: FloatOperations, table: dict[Operation, int]) -> tu
 def _operation(
     one: FloatOperation, leaves: tuple[Made, ...], numbers: Mapping[str, int]
 ) -> Operation:
-    """Signs are exact, but belong to the operation."""
     read = zip(one.operands, leaves, strict=True)
     operands = ((word.startswith("-"), numbers.get(word.lstrip("-"), leaf)) for word, leaf in read)
     return one.opcode, one.instruction.modifiers, tuple(operands)

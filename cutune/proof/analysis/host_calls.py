@@ -190,7 +190,6 @@ class _LineMarkers:
 
 
 def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
-    """Where launches begin; literals that look like one are left out."""
     at = text.find(_PUSH)
     while at >= 0:
         pieces = _PIECE.finditer(text, lines.line_start(at))
@@ -218,7 +217,6 @@ def _end(text: str, start: int) -> int:
 
 
 def _callee_before(lines: Sequence[str], at: int) -> str | None:
-    """The function that the call before this line calls; None if that is not certain."""
     label = None
     for line in reversed(lines[:at]):
         text = line.strip()
@@ -236,7 +234,6 @@ def _callee_before(lines: Sequence[str], at: int) -> str | None:
 
 
 def _called(line: str) -> str | None:
-    """The symbol that an instruction calls; None for pointers and for other instructions."""
     call = _CALL.match(line.strip())
     if call is None:
         return None

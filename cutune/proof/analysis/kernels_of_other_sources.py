@@ -69,5 +69,4 @@ def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) 
 
 
 def _names(entry: str) -> tuple[str, str]:
-    """What the kernel of an entry may be called in the program that defines it."""
     return qualified_name(entry), base_name(entry)

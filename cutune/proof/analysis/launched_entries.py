@@ -233,7 +233,6 @@ def _callees(program: Program, site: LaunchSite) -> list[str]:
 def _confirmed(
     program: Program, wanted: Collection[int], told: Iterable[HostLaunch]
 ) -> Iterator[LaunchSite]:
-    """Those launches of which the compiler says that they name what they launch."""
     lines = launches_by_place(told)
     for place, sites in _sites_by_place(program.launches).items():
         counts = [len(_callees(program, s)) if s.id in wanted else 1 for s in sites]

@@ -91,7 +91,6 @@ def launched_kernels(
 
 
 def _may_name(syntax: Syntax, launch: Launch, kernel: str) -> bool:
-    """Does the launch spell out the name of the kernel, or its end?"""
     words = [token.text for token in syntax.part(launch.callee)]
     written = "".join(words[: words.index("<")] if "<" in words else words)
     return f"::{kernel}".endswith(f"::{written.removeprefix('::')}")

@@ -151,7 +151,6 @@ def constant_of_block(
 
 
 def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
-    """Values that leave the block at least a warp."""
     smaller = [value // factor for factor in FACTORS if value % factor == 0]
     for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
         if other == value or WARP <= threads * other**powers // value**powers <= most:
@@ -190,7 +189,6 @@ def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
 
 
 def _end(syntax: Syntax, index: int) -> int:
-    """The `;` or `,` behind a value."""
     while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
         index = max(index + 1, syntax.brackets.partner[index] + 1)
     return min(index, len(syntax.tokens) - 1)
@@ -212,7 +210,6 @@ def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
 
 
 def _number(text: str) -> int:
-    """A literal without a suffix; 0 where it is something else."""
     return int(text) if text.isdigit() else 0
 
 
@@ -383,7 +380,6 @@ def _assertion(kernel: Kernel, proposed: Proposal) -> str:
 
 
 def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
-    """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
     if use.order[1]:
         return ORDER

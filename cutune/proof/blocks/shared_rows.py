@@ -350,7 +350,6 @@ class RowJudge:
         return True
 
     def _of_reduction(self, access: MemoryAccess) -> Position:
-        """Who makes an access of a reduction: thread 0, or all threads the same one."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         properties = access.properties
@@ -361,7 +360,6 @@ class RowJudge:
         return Position(is_alone=alone)
 
     def _check_between_reductions(self) -> None:
-        """Does a barrier lie between the end of one and the beginning of the next?"""
         sizes = dict[str, int]()
         for one in self.reductions:
             if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
@@ -383,7 +381,6 @@ class RowJudge:
         return self._lead_to(other, (block,) if one.stop.is_in_front else targets)
 
     def _lead_to(self, reduction: Reduction, blocks: tuple[int, ...]) -> bool:
-        """Is there a way from one of these basic blocks to a reduction without a barrier?"""
         return reduction.begin in self.phases.beginning_at(blocks)
 
     @cached_property
@@ -506,7 +503,6 @@ class RowJudge:
             yield Spread(half, without_extensions(loop.end, self.atoms, [], []) - half, -1)
 
     def _in_row(self, access: MemoryAccess) -> Position | None:
-        """Where an access in a loop over a row happens; None for any other."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         for loop in self._around(access.block):

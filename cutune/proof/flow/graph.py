@@ -128,7 +128,6 @@ class Graph:
 
     @cached_property
     def _reaches(self) -> tuple[int, ...]:
-        """Per block those that may follow it, itself included."""
         following, before = [1 << index for index in range(self.count)], list[int]()
         while following != before:
             before = list(following)

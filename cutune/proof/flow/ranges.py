@@ -88,7 +88,6 @@ class Ranges:
         self._facts_where = cache(self._learnt)
 
     def _not_negative(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
-        """Return when a value is not negative where comparisons hold; None: not proven."""
         for may_ask in (False, True):
             self._steps_in_all += self._steps
             self._steps = 0
@@ -176,7 +175,6 @@ class Ranges:
     def _without(
         self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> SizeConditions | None:
-        """Prove it of a value in which an atom is replaced by its least or greatest value."""
         split = value.split(atom)
         if split is None:
             return None

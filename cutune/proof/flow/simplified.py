@@ -85,7 +85,6 @@ def without_cas_loops(function: Function) -> Function:
 
 
 def _guesses(item: Item, register: str, items: Sequence[Item]) -> bool:
-    """Does it load the first guess, which nothing else reads, and order nothing?"""
     return (
         isinstance(item, Instruction)
         and item.opcode == "ld"
@@ -100,7 +99,6 @@ def _instructions(items: Sequence[Item]) -> Iterator[Instruction]:
 
 
 def _loop_at(items: Sequence[Item], first: int) -> tuple[int, str, Instruction] | None:
-    """The last item of a loop, the register of the guess, and the operation that it is."""
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
@@ -197,7 +195,6 @@ class _Reading:
         return _operation(swap, self._known_as(new, exit_test), exit_test)
 
     def begins_with_memory(self, outside: Sequence[Item]) -> bool:
-        """Tell whether the first guess is the value of memory at the place of the swap."""
         (swap,) = (one for one in self.body if one.opcode == "atom")
         first = [one for one in _instructions(outside) if self.guess in results(one)]
         if len(first) != 1 or first[0].opcode != "ld" or first[0].guard:
@@ -233,7 +230,6 @@ class _Reading:
         return one if one is not None and self._is_fixed(one) else None
 
     def _bits_of(self, new: object) -> object:
-        """The value that a steady one is a copy of, as bits or as a number."""
         if isinstance(new, str) and new in self.copies:
             return self.copies[new]
         one = self._definition(new)
@@ -349,7 +345,6 @@ def without_idle_adds(function: Function) -> Function:
 
 
 def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
-    """Is what a branch leaves out the adding of a value that is 0 then?"""
     branch, inside = items[place], [*items[place + 1 : end]]
     assert isinstance(branch, Instruction), "a branch is an instruction"
     value = _tested(items[:place], branch)
@@ -369,7 +364,6 @@ def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
 
 
 def _goes_on(items: Sequence[Instruction], written: set[str]) -> bool:
-    """Is a register that they write read before: what the last time has left?"""
     left = {*written}
     for item in items:
         if not left.isdisjoint(sources(item)):

@@ -146,7 +146,6 @@ def _strided(
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     walk: Walk,
 ) -> _Ends | None:
-    """Limits for elements of loops around the place instead of ids; None: there are none."""
     ends: dict[str, Sequence[IntegerPolynomial]] = {}
     elements: dict[str, IntegerPolynomial] = {}
     for header in sorted(walk.graph.loops_around[place.access.block]):
@@ -203,7 +202,6 @@ def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | 
 def _least(
     digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
-    """The fewest conditions that an order of digits needs. `width`: all stay below it."""
     moving = [digit for digit in digits if digit.step != ZERO]
     # A digit that is not in the place must be 0. For one digit alone that never holds.
     zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
@@ -375,7 +373,6 @@ def row_per_thread(
 
 
 def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPolynomial]:
-    """Products of more sizes than this by which places may move."""
     terms = [(m, c) for rest in rests for m, c in rest.terms]
     sizes = {tuple(atom for atom in monomial if atom.kind == PARAMETER) for monomial, _ in terms}
     planes = []

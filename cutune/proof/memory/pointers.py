@@ -346,7 +346,6 @@ class _Following:
 
 
 def _computed(instruction: Instruction, values: Sequence[PointerOrigin]) -> PointerOrigin | None:
-    """The origin of a copy, a sum or a choice; None for any other function."""
     opcode, operands = instruction.opcode, instruction.operands
     is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
     is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)

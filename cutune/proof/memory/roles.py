@@ -119,7 +119,6 @@ def _compared(comparison: Relation, plain: Role, terms: _Terms) -> Iterator[tupl
 
 
 def _comparisons(predicate: Predicate, holds: bool) -> Iterator[Relation]:
-    """The comparisons in a condition, each as it holds where the condition does, or does not."""
     match predicate:
         case Relation():
             yield predicate if holds else predicate.negated()
@@ -150,7 +149,6 @@ class _Readings:
         return not self._inside(block) >= {*self.graph.flow.blocks[block].terminator.targets}
 
     def _inside(self, block: int) -> frozenset[int]:
-        """The blocks of the innermost loop around a block; all, where there is none."""
         loops = [self.graph.loop_of_header[h] for h in self.graph.loops_around[block]]
         return min(loops, key=len, default=frozenset(range(self.graph.count)))
 
@@ -171,7 +169,6 @@ class _Terms:
         self._inside: dict[Atom, frozenset[str]] = {}
 
     def of(self, value: IntegerPolynomial) -> list[Term]:
-        """The terms; of a number that was made longer those of the number."""
         found = []
         for monomial, coefficient in value.terms:
             sign = 1 if coefficient > 0 else -1

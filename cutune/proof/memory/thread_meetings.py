@@ -208,7 +208,6 @@ class _ThreadMeetings:
         others: Sequence[tuple[str, IntegerPolynomial]],
         rest: Sequence[IntegerPolynomial],
     ) -> bool:
-        """Do the digits from this one on tell threads apart, whatever the rest is?"""
         for row in self._rows(dimension):
             width = step * row
             if not _are_multiples(width, rest):
@@ -307,7 +306,6 @@ class _ThreadMeetings:
         return own is not None
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
-        """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
         # Where warps are kept, nothing is gained by it.
         return not self.conditions.keep_warps and self._share_row(places, bytes)
 
@@ -349,7 +347,6 @@ class _ThreadMeetings:
     def _are_rows(
         self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
     ) -> bool:
-        """Does a round move by whole rows, as long as the extent?"""
         return any(_are_multiples(step * row, moving) for row in self._rows(dimension))
 
     def _rows(self, dimension: str) -> list[IntegerPolynomial]:
@@ -372,7 +369,6 @@ class _ThreadMeetings:
     def _is_row(
         self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
     ) -> bool:
-        """Is the larger step that of a row as long as the extent?"""
         spares = [(larger - smaller * row).literal for row in self._rows(dimension)]
         # Steps may be negative: their lengths count.
         sign = smaller.literal or 0
@@ -387,5 +383,4 @@ def _operation(place: AccessPlace) -> str:
 
 
 def _are_multiples(width: IntegerPolynomial, values: Iterable[IntegerPolynomial]) -> bool:
-    """Of a width of one term."""
     return len(width.terms) == 1 and all(is_multiple(width, value) for value in values)

@@ -374,7 +374,6 @@ class DigitReader:
 def _digits_of(
     dimension: str, factors: Mapping[IntegerPolynomial, IntegerPolynomial]
 ) -> list[Digit] | None:
-    """The digits of one id, by factors of its quotients; None where divisors form no chain."""
     chain = [ONE]
     waiting = [divisor for divisor in factors if divisor != ONE]
     while waiting:

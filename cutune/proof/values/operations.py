@@ -143,7 +143,6 @@ def _is_exact(value: IntegerPolynomial, kind: str, atoms: Atoms) -> bool:
 
 
 def _step(opcode: str, number: int, bits: int) -> int | None:
-    """The number that an operation divides by; None where it does not divide."""
     match opcode:
         case "shr":
             return 1 << number if 0 <= number < bits else None
@@ -454,7 +453,6 @@ class Operations:
         return operation.operands[2]  # type: ignore[return-value]
 
     def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
-        """Yield the operands of `a | b | c`, which is 0 where all of them are."""
         operation = self.atoms.operation_of(value)
         if operation is None or operation.name not in ("or.b32", "or.b64"):
             yield value

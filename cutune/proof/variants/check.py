@@ -75,7 +75,6 @@ Texts = Mapping[Made, Sequence[str]]
 
 
 def _without_others(program: Program, texts: Texts) -> Program:
-    """The program without variants that do not compile, or may compute something else."""
     parsed = cache(parse)
 
     def kept(kernel: Kernel) -> Kernel:
@@ -122,7 +121,6 @@ def _copies(program: Program, name: str, step: AsWritten | Moved) -> list[Copy]:
 
 
 def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) -> Program:
-    """The program without those variants of a transform that its step does not prove."""
     copies = {copy.kernel: (kernel, copy) for kernel, copy in _copies(program, name, step)}
     reasons = _reasons(copies, step, texts)
 
@@ -140,7 +138,6 @@ def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) 
 def _reasons(
     copies: Mapping[str, Copy], step: AsWritten | Moved, texts: Texts
 ) -> dict[str, str | None]:
-    """Why copies are not proven, by their names; None for those that are."""
     ptx = {n: texts.get((k.name, one.transform), ()) for n, (k, one) in copies.items()}
     proofs: dict[int, Proofs] = {}
     reasons: dict[str, str | None] = {}
@@ -187,7 +184,6 @@ def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]])
 
 
 def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
-    """The kernel without some variants; the reason stands under the name."""
     code = Code.VARIANT_UNPROVEN
     message = code.template.format(variant=name, what=what)
     reason = (name, Impurity(code, message, kernel.span))
@@ -199,7 +195,6 @@ def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], wha
 
 
 def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:
-    """The first property of the kernel that is not proven for its copy."""
     if not compiled.proofs.get(copy):
         return _NOT_INSTANTIATED
     places = member_places(kernel, kernel.layouts or ())

@@ -125,8 +125,6 @@ def _guarded(kernel: Kernel) -> list[int]:
 
 @dataclass(frozen=True)
 class _Body:
-    """The body of a kernel as a function. `parameters`: as declared; `values`: their names."""
-
     parameters: str
     values: str
 

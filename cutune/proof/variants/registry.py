@@ -120,7 +120,6 @@ Step = SameCode | AsWritten | Moved
 
 
 def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> str | None:
-    """Does its code access memory through other pointers than the variant says?"""
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
     for proof in compiled.proofs.get(shown.kernel, ()):
         try:
@@ -185,7 +184,6 @@ def _with_variants(text: KernelText, proofs: Sequence[EntryProof]) -> Kernel:
 
 
 def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
-    """The kernel with the variants of all kernels of its name, under the conditions of all."""
     if len(namesakes) == 1:
         return kernel
     of_all = [{one.name: one for one in other.variants} for other in namesakes]

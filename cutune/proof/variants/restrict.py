@@ -147,7 +147,6 @@ class _Restricted:
         return Changes(tuple(edits), variables, taken=tuple(taken))
 
     def _names(self, pointers: Collection[int]) -> Iterator[tuple[Token, str]]:
-        """Names and declarations of pointers; raises Illegal where one is not plainly declared."""
         opener, closer = self.text.function.parameters
         declared = list(split_commas(self.text.syntax.tokens[opener + 1 : closer]))
         if len(declared) != len(self.text.kernel.parameters):

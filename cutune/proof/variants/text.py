@@ -217,7 +217,6 @@ def span_of(token: Token) -> Span:
 
 
 def _is_in_namespaces(syntax: Syntax, index: int) -> bool:
-    """Is the place in nothing but namespaces and linkage specifications?"""
     tokens, partner, index = syntax.tokens, syntax.brackets.partner, index - 1
     while index >= 0:
         text = tokens[index].text
