@@ -20,11 +20,11 @@ from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, bits_of
 from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
-    Fixed,
     Predicate,
     Relation,
     Unknown,
     Value,
+    as_predicate,
     follows,
     negation,
     properties_of,
@@ -208,8 +208,8 @@ class Walk:
         common = IntegerPolynomial(tuple(sorted(shared)))
         offsets = [number - common for number in numbers]
         pairs = tuple(zip(self.graph.entries(block), offsets, strict=True))
-        name = f"phi{block}.{register}"
-        self.alternatives[name] = Alternatives(block, self._bits(register), pairs)
+        bits = bits_of(self.registers[register])
+        self.alternatives[f"phi{block}.{register}"] = Alternatives(block, bits, pairs)
         offset = self._phi(block, register, list(offsets))
         assert isinstance(offset, IntegerPolynomial), "a register that holds numbers"
         return common + offset
@@ -223,7 +223,8 @@ class Walk:
             step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
-                    value = modulo(first + step * self._rounds(header), self._bits(register))
+                    bits = bits_of(self.registers[register])
+                    value = modulo(first + step * self._rounds(header), bits)
                     value = self._with_rows(header, value)
                     state[register] = self._at_header[header, register] = value
                     continue
@@ -234,23 +235,17 @@ class Walk:
         return state
 
     def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
-        if self.kept_grid is None:
+        if (grid := self.kept_grid) is None:
             return value
-        loops = self.graph.loops_around[header]
-        value = self._without_signed_extensions(value, self.kept_grid.thread)
-        return self.kept_grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
-
-    def _without_signed_extensions(
-        self, value: IntegerPolynomial, thread: IntegerPolynomial
-    ) -> IntegerPolynomial:
-        """A place from which a row is stepped through in 64 bits: numbers with a sign are exact."""
         for atom in {*value.atoms}:
             operation = self.atoms.operation(atom)
+            # A place from which a row is stepped through in 64 bits: with a sign it is exact.
             if operation is not None and operation.name == "s32":
                 (inner,) = operation.numbers
-                if not {*thread.atoms}.isdisjoint(inner.atoms):
+                if not {*grid.thread.atoms}.isdisjoint(inner.atoms):
                     value = value.replaced(atom, inner)
-        return value
+        loops = self.graph.loops_around[header]
+        return grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
@@ -283,10 +278,10 @@ class Walk:
         return self.atoms.named(f"rounds{header}", properties)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
+        here = AtomProperties(loops=self.graph.loops_around[block])
         properties = self._phis.get((block, register), NOTHING)
-        properties = properties.joined(properties_of_all(values, self.atoms))
-        properties = properties.joined(self.decided(block))
-        properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
+        for other in (properties_of_all(values, self.atoms), self.decided(block), here):
+            properties = properties.joined(other)
         if self.kept_grid is not None and block in self.kept_grid.loops:
             # One round over a row hands it to the next.
             properties = properties.joined(self.kept_grid.of_block)
@@ -302,11 +297,10 @@ class Walk:
         """Learn from the values that loops bring back to their headers; was anything new?"""
         learnt = False
         for header in self.graph.loop_of_header:
-            is_new = self.is_reducing and header not in self._raw_loops
             exits = [self.branches[b] for b in self.graph.exits(header) if b in self.branches]
-            if is_new and properties_of_all(exits, self.atoms).raw:
+            if self.is_reducing and properties_of_all(exits, self.atoms).raw:
+                learnt |= header not in self._raw_loops
                 self._raw_loops.add(header)
-                learnt = True
             changed = self.graph.live[header] & self._changed_in(header)
             for register in sorted(changed & self.registers.keys()):
                 for latch in self.graph.latches(header):
@@ -315,7 +309,7 @@ class Walk:
         return learnt
 
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
-        key, bits = (header, register), self._bits(register)
+        key, bits = (header, register), bits_of(self.registers[register])
         if key in self._steps:
             known = self._at_header.get(key)
             if known is None or _difference(known, value, bits) == self._steps[key]:
@@ -384,8 +378,7 @@ class Walk:
         return known | frozenset(follows(predicate, terminator.targets[0] == target))
 
     def _condition(self, guard: str, is_negated: bool, state: dict[str, Value]) -> Predicate:
-        value = self._read(state, guard)
-        predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
+        predicate = as_predicate(self._read(state, guard))
         return negation(predicate) if is_negated else predicate
 
     def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
@@ -415,8 +408,7 @@ class Walk:
             write(register, value)
 
     def _read(self, state: dict[str, Value], text: str) -> Value:
-        found = state.get(text)
-        if found is not None:
+        if (found := state.get(text)) is not None:
             return found
         if text in self.registers:
             return self._undefined(text)
@@ -440,9 +432,6 @@ class Walk:
             return self.atoms.named(text, AtomProperties(raw, _EVERY, interval=Interval(0, None)))
         code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN
         raise NotUnderstood(code, f"'{text}'", self.graph.flow.blocks[0].instructions[0])
-
-    def _bits(self, register: str) -> int:
-        return bits_of(self.registers[register])
 
 
 def _number(text: str) -> int:

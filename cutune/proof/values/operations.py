@@ -15,7 +15,6 @@ from cutune.core.codes import Code
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
-    OPAQUE,
     THREAD,
     ZERO,
     IntegerPolynomial,
@@ -24,12 +23,12 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import (
     Both,
-    Fixed,
     Not,
     Predicate,
     Relation,
     Unknown,
     Value,
+    as_predicate,
     negation,
     properties_of_all,
 )
@@ -242,9 +241,8 @@ class Operations:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{opcode}' with two results", instruction)
         if opcode == "mov" and not operands[1].startswith("{"):
             return [(operands[0], moment.read(operands[1]))]
-        value = self._integer(moment) if _is_integer(instruction) else None
-        if value is None:
-            value = self._function(moment)
+        of_integers = self._integer(moment) if _is_integer(instruction) else None
+        value = self._function(moment) if of_integers is None else of_integers
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
             carry = AtomOperation("carry", (opcode, *instruction.modifiers, value))
@@ -328,15 +326,12 @@ class Operations:
         # Less than a register: the rest of it is filled according to the type.
         if bits_of(to) < 16:
             return self.extended(value, bits_of(to), to[0] == "s")
-        return modulo(self._without_extensions(value, bits_of(to)), bits_of(to))
-
-    def _without_extensions(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
-        """A number that was made longer has the same low bits as before."""
         for atom in set(value.atoms):
-            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
-            if operation is not None and operation.name in _EXTENSIONS.get(bits, ()):
+            operation = self.atoms.operation(atom)
+            # A number that was made longer has the same low bits as before.
+            if operation is not None and operation.name in _EXTENSIONS.get(bits_of(to), ()):
                 value = value.replaced(atom, operation.numbers[0])
-        return value
+        return modulo(value, bits_of(to))
 
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """threadIdx.x & 31 is the same for any block of whole warps in x."""
@@ -405,14 +400,14 @@ class Operations:
 
     def _setp(self, moment: Moment) -> list[tuple[str, Value]]:
         operands, modifiers = moment.instruction.operands, moment.instruction.modifiers
-        combined = self._compared(moment)
+        combined: Predicate = self._compared(moment)
         if len(operands) > 3:
             other = _predicate(operands[3], moment)
             combined = self._combined(modifiers[1], combined, other, moment)
         first, *others = map(str.strip, operands[0].split("|"))
-        unknown = self._unknown(f"second {moment.instruction.line}", combined)
-        written: list[tuple[str, Value]] = [(first, combined), *((one, unknown) for one in others)]
-        return [(name, value) for name, value in written if name != "_"]
+        second: Value = self._unknown(f"second {moment.instruction.line}", combined)
+        values = {first: combined, **dict.fromkeys(others, second)}
+        return [(name, value) for name, value in values.items() if name != "_"]
 
     def _unknown(self, name: str, *operands: Value, loops: frozenset[int] = frozenset()) -> Unknown:
         properties = properties_of_all(operands, self.atoms)
@@ -494,10 +489,8 @@ def _numbers(values: Iterable[Value]) -> list[IntegerPolynomial]:
 
 
 def _predicate(text: str, moment: Moment) -> Predicate:
-    value = moment.read(text.removeprefix("!"))
-    if isinstance(value, IntegerPolynomial):
-        value = Fixed(value != ZERO)
-    return negation(value) if text.startswith("!") else value
+    predicate = as_predicate(moment.read(text.removeprefix("!")))
+    return negation(predicate) if text.startswith("!") else predicate
 
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:

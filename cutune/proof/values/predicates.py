@@ -67,6 +67,11 @@ def unknown(name: str, kind: str | None, properties: AtomProperties, atoms: Atom
     return Unknown(name, properties) if kind == "pred" else atoms.named(name, properties)
 
 
+def as_predicate(value: Value) -> Predicate:
+    """Return the condition that a number is not 0, or the condition itself."""
+    return Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
+
+
 def negation(predicate: Predicate) -> Predicate:
     """Return the opposite."""
     match predicate:
