@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from cutune.proof.flat_blocks import ONE_WIDTH, FlatJudge
 from cutune.proof.flow.graph import Graph, Irreducible
@@ -62,28 +63,21 @@ def block_use(module: Module, function: Function) -> BlockUse:
     shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
     first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
     widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
-    adds_rounded = _adds_rounded(instructions)
+    order, adds_rounded = _order(instructions), _adds_rounded(instructions)
+    read = frozenset(widths)
+    use = BlockUse(read, first, order=order, reads=read, adds_rounded=adds_rounded)
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
-        return BlockUse(
-            frozenset(widths),
-            sharing=first,
-            order=_order(instructions),
-            reads=frozenset(widths),
-            adds_rounded=adds_rounded,
-        )
+        return use
     sharing, line = seen.sharing()
-    return BlockUse(
-        frozenset(widths),
-        sharing or first,
-        line,
-        seen.follows_block(),
-        _order(instructions),
-        frozenset(widths),
-        seen.singles_out(),
-        _flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
-        adds_rounded,
+    return replace(
+        use,
+        sharing=sharing or first,
+        sharing_line=line,
+        follows_block=seen.follows_block(),
+        singles_out=seen.singles_out(),
+        flat=_flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
     )
 
 
@@ -212,11 +206,9 @@ class _Seen:
         found: list[tuple[int, str, int]] = []
         for place in self.places:
             name, line = _name(place.variable), place.access.instruction.line
-            threads = " and ".join(f"threadIdx.{d}" for d in sorted(place.steps))
-            kinds = self._built_ins(place.address)
-            if threads:
+            if threads := " and ".join(f"threadIdx.{d}" for d in sorted(place.steps)):
                 found.append((0, f"'{name}' has a place for each {threads}", line))
-            elif kinds:
+            elif kinds := self._built_ins(place.address):
                 found.append((1, f"the place in '{name}' depends on {kinds}", line))
             else:
                 found.append((2, f"threads of a block share '{name}'", line))
@@ -258,20 +250,18 @@ class _Place:
         self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
     ) -> None:
         self.address, self.variable, self.access = address, variable, access
-        coefficients = dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
-        rest = dict(coefficients)
+        rest = dict(address.terms)
         for d in DIMENSIONS:
-            step = coefficients.get((Atom(THREAD, d),), 0)
-            width = Atom(BLOCK_SIZE, d)
-            rounds = [m for m, c in coefficients.items() if width in m and len(m) > 1 and c == step]
+            thread, width = (Atom(THREAD, d),), Atom(BLOCK_SIZE, d)
+            step = dict(address.terms).get(thread, 0)
+            rounds = [m for m, c in address.terms if width in m and len(m) > 1 and c == step]
             if step > 0 and not rounds:
                 self.steps[d] = step
-            elif step > 0:
-                # Threads step through a row by the width of the block.
-                for monomial in ((Atom(THREAD, d),), *rounds):
-                    rest.pop(monomial)
+            # Threads step through a row by the width of the block.
+            for monomial in (thread, *rounds) if step > 0 and rounds else ():
+                rest.pop(monomial)
         self.rest = IntegerPolynomial.of(rest)
 
 

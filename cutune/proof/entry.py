@@ -102,7 +102,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     named = function.operands
     meets = any(map(is_meeting, function.instructions))
     for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
-        is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
+        is_raw = not proof.is_tunable and dimension_proof.raw is not None
         if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
             by_rows = judge(module, function, KeptGrid(dimension=dimension))
             if by_rows.refused is None:
@@ -118,7 +118,7 @@ def _either(module: Module, function: Function) -> EntryProof:
                 if reduced.refused is None:
                     return reduced
                 reason = reduced if reduced.refused.code in _OF_REDUCTIONS else None
-    if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
+    if proof.refused is None and not proof.is_tunable and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
             by_warps = judge(module, function, built_ins)
             if by_warps.refused is None and by_warps.dimensions[0].raw in _OVER_WARPS:
@@ -129,7 +129,7 @@ def _either(module: Module, function: Function) -> EntryProof:
             if beside_ids.refused is None:
                 return beside_ids
             reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
-    if reason is not None and not _is_tunable(proof):
+    if reason is not None and not proof.is_tunable:
         return reason
     if rows is not None and rows.refused is not None:
         what = rows.refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
@@ -162,17 +162,13 @@ def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> En
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
     """Let warps change where blocks have one thread in the dimensions that stay."""
     kept = frozenset(d for d, one in zip(DIMENSIONS, proof.dimensions, strict=True) if one.raw)
-    if not (kept and proof.needs_warps and _is_tunable(proof)):
+    if not (kept and proof.needs_warps and proof.is_tunable):
         return proof
     alone = judge(module, function, BuiltIns(single_thread=kept))
     if alone.refused is not None or alone.needs_warps:
         return proof
     asked = replace(proof, pointers=alone.pointers, spreads=alone.spreads)
     return replace(asked, needs_warps=False, single_thread=tuple(sorted(kept)))
-
-
-def _is_tunable(proof: EntryProof) -> bool:
-    return any(one.indexed and one.raw is None for one in proof.dimensions)
 
 
 def judge(

@@ -103,6 +103,12 @@ class EntryProof:
     #: Does the order in which rounded numbers are combined depend on the block?
     reassociates: bool = False
 
+    @property
+    def is_tunable(self) -> bool:
+        """May blocks change in a dimension that it indexes?"""
+        is_free = any(one.indexed and one.raw is None for one in self.dimensions)
+        return self.refused is None and is_free
+
 
 def in_source(what: str) -> str:
     """Name an instruction or a symbol as the source does."""

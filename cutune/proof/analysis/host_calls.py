@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -169,11 +170,10 @@ class _LineMarkers:
         self.text = text
         self.markers = list(_MARKER.finditer(masked(text)))
         self.starts = [marker.start() for marker in self.markers]
-        self.paths: list[str] = []
-        path = ""
-        for marker in self.markers:
-            path = path if marker[2] is None else marker[2]
-            self.paths.append(path)
+        named = (marker[2] for marker in self.markers)
+        # One that names no path goes on in that of the one before.
+        paths = accumulate(named, lambda path, new: path if new is None else new, initial="")
+        self.paths = [*paths][1:]
 
     def place(self, offset: int) -> tuple[str, int]:
         index = bisect_right(self.starts, offset) - 1

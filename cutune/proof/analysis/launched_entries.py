@@ -77,17 +77,15 @@ def without_unproven(program: Program) -> Program:
     """The program without launches of instances for which their kernel is not proven."""
     sites, diagnostics = [], list(program.diagnostics)
     for site in program.launches:
-        kernel = program.kernel(site.kernel)
-        reason = None
+        kernel, judged = program.kernel(site.kernel), site
         if kernel is not None and site.verdict is Verdict.TUNABLE:
             called = site.entries, kernel.entries
-            reason = next((why for name, why in kernel.unproven if may_call(name, *called)), None)
-        if kernel is None or reason is None:
-            sites.append(site)
-            continue
-        remark = replace(because(kernel, reason), source=site.source, span=site.span)
-        diagnostics.append(remark)
-        sites.append(_with_reason(site, remark))
+            reasons = (why for name, why in kernel.unproven if may_call(name, *called))
+            if (reason := next(reasons, None)) is not None:
+                remark = replace(because(kernel, reason), source=site.source, span=site.span)
+                diagnostics.append(remark)
+                judged = _with_reason(site, remark)
+        sites.append(judged)
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
 
 

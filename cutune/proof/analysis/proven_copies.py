@@ -13,7 +13,6 @@ from functools import cache, partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.entry_proof import EntryProof
 from cutune.proof.same_code import code_of, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
@@ -127,14 +126,9 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
     entries = compiled.entries(name)
-    if not entries or not any(map(_is_useful, compiled.proofs[name])):
+    if not any(proof.is_tunable for proof in compiled.proofs.get(name, ())):
         return None
     return ProvenCopy(replace(copy, entries=entries), compiled)
-
-
-def _is_useful(proof: EntryProof) -> bool:
-    is_free = any(one.indexed and one.raw is None for one in proof.dimensions)
-    return proof.refused is None and is_free
 
 
 def _pairs(
