@@ -451,12 +451,10 @@ class FlatJudge:
         for value in self.values:
             for monomial, _ in value.terms:
                 others = [atom for atom in monomial if not self.of.is_width(atom)]
-                if len(others) < len(monomial) and any(map(self._is_of_index, others)):
+                parts = (p for o in others for p in self.of.parts(IntegerPolynomial.atom(*o)))
+                has_width = len(others) < len(monomial)
+                if has_width and any(Atom(BLOCK, "x") in part.atoms for part in parts):
                     raise _Tied(COUNTED)
-
-    def _is_of_index(self, atom: Atom) -> bool:
-        parts = self.of.parts(IntegerPolynomial.atom(*atom))
-        return any(Atom(BLOCK, "x") in part.atoms for part in parts)
 
 
 @dataclass(frozen=True)

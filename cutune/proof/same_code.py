@@ -130,22 +130,14 @@ class FloatOperations:
         self._made.clear()
         self._until_nothing_is_added()
 
-    @property
-    def arithmetic(self) -> Iterator[FloatOperation]:
-        """All operations on floating-point numbers, in order."""
+    def in_order(self, with_loads: bool = False) -> Iterator[FloatOperation]:
+        """Yield all operations on floating-point numbers; `with_loads`: and loads, by places."""
         for number, one in self._instructions:
-            if _is_arithmetic(one):
-                leaves = map(self._leaf, one.operands[1:], self._read[number])
-                yield FloatOperation(one, self._read[number], tuple(leaves))
-
-    @property
-    def in_order(self) -> Iterator[FloatOperation]:
-        """All operations on floating-point numbers and all loads, by their places, in order."""
-        for number, one in self._instructions:
-            if one.opcode in _LOADS and number in self._places:
+            if one.opcode in _LOADS and number in self._places and with_loads:
                 yield FloatOperation(one, (frozenset({self._places[number]}),))
             elif _is_arithmetic(one):
-                yield FloatOperation(one, self._read[number])
+                leaves = map(self._leaf, one.operands[1:], self._read[number])
+                yield FloatOperation(one, self._read[number], tuple(leaves))
 
     def definition(self, operand: str) -> FloatOperation | None:
         """Return the only instruction that writes a register; None where there are several."""
@@ -191,22 +183,21 @@ class FloatOperations:
 
     def _of(self, operand: str) -> set[str]:
         is_constant = _CONSTANT.match(operand) and operand.strip("0dDfF")
-        found = {operand} if is_constant else set()
-        return found.union(*(self._of_register(name) for name in _REGISTER.findall(operand)))
-
-    def _of_register(self, name: str) -> set[str]:
-        if name not in self.function.registers:
-            return {name}
-        # A condition selects values, it is no part of them.
-        is_condition = self.function.registers[name] == "pred"
-        return set() if is_condition else self._local.get(name, self._made[name])
+        found = {operand} if is_constant else set[str]()
+        for name in _REGISTER.findall(operand):
+            # A condition selects values, it is no part of them.
+            if (kind := self.function.registers.get(name)) != "pred":
+                found |= {name} if kind is None else self._local.get(name, self._made[name])
+        return found
 
     def _add(self, number: int, one: Instruction) -> None:
         self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
         place = self._places.get(number, "")
         if place and one.opcode in _STORES:
             for operand in one.operands[1:]:
-                self._made[place] |= self._of(_as_float(operand))
+                # A constant is stored by its bits: as it is written elsewhere.
+                value = f"0f{int(operand):08X}" if operand.isdecimal() else operand
+                self._made[place] |= self._of(value)
         if one.opcode not in _LOADS:
             found = {f"call {one.operands[-2:]}"} if one.opcode == "call" else set()
             found = found.union(*map(self._of, one.operands[1:]))
@@ -250,11 +241,6 @@ def _bytes(one: Instruction) -> int:
     return next((TYPE_BYTES[word] for word in one.modifiers if word in TYPE_BYTES), 0)
 
 
-def _as_float(operand: str) -> str:
-    """A constant that is stored by its bits, as it is written elsewhere."""
-    return f"0f{int(operand):08X}" if operand.isdecimal() else operand
-
-
 Operand = int | Made
 """The number of an operation, or the names that another value depends on."""
 Operation = tuple[str, tuple[str, ...], tuple[tuple[bool, Operand], ...]]
@@ -262,11 +248,11 @@ Operation = tuple[str, tuple[str, ...], tuple[tuple[bool, Operand], ...]]
 _Factors = frozenset[Operand]
 
 
-def in_order(operations: FloatOperations) -> tuple[Operation, ...]:
-    """Return all operations and loads; each has the numbers of those that it reads."""
+def _numbered(operations: FloatOperations) -> tuple[Operation, ...]:
+    """All operations and loads; each has the numbers of those that it reads."""
     numbers: dict[str, int] = {}
     ordered: list[Operation] = []
-    for number, one in enumerate(operations.in_order):
+    for number, one in enumerate(operations.in_order(with_loads=True)):
         if one.opcode in _LOADS:
             # Whether it goes through the read-only cache does not matter.
             ordered.append((one.opcode, (), ((False, one.made_of[0]),)))
@@ -286,7 +272,7 @@ def _expressions(operations: FloatOperations, table: dict[Operation, int]) -> tu
     of_register: dict[str, int] = {}
     products: dict[str, _Factors] = {}
     numbers, sums, are_distinct = set[int](), set[tuple[_Factors, _Factors]](), True
-    for one in operations.arithmetic:
+    for one in operations.in_order():
         operation = _operation(one, one.leaves, of_register)
         number = table.setdefault(operation, len(table))
         numbers.add(number)
@@ -336,7 +322,7 @@ class Products:
     def __init__(self, operations: FloatOperations) -> None:
         self.operations = operations
         self.sums: defaultdict[str, set[Sum]] = defaultdict(set)
-        for one in operations.arithmetic:
+        for one in operations.in_order():
             if one.opcode == "mul" and not one.is_rounded_always:
                 self.sums["rounded"].add((_product(one),))
             elif one.opcode in FUSED:
@@ -402,7 +388,7 @@ def rounds_alike(kernel: Function, copy: Function) -> bool:
       are made of different values.
     """
     of_kernel, of_copy = FloatOperations(kernel), FloatOperations(copy)
-    if in_order(of_kernel) == in_order(of_copy):
+    if _numbered(of_kernel) == _numbered(of_copy):
         return True
     table: dict[Operation, int] = {}
     one, other = _expressions(of_kernel, table), _expressions(of_copy, table)

@@ -99,14 +99,13 @@ def _proven_candidates(
 
 def _read_indices(copy: KernelCopy, modules: Iterable[Module]) -> bool:
     """Does a copy read where its threads are other than by the functions that it calls for that?"""
-    operands = [
+    operands = {
         operand
         for module in modules
         for entry, function in module.functions.items()
         if not function.is_kernel or copy.namespace in namespaces(entry)
-        for item in function.instructions
-        for operand in item.operands
-    ]
+        for operand in function.operands
+    }
     return not operands or any(operand.startswith(_INDICES) for operand in operands)
 
 

@@ -282,7 +282,10 @@ class RowJudge:
         """Raise NotUnderstood unless threads part only for loops over rows and single threads."""
         if not self.graph.ends_everywhere:
             self.refuse(0, "a loop without an end")
-        self._check_pointers()
+        for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
+            spaces = {word.split("::")[0] for word in instruction.modifiers}
+            if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
+                self._stop(instruction, "a pointer to shared memory")
         for loop in self.loops.values():
             self._check_entry(loop)
         for block in sorted(self.divided):
@@ -290,12 +293,6 @@ class RowJudge:
         for block in sorted(self.recorder.barriers - self._reduced):
             if self.dividing(block):
                 self.refuse(block, "a barrier that some threads may not reach")
-
-    def _check_pointers(self) -> None:
-        for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
-            spaces = {word.split("::")[0] for word in instruction.modifiers}
-            if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
-                self._stop(instruction, "a pointer to shared memory")
 
     def refuse(self, block: int, what: str) -> NoReturn:
         """Stop with the words for what is not understood in a basic block."""
@@ -366,12 +363,9 @@ class RowJudge:
                 self.refuse(one.begin, "shared memory that holds several types")
         for one, other in product(self.reductions, repeat=2):
             if self._follows_at_once(one, other) and one.may_race_with(other):
-                raise NotUnderstood(Code.RACE, "", self._first_shared(other))
-
-    def _first_shared(self, reduction: Reduction) -> Instruction:
-        accesses = (a for a in self.recorder.accesses if a.block in reduction.blocks)
-        used = [a.instruction for a in accesses if a.space == "shared"]
-        return min(used, key=lambda item: item.line)
+                accesses = (a for a in self.recorder.accesses if a.block in other.blocks)
+                used = [a.instruction for a in accesses if a.space == "shared"]
+                raise NotUnderstood(Code.RACE, "", min(used, key=lambda item: item.line))
 
     def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
         if one.stop is None:

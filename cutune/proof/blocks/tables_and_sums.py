@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
 from cutune.proof.memory.access_places import AccessPlace, place_of
@@ -25,8 +26,7 @@ _SHARED = "shared"
 _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
 
 
-@dataclass(frozen=True)
-class _Placed:
+class _Placed(NamedTuple):
     """An access of memory that a block does for itself, or (`where` is None) by ids."""
 
     where: Position | None
@@ -129,23 +129,19 @@ class EachBlockJudge(RowJudge):
         (name, *others) = {o.access.operation for o in all_ if o.access.kind == "atomic"}
         operation, _, kind = name.partition(".")
         is_integer = kind in _INTEGERS and operation in NEUTRAL and not others
-        is_by_block = one.where is not None
-        if not is_integer or is_by_block != (one.access.kind != "atomic"):
+        if not is_integer or (one.where is None) != (one.access.kind == "atomic"):
             self._stop(one.access.instruction, "a sum of a block that is not the same in parts")
         if {o.access.bytes for o in all_} != {one.access.bytes}:
             self._stop(one.access.instruction, "a sum that is read in another width")
         begun = {o.access.values for o in all_ if o.access.kind == "store"}
+        (numbers, *more) = [[v.literal for v in values] for values in begun] or [[]]
         neutral = NEUTRAL.get(operation)
-        values = begun.pop() if len(begun) == 1 else ()
-        is_number = bool(values) and all(value.literal is not None for value in values)
-        is_neutral = neutral is None or values == (IntegerPolynomial.constant(neutral),)
-        if not (is_number and is_neutral):
+        is_number = numbers != [] and None not in numbers and not more
+        if not is_number or (neutral is not None and numbers != [neutral]):
             self._stop(one.access.instruction, "a sum that does not begin at one number")
 
     def _check_global(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
-        for one in placed:
-            if one.access.kind == "end":
-                continue
+        for one in (o for o in placed if o.access.kind != "end"):
             if one.access.instruction.line in self.recorder.sums.adding:
                 if one.where is None:
                     self._stop(one.access.instruction, "a part of a sum that several threads add")
@@ -164,16 +160,9 @@ class EachBlockJudge(RowJudge):
 
     def _check_apart(self, one: _Placed, others: Iterable[_Placed], conditions: Meetings) -> None:
         first = one.place.base
-        for other in others:
-            second = other.place.base
-            if other.access.kind == "end":
-                continue
-            if (
-                first is None
-                or second is None
-                or first == second
-                or not conditions.lie_apart(first, second)
-            ):
+        for second in (o.place.base for o in others if o.access.kind != "end"):
+            is_known = first is not None and second is not None and first != second
+            if not is_known or not conditions.lie_apart(first, second):
                 self._stop(one.access.instruction, "what all blocks share, and change")
 
 

@@ -184,9 +184,11 @@ class _Reading:
                 if new is None:
                     return None
             elif one.opcode == "bra":
-                exit_test = self._exit_test(one) if new is None else None
-                if exit_test is None:
+                is_exit = bool(self.end) and one.operands[0] == self.end and not one.negated
+                test = self._value(one.guard)
+                if new is not None or not is_exit or not isinstance(test, _Applied):
                     return None
+                exit_test = test
             elif not self._compute(one):
                 return None
         if new is None or not self._is_repeated(self.body[-1]):
@@ -234,11 +236,6 @@ class _Reading:
             return self.copies[new]
         one = self._definition(new)
         return one.operands[1] if one is not None and one.opcode == "mov" else new
-
-    def _exit_test(self, branch: Instruction) -> _Applied | None:
-        test = self._value(branch.guard)
-        is_exit = bool(self.end) and branch.operands[0] == self.end and not branch.negated
-        return test if is_exit and isinstance(test, _Applied) else None
 
     def _value(self, text: str) -> object:
         if text in self._values:
@@ -351,7 +348,7 @@ def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
     *before, last = inside or [branch]
     if not value or not isinstance(last, Instruction) or not _adds(last, value):
         return False
-    if not all(map(_is_function, before)):
+    if not all(isinstance(item, Instruction) and _is_function(item) for item in before):
         return False
     functions = list(_instructions(inside))
     written = {name for item in functions for name in results(item)}
@@ -397,8 +394,6 @@ def _adds(item: Instruction, value: str) -> bool:
     return is_plain and operation != "" and item.modifiers[-1] in _INTEGERS
 
 
-def _is_function(item: Item) -> bool:
-    if not isinstance(item, Instruction) or item.opcode not in FUNCTIONS:
-        return False
+def _is_function(item: Instruction) -> bool:
     # A carry is a result that no operand names.
-    return not item.guard and "cc" not in item.modifiers
+    return item.opcode in FUNCTIONS and not item.guard and "cc" not in item.modifiers

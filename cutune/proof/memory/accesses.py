@@ -250,7 +250,9 @@ class Recorder:
         for index, register in enumerate(registers):
             place = offset + index * TYPE_BYTES[kind]
             if name in self._indices:
-                text = f"{self._indices[name]}:{place}:{_plain(kind)}"
+                # Long numbers are read as signed.
+                plain = kind if TYPE_BYTES[kind] < 4 else f"b{bits_of(kind)}"
+                text = f"{self._indices[name]}:{place}:{plain}"
                 value: Value = self.atoms.parameter(text, _interval_of(kind))
             elif name in self.function.registers:
                 # A field of a parameter that is found by an index.
@@ -333,8 +335,13 @@ class Recorder:
             return
         is_virtual = False
         if is_by_address(instruction, self.function):
-            (address,) = self._values(moment, target, how="in the address of a function")
-            is_virtual = self._is_of_table(address)
+            (function,) = self._values(moment, target, how="in the address of a function")
+            loads = {f"load{one.instruction.line}.0": one.address for one in self.accesses}
+            tables = (loads[atom.name] for atom in function.atoms if atom.name in loads)
+            # Does an object have the table that the address of the function comes from?
+            is_virtual = any(
+                atom.name in loads for t in tables if t is not None for atom in t.atoms
+            )
         returned = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         first = instruction.operands[0]
         for name in parts(first.strip("()")) if target != first else ():
@@ -344,12 +351,6 @@ class Recorder:
         if problem is not None:
             raise NotUnderstood(*problem, instruction)
         self.accesses.append(self._access(moment, "call"))
-
-    def _is_of_table(self, function: IntegerPolynomial) -> bool:
-        """Does an object have the table that the address of a function comes from?"""
-        loads = {f"load{one.instruction.line}.0": one.address for one in self.accesses}
-        tables = (loads[atom.name] for atom in function.atoms if atom.name in loads)
-        return any(atom.name in loads for t in tables if t is not None for atom in t.atoms)
 
     def _barrier(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -452,11 +453,6 @@ def _words(instruction: Instruction) -> str:
 
 def _slot(name: str) -> str:
     return f"{name} returned"
-
-
-def _plain(kind: str) -> str:
-    """The type as far as it matters for the value: long numbers are read as signed."""
-    return kind if TYPE_BYTES[kind] < 4 else f"b{bits_of(kind)}"
 
 
 def _interval_of(kind: str) -> Interval:

@@ -62,7 +62,7 @@ from cutune.proof.values.polynomial import (
     TooLarge,
     exactly,
 )
-from cutune.proof.values.terms import Atoms, is_of_parameters, only_atom
+from cutune.proof.values.terms import is_of_parameters, only_atom
 
 
 def elements_of(header: int, dimension: str) -> IntegerPolynomial:
@@ -164,9 +164,12 @@ def _by_ends(
     parts = _in_digits(place, ends, walk)
     if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
         return None
-    moving = _moving(parts.rest, walk.atoms)
-    if moving is None or not all(walk.atoms.of(d.step).is_uniform for d in parts.digits):
+    terms = [IntegerPolynomial((term,)) for term in parts.rest.terms]
+    known = walk.atoms.joined(terms)
+    is_uniform = all(walk.atoms.of(digit.step).is_uniform for digit in parts.digits)
+    if known.ids or known.is_loaded or not is_uniform:
         return None
+    moving = [term for term in terms if walk.atoms.of(term).loops]
     width = common_width(moving, walk.atoms) if moving else None
     if moving and width is None:
         return None
@@ -189,14 +192,6 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
             return None
         conditions = conditions.joined(fits)
     return InDigits(parts.digits, parts.rest, conditions)
-
-
-def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
-    terms = [IntegerPolynomial((term,)) for term in rest.terms]
-    known = [atoms.of(term) for term in terms]
-    if any(one.ids or one.is_loaded for one in known):
-        return None
-    return [term for term, one in zip(terms, known, strict=True) if one.loops]
 
 
 def _least(
@@ -337,13 +332,17 @@ def row_per_thread(
     threads differ there. `limits`: for each, numbers that the id stays below. Raises TooLarge.
     """
     steps = _common_steps(places, needed, ranges)
-    if not steps or not all(map(_are_exact, places)):
+    # A launch is asked whether an unsigned index of one parameter is exact.
+    unsigned = [value for place in places for value in place.unsigned]
+    if not steps or not all(only_atom(v) and is_of_parameters(v) for v in unsigned):
         return None
     rests = [place.offset for place in places]
     for d, of_id in steps:
         rests = [rest - of_id * IntegerPolynomial.atom(IDENTITY, d) for rest in rests]
-    begin = _begin(rests[0], steps[0][1])
-    rests = [rest - begin for rest in rests]
+    # The part of the beginning of rows that is the same for all threads: `out + first`.
+    beside = {m: c for m, c in rests[0].terms if m and m not in dict(steps[0][1].terms)}
+    common = {m: c for m, c in beside.items() if all(atom.kind == PARAMETER for atom in m)}
+    rests = [rest - IntegerPolynomial.of(common) for rest in rests]
     (dimension, step), own_rows = steps[-1], []
 
     def try_rows(
@@ -362,7 +361,9 @@ def row_per_thread(
     try_rows(ZERO, NO_CONDITIONS)
     for row in limits.get(dimension, ()):
         if len((step * row).terms) == 1:
-            try_rows(step * row, _below(places, dimension, row, ranges))
+            room = row - IntegerPolynomial.atom(IDENTITY, dimension) - 1
+            below = (ranges.not_negative(room, place.access.known) for place in places)
+            try_rows(step * row, all_of([*below]))
     if not own_rows:
         degree = max(len(monomial) for monomial, _ in step.terms)
         moving = ranges.walk.atoms.joined(rests)
@@ -383,13 +384,6 @@ def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPoly
     return planes
 
 
-def _below(
-    places: Sequence[AccessPlace], dimension: str, limit: IntegerPolynomial, ranges: Ranges
-) -> SizeConditions | None:
-    room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - 1
-    return all_of([ranges.not_negative(room, place.access.known) for place in places])
-
-
 def _common_steps(
     places: Sequence[AccessPlace], needed: frozenset[str], ranges: Ranges
 ) -> tuple[tuple[str, IntegerPolynomial], ...]:
@@ -405,14 +399,6 @@ def _common_steps(
     return tuple(by_size(steps))
 
 
-def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomial:
-    """The part of the beginning of rows that is the same for all threads: `out + first`."""
-    beside = [(m, c) for m, c in rest.terms if m and m not in dict(step.terms)]
-    return IntegerPolynomial.of(
-        {m: c for m, c in beside if all(atom.kind == PARAMETER for atom in m)}
-    )
-
-
 def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerPolynomial:
     if width == ZERO:
         return rest
@@ -426,8 +412,3 @@ def _staying(
     """Values that are not negative where an offset stays within the step."""
     length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
     return offset, length - max(bytes, place.access.bytes) - offset, *place.unsigned
-
-
-def _are_exact(place: AccessPlace) -> bool:
-    """Is each unsigned index in it one parameter? A launch is asked whether that is exact."""
-    return all(only_atom(v) is not None and is_of_parameters(v) for v in place.unsigned)

@@ -155,12 +155,11 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached:
 
 
 def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
-    if len(variables) != 1 or access.address.whole != frozenset(variables):
+    if len(variables) != 1 or access.address.whole != variables:
         return False
     (name,) = variables
-    if spaces.get(name) == "local":
-        return True
-    return access.kind == "load" and (spaces.get(name) == "const" or name.startswith(_TABLES))
+    is_constant = spaces.get(name) == "const" or name.startswith(_TABLES)
+    return spaces.get(name) == "local" or (access.kind == "load" and is_constant)
 
 
 def assembly_lines(text: str) -> frozenset[int]:
@@ -253,9 +252,8 @@ class _Following:
         return PointerOrigin(parts=frozenset({position})) if has_size else _NUMBER
 
     def _origin(self, operand: str) -> PointerOrigin:
-        if operand[:1] not in ("{", "[", "!"):
-            return self._origin_of_name(operand)
-        values = [self._origin_of_name(name) for name in names(operand)]
+        of_several = operand[:1] in ("{", "[", "!")
+        values = [self._origin_of_name(n) for n in (names(operand) if of_several else [operand])]
         return values[0] if len(values) == 1 else PointerOrigin(parts=_names_in(values))
 
     def _origin_of_name(self, name: str) -> PointerOrigin:

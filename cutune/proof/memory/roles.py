@@ -46,20 +46,16 @@ def roles(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> tuple[tuple[str, Role], ...]:
     """The strongest role of each parameter that work or addresses depend on."""
-    found: dict[str, Role] = {}
-    for place, role in _uses(graph, walk, accesses, bounds):
-        known = found.get(place, role)
-        found[place] = min(known, role, key=_ORDER.index)
-    return tuple(sorted(found.items()))
+    uses = sorted({*_uses(graph, walk, accesses, bounds)}, key=lambda use: -_ORDER.index(use[1]))
+    return tuple(sorted(dict(uses).items()))
 
 
 def _uses(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> Iterator[tuple[str, Role]]:
     accesses, terms = list(accesses), _Terms(walk.atoms)
-    for bound in bounds:
-        for term in terms.of(bound.limit):
-            yield from _each(term, Role.GUARD if term.sign > 0 else Role.COUNTER)
+    for term in chain(*(terms.of(bound.limit) for bound in bounds)):
+        yield from _each(term, Role.GUARD if term.sign > 0 else Role.COUNTER)
     readings = _Readings(graph, {access.block for access in accesses})
     for block, predicate in walk.branches.items():
         plain = Role.BOUND if readings.leaves_loop(block) else Role.BRANCH

@@ -79,12 +79,12 @@ class _Loops:
             terminator = flow.blocks[block].terminator
             if terminator.guard and set(terminator.targets) - blocks:
                 tests = (o for o in self._made_of({terminator.guard}, lines) if o.opcode == "setp")
-                yield any(self._is_waiting({*sources(item)}, lines) for item in tests)
-
-    def _is_waiting(self, registers: set[str], lines: Container[int]) -> bool:
-        made_of = self._made_of(registers, lines)
-        has_loads = any(item.opcode == "ld" for item in made_of)
-        return has_loads and all(self._is_steady(item, lines) for item in made_of)
+                made_of = (self._made_of({*sources(test)}, lines) for test in tests)
+                yield any(
+                    any(item.opcode == "ld" for item in one)
+                    and all(self._is_steady(item, lines) for item in one)
+                    for one in made_of
+                )
 
     def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
         if instruction.opcode != "ld":

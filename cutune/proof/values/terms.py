@@ -94,12 +94,12 @@ class AtomProperties:
 
 NOTHING = AtomProperties()
 _BUILTIN_RANGES = {
-    THREAD: Interval(0, 1023),
-    BLOCK: Interval(0, MOST_THREADS),
-    BLOCK_SIZE: Interval(1, 1024),
-    GRID_SIZE: Interval(1, MOST_THREADS),
-    IDENTITY: Interval(0, MOST_THREADS),
-    STRIDE: Interval(1, MOST_THREADS),
+    THREAD: (0, 1023),
+    BLOCK: (0, MOST_THREADS),
+    BLOCK_SIZE: (1, 1024),
+    GRID_SIZE: (1, MOST_THREADS),
+    IDENTITY: (0, MOST_THREADS),
+    STRIDE: (1, MOST_THREADS),
 }
 
 
@@ -108,16 +108,16 @@ _OF_THREADS = frozenset({THREAD, BLOCK_SIZE, IDENTITY, STRIDE})
 
 
 def _of_builtin(atom: Atom, threads_per_id: int) -> AtomProperties | None:
-    interval = _BUILTIN_RANGES.get(atom.kind)
-    if interval is None:
+    if atom.kind not in _BUILTIN_RANGES:
         return None
-    if atom.kind in _OF_THREADS and atom.name == "x" and interval.high is not None:
-        interval = interval._replace(high=interval.high // threads_per_id)
+    low, high = _BUILTIN_RANGES[atom.kind]
+    if atom.kind in _OF_THREADS and atom.name == "x":
+        high //= threads_per_id
     here, nowhere = frozenset({atom.name}), frozenset[str]()
     raw = here if atom.kind in RAW else nowhere
     ids = here if atom.kind in (THREAD, BLOCK, IDENTITY) else nowhere
     strides = here if atom.kind == STRIDE else nowhere
-    return AtomProperties(raw, ids, interval=interval, strides=strides)
+    return AtomProperties(raw, ids, interval=Interval(low, high), strides=strides)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.same_code import code_of, rounds_alike
 from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
+from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
@@ -120,10 +121,9 @@ Step = SameCode | AsWritten | Moved
 
 
 def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> str | None:
-    pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
     for proof in compiled.proofs.get(shown.kernel, ()):
         try:
-            used = reached(proof.uses, pointers)
+            used = reached(proof.uses, pointers_of(kernel))
         except NotReached as error:
             return error.what
         if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):

@@ -31,7 +31,7 @@ from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
-from cutune.source.program import KernelVariant
+from cutune.source.program import Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas
@@ -57,6 +57,11 @@ class Restriction:
     changes: Changes
     pointers: tuple[int, ...]
     written: tuple[int, ...]
+
+
+def pointers_of(kernel: Kernel) -> dict[int, str]:
+    """Return the names of the parameters that are pointers, by position."""
+    return {index: one.name for index, one in enumerate(kernel.parameters) if one.is_pointer}
 
 
 def restriction_if_legal(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
@@ -123,8 +128,7 @@ class _Restricted:
 
     @cached_property
     def _pointers(self) -> Mapping[int, str]:
-        parameters = enumerate(self.text.kernel.parameters)
-        return {index: one.name for index, one in parameters if one.is_pointer}
+        return pointers_of(self.text.kernel)
 
     @cached_property
     def _named(self) -> frozenset[int]:
