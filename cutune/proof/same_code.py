@@ -196,8 +196,8 @@ class FloatOperations:
         if place and one.opcode in _STORES:
             for operand in one.operands[1:]:
                 # A constant is stored by its bits: as it is written elsewhere.
-                value = f"0f{int(operand):08X}" if operand.isdecimal() else operand
-                self._made[place] |= self._of(value)
+                text = f"0f{int(operand):08X}" if operand.isdecimal() else operand
+                self._made[place] |= self._of(text)
         if one.opcode not in _LOADS:
             found = {f"call {one.operands[-2:]}"} if one.opcode == "call" else set()
             found = found.union(*map(self._of, one.operands[1:]))

@@ -115,9 +115,8 @@ class _ElementMeetings:
         if first.base is None or second.base is None:
             self._refuse(first, "a place that is not known")
         if first.base != second.base:
-            if (first.access.space == _SHARED) != (second.access.space == _SHARED):
-                return
-            if not self.conditions.lie_apart(first.base, second.base):
+            is_one_space = (first.access.space == _SHARED) == (second.access.space == _SHARED)
+            if is_one_space and not self.conditions.lie_apart(first.base, second.base):
                 self._refuse(first, "a variable that a pointer may lead to")
             return
         if first.access.kind == second.access.kind == "atomic":
@@ -150,9 +149,8 @@ class _ElementMeetings:
         is_shared = first.access.space == _SHARED
         # Offsets wrap around onto others unless 2^32 is a multiple of their steps.
         may_wrap = is_shared and common_step(first, second).bit_count() > 1
-        if never_overlap(first, second) and not may_wrap:
-            return True
-        if where.is_alone and other_where.is_alone:
+        are_alone = where.is_alone and other_where.is_alone
+        if are_alone or (never_overlap(first, second) and not may_wrap):
             return True
         if where.row is None or other_where.row is None:
             return False
@@ -161,11 +159,14 @@ class _ElementMeetings:
         if split is None or other_split is None:
             return False
         (step, rest), (other_step, other_rest) = split, other_split
-        if step != other_step or step == ZERO or not self._is_steady(step):
-            return False
         # Numbers of 32 bits, as shared addresses are, stay exact.
-        is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
-        if is_shared and not is_near:
+        is_far = step.literal is None or abs(step.literal) > _MOST_STEP
+        if (
+            step != other_step
+            or step == ZERO
+            or not self._is_steady(step)
+            or (is_shared and is_far)
+        ):
             return False
         first, second = replace(first, offset=rest), replace(second, offset=other_rest)
         if self._have_steps(step, first, second):
@@ -469,8 +470,7 @@ class RowJudge:
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
             self.refuse(block, "a row with another end than a size")
         goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
-        test = next(_tests(goes_on), None)
-        if test is None:
+        if (test := next(_tests(goes_on), None)) is None:
             self.refuse(block, "a row with another end than a size")
         return test
 

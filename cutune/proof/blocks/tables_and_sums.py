@@ -161,8 +161,12 @@ class EachBlockJudge(RowJudge):
     def _check_apart(self, one: _Placed, others: Iterable[_Placed], conditions: Meetings) -> None:
         first = one.place.base
         for second in (o.place.base for o in others if o.access.kind != "end"):
-            is_known = first is not None and second is not None and first != second
-            if not is_known or not conditions.lie_apart(first, second):
+            if (
+                first is None
+                or second is None
+                or first == second
+                or not conditions.lie_apart(first, second)
+            ):
                 self._stop(one.access.instruction, "what all blocks share, and change")
 
 

@@ -134,8 +134,7 @@ class Ranges:
     def _fit(
         self, values: Iterable[IntegerPolynomial], whole: tuple[int, int], facts: Facts
     ) -> SizeConditions | None:
-        least, most = map(IntegerPolynomial.constant, whole)
-        goals = (goal for value in values for goal in (value - least, most - value))
+        goals = (goal for value in values for goal in (value - whole[0], -value + whole[1]))
         return all_of(self._proven(goal, facts, False, 4) for goal in goals)
 
     def _proven(

@@ -143,12 +143,11 @@ class _Restricted:
         return "const" not in pointee.split() or "*" in pointee
 
     def _changes(self, pointers: Collection[int]) -> Changes:
-        edits, variables = [], ""
-        for token, declaration in self._names(pointers):
-            edits.append(Edit(span_of(token), f"__restrict__ {token.text}__{NAME}"))
-            variables += f" {declaration} = {token.text}__{NAME};"
+        named = [*self._names(pointers)]
+        edits = (Edit(span_of(token), f"__restrict__ {token.text}__{NAME}") for token, _ in named)
+        variables = (f" {declaration} = {token.text}__{NAME};" for token, declaration in named)
         taken = (f"{name}__{NAME}" for name in self._pointers.values() if name)
-        return Changes(tuple(edits), variables, taken=tuple(taken))
+        return Changes(tuple(edits), "".join(variables), taken=tuple(taken))
 
     def _names(self, pointers: Collection[int]) -> Iterator[tuple[Token, str]]:
         opener, closer = self.text.function.parameters
