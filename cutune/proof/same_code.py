@@ -135,7 +135,7 @@ class FloatOperations:
         for number, one in self._instructions:
             if one.opcode in _LOADS and number in self._places and with_loads:
                 yield FloatOperation(one, (frozenset({self._places[number]}),))
-            elif _is_arithmetic(one):
+            elif FLOATS & {*one.modifiers} and one.opcode not in _LOADS | _STORES | _MOVES:
                 leaves = map(self._leaf, one.operands[1:], self._read[number])
                 yield FloatOperation(one, self._read[number], tuple(leaves))
 
@@ -218,10 +218,6 @@ class FloatOperations:
             made = self._made.get(name, {name})
             found |= {word for word in made if _OF_PARAMETER in word or word == name}
         return f"behind {sorted(found)}"
-
-
-def _is_arithmetic(one: Instruction) -> bool:
-    return bool(FLOATS & {*one.modifiers}) and one.opcode not in _LOADS | _STORES | _MOVES
 
 
 def _address(one: Instruction) -> str | None:

@@ -238,12 +238,10 @@ class Walk:
         if (grid := self.kept_grid) is None:
             return value
         for atom in {*value.atoms}:
-            operation = self.atoms.operation(atom)
             # A place from which a row is stepped through in 64 bits: with a sign it is exact.
-            if operation is not None and operation.name == "s32":
-                (inner,) = operation.numbers
-                if not {*grid.thread.atoms}.isdisjoint(inner.atoms):
-                    value = value.replaced(atom, inner)
+            inner = self.atoms.shorter(atom, ("s32",))
+            if inner is not None and not {*grid.thread.atoms}.isdisjoint(inner.atoms):
+                value = value.replaced(atom, inner)
         loops = self.graph.loops_around[header]
         return grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
 

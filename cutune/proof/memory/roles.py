@@ -168,19 +168,13 @@ class _Terms:
         found = []
         for monomial, coefficient in value.terms:
             sign = 1 if coefficient > 0 else -1
-            if len(monomial) == 1 and (number := self._extended(monomial[0])) is not None:
+            number = self.atoms.shorter(monomial[0], _EXTENSIONS) if len(monomial) == 1 else None
+            if number is not None:
                 found += [term._replace(sign=sign * term.sign) for term in self.of(number)]
                 continue
             places = frozenset(place for atom in monomial for place in self._places(atom))
             found.append(Term(sign, places, any(map(self._varies, monomial))))
         return found
-
-    def _extended(self, atom: Atom) -> IntegerPolynomial | None:
-        operation = self.atoms.operation(atom)
-        if operation is None or operation.name not in _EXTENSIONS:
-            return None
-        (number,) = operation.operands
-        return number if isinstance(number, IntegerPolynomial) else None
 
     def _varies(self, atom: Atom) -> bool:
         known = self.atoms.properties(atom)

@@ -333,21 +333,19 @@ class _ThreadMeetings:
         first = order[0][1]
         if first.literal is not None and abs(first.literal) < bytes:
             return False
-        moving = [] if self._are_rows(moving, *order[-1]) else moving
+        dimension, largest = order[-1]
+        # A round may move by whole rows, as long as the extent.
+        if any(_are_multiples(largest * row, moving) for row in self._rows(dimension)):
+            moving = []
         if moving and self._share_own_row(*places, bytes=bytes):
             return True
         width = common_width(moving, self.atoms)
         if moving and width is None:
             return False
         if first.literal is None:
-            self._need(first, IntegerPolynomial.constant(bytes), -1)
+            self.conditions.spreads.add(Spread(first, IntegerPolynomial.constant(bytes), -1))
         self._reach_each_other(order, width)
         return True
-
-    def _are_rows(
-        self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
-    ) -> bool:
-        return any(_are_multiples(step * row, moving) for row in self._rows(dimension))
 
     def _rows(self, dimension: str) -> list[IntegerPolynomial]:
         return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
@@ -356,15 +354,10 @@ class _ThreadMeetings:
         self, steps: Sequence[tuple[str, IntegerPolynomial]], beyond: IntegerPolynomial | None
     ) -> None:
         """Need each step to reach beyond the extent of the one before, and one beyond them all."""
-        for (dimension, smaller), (_, larger) in pairwise(steps):
-            self._reach(larger, smaller, dimension)
-        if beyond is not None:
-            dimension, largest = steps[-1]
-            self._reach(beyond, largest, dimension)
-
-    def _reach(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: str) -> None:
-        if not self._is_row(smaller, larger, dimension):
-            self._need(larger, smaller, "xyz".index(dimension))
+        every = [*steps, ("", beyond)] if beyond is not None else steps
+        for (dimension, smaller), (_, larger) in pairwise(every):
+            if not self._is_row(smaller, larger, dimension):
+                self.conditions.spreads.add(Spread(larger, smaller, "xyz".index(dimension)))
 
     def _is_row(
         self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
@@ -373,9 +366,6 @@ class _ThreadMeetings:
         # Steps may be negative: their lengths count.
         sign = smaller.literal or 0
         return any(spare is not None and (spare == 0 or spare * sign > 0) for spare in spares)
-
-    def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
-        self.conditions.spreads.add(Spread(larger, smaller, dimension))
 
 
 def _operation(place: AccessPlace) -> str:

@@ -327,10 +327,9 @@ class Operations:
         if bits_of(to) < 16:
             return self.extended(value, bits_of(to), to[0] == "s")
         for atom in set(value.atoms):
-            operation = self.atoms.operation(atom)
             # A number that was made longer has the same low bits as before.
-            if operation is not None and operation.name in _EXTENSIONS.get(bits_of(to), ()):
-                value = value.replaced(atom, operation.numbers[0])
+            before = self.atoms.shorter(atom, _EXTENSIONS.get(bits_of(to), ()))
+            value = value if before is None else value.replaced(atom, before)
         return modulo(value, bits_of(to))
 
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:

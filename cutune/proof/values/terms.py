@@ -13,7 +13,7 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import NamedTuple
@@ -171,6 +171,12 @@ class Atoms:
 
     def operation(self, atom: Atom) -> AtomOperation | None:
         return self._operations.get(atom)
+
+    def shorter(self, atom: Atom, extensions: Container[str]) -> IntegerPolynomial | None:
+        """Return the number that one of these extensions has made longer."""
+        operation = self._operations.get(atom)
+        is_longer = operation is not None and operation.name in extensions
+        return operation.numbers[0] if operation is not None and is_longer else None
 
     def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:
         """Make a kernel parameter, or a part of one."""

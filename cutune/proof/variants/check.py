@@ -22,14 +22,14 @@ from cutune.proof.variants.registry import (
     AsWritten,
     Copy,
     Moved,
-    Proofs,
     SameCode,
     made_by,
 )
+from cutune.proof.variants.text import left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.block_reading_copies import callee_named
-from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant, LaunchSite, Program
+from cutune.source.program import DIMENSIONS, Kernel, KernelVariant, LaunchSite, Program
 from cutune.source.rewrite.edits import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, renamed_entry
@@ -122,35 +122,28 @@ def _copies(program: Program, name: str, step: AsWritten | Moved) -> list[Copy]:
 
 def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) -> Program:
     copies = {copy.kernel: (kernel, copy) for kernel, copy in _copies(program, name, step)}
-    reasons = _reasons(copies, step, texts)
+    reasons = {copy: _reason(step, *pair, texts) for copy, pair in copies.items()}
 
     def kept(kernel: Kernel) -> Kernel:
         made = [(one, reasons[step.copy(kernel, one).kernel]) for one in made_by(name, kernel)]
         unproven = [(one, what) for one, what in made if what is not None]
         if not unproven:
             return kernel
-        left_out = [other for one, _ in unproven for other in step.falling_with(kernel, one)]
-        return _without(kernel, name, left_out, unproven[0][1])
+        falling = [other for one, _ in unproven for other in step.falling_with(kernel, one)]
+        return _without(kernel, name, falling, unproven[0][1])
 
     return replace(program, kernels=tuple(map(kept, program.kernels)))
 
 
-def _reasons(
-    copies: Mapping[str, Copy], step: AsWritten | Moved, texts: Texts
-) -> dict[str, str | None]:
-    ptx = {n: texts.get((k.name, one.transform), ()) for n, (k, one) in copies.items()}
-    proofs: dict[int, Proofs] = {}
-    reasons: dict[str, str | None] = {}
-    for name, (kernel, _) in copies.items():
-        if not ptx[name]:
-            reasons[name] = _NOT_COMPILED
-            continue
-        if id(ptx[name]) not in proofs:
-            together = {n: copy for n, copy in copies.items() if ptx[n] is ptx[name]}
-            proofs[id(ptx[name])] = step.proofs(ptx[name], together)
-        compiled, against = proofs[id(ptx[name])]
-        reasons[name] = against.get(name) or _objection(kernel, name, compiled)
-    return reasons
+def _reason(
+    step: AsWritten | Moved, kernel: Kernel, copy: KernelVariant, texts: Texts
+) -> str | None:
+    """Why a copy is not proven; None where it is."""
+    ptx = texts.get((kernel.name, copy.transform), ())
+    if not ptx:
+        return _NOT_COMPILED
+    compiled, against = step.proofs(ptx, kernel, copy)
+    return against or _objection(kernel, copy.kernel, compiled)
 
 
 def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]]) -> TranslationUnit:
@@ -183,15 +176,10 @@ def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]])
     return unit
 
 
-def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
-    code = Code.VARIANT_UNPROVEN
-    message = code.template.format(variant=name, what=what)
-    reason = (name, Impurity(code, message, kernel.span))
-    return replace(
-        kernel,
-        variants=tuple(one for one in kernel.variants if one not in left_out),
-        variant_reasons=(*kernel.variant_reasons, reason),
-    )
+def _without(kernel: Kernel, name: str, without: Collection[KernelVariant], what: str) -> Kernel:
+    reason = left_out(kernel, name, Code.VARIANT_UNPROVEN, what=what)
+    variants = tuple(one for one in kernel.variants if one not in without)
+    return replace(kernel, variants=variants, variant_reasons=(*kernel.variant_reasons, reason))
 
 
 def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:

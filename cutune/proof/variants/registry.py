@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compiled, proven
@@ -25,7 +26,7 @@ from cutune.proof.same_code import code_of, rounds_alike
 from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
-from cutune.proof.variants.text import Illegal, KernelText
+from cutune.proof.variants.text import Illegal, KernelText, left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.program import Impurity, Kernel, KernelVariant, Program
@@ -37,8 +38,8 @@ _ROUNDS = "may round other products than the kernel before they are added"
 
 Copy = tuple[Kernel, KernelVariant]
 """A kernel, and the copy of it that is compiled."""
-Proofs = tuple[Compiled, Mapping[str, str]]
-"""Proofs about compiled copies, and objections to some, by their names."""
+Proofs = tuple[Compiled, str | None]
+"""Proofs about a compiled copy, and an objection to it."""
 
 
 def made_by(transform: str, kernel: Kernel) -> tuple[KernelVariant, ...]:
@@ -86,11 +87,10 @@ class AsWritten(_AsProven):
             v for v in kernel.variants if v == variant or (variant.pointers and v.pointers)
         )
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
-        """The proofs of copies that were compiled to these texts."""
-        compiled = proven(texts, lambda entry: base_name(entry) in copies)
-        objections = ((name, _other_memory(*copy, compiled)) for name, copy in copies.items())
-        return compiled, {name: what for name, what in objections if what is not None}
+    def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
+        """The proofs of a copy that was compiled to these texts."""
+        compiled = proven(texts, lambda entry: base_name(entry) == copy.kernel)
+        return compiled, _other_memory(kernel, copy, compiled)
 
 
 class Moved(_AsProven):
@@ -103,19 +103,21 @@ class Moved(_AsProven):
     def falling_with(self, _: Kernel, variant: KernelVariant) -> tuple[KernelVariant, ...]:
         return (variant,)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Copy]) -> Proofs:
+    def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
         usual = list(map(with_places, texts))
-        compiled = proven(usual, lambda entry: base_name(entry) in copies)
-        against = {}
+        compiled = proven(usual, lambda entry: base_name(entry) == copy.kernel)
         # Without proofs the texts could not be read.
-        for module in map(parse, texts) if compiled.proofs else ():
-            for entry in module.functions:
-                kernel, _ = copies.get(base_name(entry), (None, None))
-                if kernel is not None and (read := reads_own_place(module, entry, kernel)):
-                    against[base_name(entry)] = f"reads {read} beside the index that it is given"
-        return compiled, against
+        modules = map(_parsed, texts) if compiled.proofs else ()
+        entries = (
+            (m, name) for m in modules for name in m.functions if base_name(name) == copy.kernel
+        )
+        found = [reads_own_place(*entry, kernel) for entry in entries]
+        read = next(filter(None, reversed(found)), None)
+        return compiled, f"reads {read} beside the index that it is given" if read else None
 
 
+#: All copies that are compiled together share their texts.
+_parsed = lru_cache(maxsize=4)(parse)
 Step = SameCode | AsWritten | Moved
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
 
@@ -176,7 +178,7 @@ def _with_variants(text: KernelText, proofs: Sequence[EntryProof]) -> Kernel:
         try:
             variants += list(transform.make(text, proofs))
         except Illegal as illegal:
-            reasons.append((name, illegal.as_impurity(name, kernel)))
+            reasons.append(left_out(kernel, name, illegal.code, what=illegal.what))
     selector = text.selector() if variants else None
     return replace(
         kernel, variants=tuple(variants), variant_reasons=tuple(reasons), selector=selector
@@ -224,9 +226,8 @@ def with_written_variants(program: Program) -> Program:
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
     """Return the kernel without its variants, for a reason whose message names its file."""
     names = dict.fromkeys(variant.transform for variant in kernel.variants)
-    texts = {n: code.template.format(variant=n, path=kernel.source.path) for n in names}
-    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in texts.items())
-    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *left_out))
+    reasons = (left_out(kernel, name, code, path=kernel.source.path) for name in names)
+    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *reasons))
 
 
 def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:

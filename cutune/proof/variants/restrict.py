@@ -30,7 +30,7 @@ from cutune.core.codes import Code
 from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
-from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
+from cutune.proof.variants.text import Changes, Illegal, KernelText, declared, not_repeated, span_of
 from cutune.source.program import Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
@@ -166,9 +166,8 @@ class _Restricted:
 
 def _declared_pointer(tokens: Sequence[Token], name: str) -> Token | None:
     """The name in `const T * const NAME`; None for any other declaration."""
+    tokens = declared(tokens)
     texts = [token.text for token in tokens]
-    if "=" in texts:
-        tokens, texts = tokens[: texts.index("=")], texts[: texts.index("=")]
     if len(texts) < 3 or texts[-1] != name or "*" not in texts:
         return None
     star = len(texts) - 1 - texts[::-1].index("*")

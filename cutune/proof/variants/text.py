@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
@@ -41,9 +42,10 @@ class Illegal(Exception):
         super().__init__(what)
         self.code, self.what = code, what
 
-    def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
-        message = self.code.template.format(variant=variant, what=self.what)
-        return Impurity(self.code, message, kernel.span)
+
+def left_out(kernel: Kernel, variant: str, code: Code, **words: str) -> tuple[str, Impurity]:
+    """Return the name of a variant, and why the kernel has none."""
+    return variant, Impurity(code, code.template.format(variant=variant, **words), kernel.span)
 
 
 def not_repeated(what: str) -> Illegal:
@@ -155,7 +157,7 @@ class KernelText:
             return None
         tokens, (opener, closer) = self.syntax.tokens, self.function.parameters
         head = tokens[self.function.first : opener]
-        parts = [_declared(part) for part in split_commas(tokens[opener + 1 : closer])]
+        parts = [declared(part) for part in split_commas(tokens[opener + 1 : closer])]
         words = {token.text for part in parts for token in part}
         if words & _NO_SELECTOR or any(token.text == "requires" for token in head):
             return None
@@ -193,9 +195,9 @@ class KernelText:
             raise not_repeated("a function may ask for the name of its caller")
 
 
-def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
-    texts = [token.text for token in parameter]
-    return parameter[: texts.index("=")] if "=" in texts else parameter
+def declared(parameter: Sequence[Token]) -> Sequence[Token]:
+    """Return a parameter without its default value."""
+    return list(takewhile(lambda token: token.text != "=", parameter))
 
 
 def _end_of_templates(head: Sequence[Token]) -> int:
