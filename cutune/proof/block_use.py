@@ -157,8 +157,6 @@ class _Observer(Recorder):
 
 
 class _Seen:
-    """A walk that is finished, and questions about it."""
-
     def __init__(
         self, module: Module, function: Function, built_ins: BuiltIns | None = None
     ) -> None:
@@ -193,7 +191,6 @@ class _Seen:
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
     def singles_out(self) -> bool:
-        """Is a thread beyond the first warp told by its number?"""
         threads = [IntegerPolynomial.atom(THREAD, d) for d in DIMENSIONS]
         return any(
             one in threads and (number := other.literal) is not None and number > WARP
@@ -216,7 +213,6 @@ class _Seen:
         return words, line
 
     def follows_block(self) -> bool:
-        """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
 

@@ -373,7 +373,6 @@ _MEMBER_CALL = re.compile(r"(?:->|\.)\s*(?:template\s+)?([A-Za-z_]\w*)\s*\(")
 
 
 def _with_called(message: str, kernel: Kernel, span: Span | None) -> str:
-    """The message, in which a virtual call has the name that its line in the source gives."""
     if VIRTUAL_CALL not in message or span is None:
         return message
     names = dict.fromkeys(_MEMBER_CALL.findall(kernel.source[span]))

@@ -267,7 +267,6 @@ class FlatJudge:
                 raise _Tied(OTHERS.format(name=name), place.line)
 
     def _is_own(self, offset: IntegerPolynomial) -> bool:
-        """Is it a place of the thread's own, beside those of its neighbours?"""
         return not any(
             ROUNDS.match(atom.name) or BY_REGISTER.match(atom.name) for atom in offset.atoms
         )
@@ -422,7 +421,6 @@ class FlatJudge:
         )
 
     def _from(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
-        """A value, and the addresses in global memory that it was loaded from."""
         yield from self.of.parts(value)
         names = [atom.name for part in self.of.parts(value) for atom in part.atoms]
         lines = {found[1] for found in map(_LOADED.match, names) if found is not None}
@@ -459,8 +457,6 @@ class FlatJudge:
 
 @dataclass(frozen=True)
 class _Place:
-    """A place in an array. `offset`: from its beginning."""
-
     access: MemoryAccess
     offset: IntegerPolynomial
 

@@ -245,7 +245,6 @@ _Factors = frozenset[Operand]
 
 
 def _numbered(operations: FloatOperations) -> tuple[Operation, ...]:
-    """All operations and loads; each has the numbers of those that it reads."""
     numbers: dict[str, int] = {}
     ordered: list[Operation] = []
     for number, one in enumerate(operations.in_order(with_loads=True)):

@@ -155,7 +155,6 @@ class WidthDependence:
 
 
 def _depending(function: Function, built_in: str) -> frozenset[str]:
-    """Registers that are computed from a built-in, in whatever order."""
     found, before = {built_in}, 0
     flows = [
         (results(item), frozenset((*sources(item), *item.operands[1:])))

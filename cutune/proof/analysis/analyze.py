@@ -211,7 +211,6 @@ def _code(source: Source, compiled: Compiled) -> CompiledCode:
 
 
 def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:
-    """How the structures are laid out here of which the kernel's data parameters are members."""
     known = _known_layouts(structures, kernel)
     found = tuple((name, size, tuple(sorted(members))) for name, size, members in known)
     is_all = len(found) == len({member.structure for member in kernel.members})

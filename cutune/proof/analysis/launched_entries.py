@@ -130,7 +130,6 @@ def _judged(
 def _refused(
     site: LaunchSite, code: Code, **values: object
 ) -> tuple[LaunchSite, Diagnostic | None]:
-    """The site refused, if it was tunable; others are refused already."""
     if site.verdict is Verdict.REFUSED:
         return site, None
     remark = Diagnostic(code, code.template.format(**values), site.source, site.span)
@@ -203,7 +202,6 @@ def _open(program: Program) -> Iterator[LaunchSite]:
 
 
 def _launching(program: Program, wanted: Collection[int]) -> TranslationUnit:
-    """The program with all copies, in which these launches launch the kernel, then each copy."""
     unit = TranslationUnit(program).with_prelude("\n")
     for header in program.launching_headers:
         unit = unit.with_edits(_OWNER, [prelude_edit(header, "")], header)

@@ -321,7 +321,6 @@ def _proposal(
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
-    """Is it not known how the memory that it asks for follows the block?"""
     return _asks_for_memory(site) and site.shared is None
 
 

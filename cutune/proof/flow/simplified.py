@@ -276,7 +276,6 @@ class _Reading:
 
 
 def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> Instruction | None:
-    """`red` with the function that memory is changed by."""
     width = swap.modifiers[-1][1:]
     found = _function(new) if exit_test is None else _extremum(exit_test, new)
     opcode, kind, value = found or ("", "", None)

@@ -387,7 +387,6 @@ def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPoly
 def _common_steps(
     places: Sequence[AccessPlace], needed: frozenset[str], ranges: Ranges
 ) -> tuple[tuple[str, IntegerPolynomial], ...]:
-    """The steps of the ids, the smallest first; none where they differ, or between threads."""
     of_places = [steps_of(place) or {} for place in places]
     if not needed or any(not needed <= one.keys() for one in of_places):
         return ()

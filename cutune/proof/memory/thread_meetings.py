@@ -104,7 +104,6 @@ class _ThreadMeetings:
                 self._two(write, other)
 
     def _certain_column(self, place: AccessPlace) -> Column | None:
-        """The column that each thread has in places like this one, under no condition."""
         if place.access.kind == "atomic" or place.base is None or place.unsigned or place.factors:
             return None
         column = self._column(place)

@@ -122,7 +122,6 @@ class DigitReader:
         return self._named.get(atom)
 
     def _as_atom(self, dimension: str, divisor: IntegerPolynomial) -> IntegerPolynomial:
-        """The quotient as an atom; no id is as large as some divisors."""
         if (divisor.literal or 0) > MOST_THREADS:
             return ZERO
         quotient = Quotient(dimension, divisor)

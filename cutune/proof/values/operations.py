@@ -251,7 +251,6 @@ class Operations:
         return written
 
     def _integer(self, moment: Moment) -> IntegerPolynomial | None:
-        """The polynomial, where the operation is one of the ring, or keeps the value."""
         instruction = moment.instruction
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if "sat" in modifiers or "cc" in modifiers or instruction.operands[1].startswith("{"):

@@ -218,7 +218,6 @@ class Atoms:
         return sum_of_intervals(value, self._monomial)
 
     def _monomial(self, monomial: Monomial) -> Interval:
-        """The range of a product; anything where a factor may be negative."""
         if len(monomial) == 1:
             return self.properties(monomial[0]).interval
         low, high = 1, 1

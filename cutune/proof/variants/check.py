@@ -112,7 +112,6 @@ def _against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) 
 
 
 def _copies(program: Program, name: str, step: AsWritten | Moved) -> list[Copy]:
-    """The copies of each kernel that are proven for its variants of a transform, each once."""
     every = (
         (kernel, step.copy(kernel, v)) for kernel in program.kernels for v in made_by(name, kernel)
     )
@@ -138,7 +137,6 @@ def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) 
 def _reason(
     step: AsWritten | Moved, kernel: Kernel, copy: KernelVariant, texts: Texts
 ) -> str | None:
-    """Why a copy is not proven; None where it is."""
     ptx = texts.get((kernel.name, copy.transform), ())
     if not ptx:
         return _NOT_COMPILED

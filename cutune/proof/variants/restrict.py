@@ -165,7 +165,6 @@ class _Restricted:
 
 
 def _declared_pointer(tokens: Sequence[Token], name: str) -> Token | None:
-    """The name in `const T * const NAME`; None for any other declaration."""
     tokens = declared(tokens)
     texts = [token.text for token in tokens]
     if len(texts) < 3 or texts[-1] != name or "*" not in texts:

@@ -23,7 +23,7 @@ from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import macros_of
-from cutune.source.unit.unit import split_commas
+from cutune.source.unit.unit import scope_around, split_commas
 from cutune.toolchain.kernel_names import is_qualified, plain_name
 
 #: Words by which a body may tell the copy from the kernel.
@@ -180,7 +180,7 @@ class KernelText:
         is_special = any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head)))
         if is_special or head[-1] != self.kernel.name:
             raise not_repeated("it is specialised for template arguments")
-        if not _is_in_namespaces(self.syntax, function.first):
+        if scope_around(self.syntax, function.first) is None:
             raise not_repeated("it is defined in a class")
         if self.syntax.directives_within(function.first, closer):
             raise not_repeated("its head depends on an #if")
@@ -216,25 +216,3 @@ def _end_of_templates(head: Sequence[Token]) -> int:
 
 def span_of(token: Token) -> Span:
     return Span(token.start, token.end)
-
-
-def _is_in_namespaces(syntax: Syntax, index: int) -> bool:
-    tokens, partner, index = syntax.tokens, syntax.brackets.partner, index - 1
-    while index >= 0:
-        text = tokens[index].text
-        if text in (")", "]", "}") and partner[index] >= 0:
-            index = partner[index] - 1
-            continue
-        if text in ("(", "[") or (text == "{" and not _opens_namespace(syntax, index)):
-            return False
-        index -= 1
-    return True
-
-
-def _opens_namespace(syntax: Syntax, brace: int) -> bool:
-    tokens, first = syntax.tokens, brace
-    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
-        first -= 1
-    words = [token.text for token in tokens[first:brace]]
-    is_linkage = len(words) > 1 and words[-2] == "extern" and tokens[brace - 1].kind == "STRING"
-    return is_linkage or "namespace" in words
