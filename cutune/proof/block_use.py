@@ -18,12 +18,7 @@ from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Record
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
-from cutune.proof.values.polynomial import (
-    BLOCK_SIZE,
-    THREAD,
-    Atom,
-    IntegerPolynomial,
-)
+from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation, all_parts_of
 from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.call_targets import CallTargets

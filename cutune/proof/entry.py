@@ -34,13 +34,7 @@ from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
-from cutune.proof.values.built_ins import (
-    OVER_WARPS,
-    BuiltIns,
-    KeptGrid,
-    RowsOfEachBlock,
-    WholeGrid,
-)
+from cutune.proof.values.built_ins import OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock, WholeGrid
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
@@ -429,10 +423,7 @@ class _EntryProver:
             self.recorder.raw.setdefault(dimension, (what, self._first))
 
     def _meetings(
-        self,
-        accesses: list[MemoryAccess],
-        indexed: set[str],
-        bounds: Mapping[str, list[IdBound]],
+        self, accesses: list[MemoryAccess], indexed: set[str], bounds: Mapping[str, list[IdBound]]
     ) -> Meetings:
         """Use bounds that hold for all sizes; if that keeps warps, also those a launch must ask."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}

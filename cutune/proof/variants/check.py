@@ -17,14 +17,7 @@ from typing import assert_never
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.variants.registry import (
-    TRANSFORMS,
-    AsWritten,
-    Copy,
-    Moved,
-    SameCode,
-    made_by,
-)
+from cutune.proof.variants.registry import TRANSFORMS, AsWritten, Copy, Moved, SameCode, made_by
 from cutune.proof.variants.text import left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
