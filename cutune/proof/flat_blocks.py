@@ -58,25 +58,18 @@ _LOADED = re.compile(r"load(\d+)\.")
 _PLAIN_WARPS = frozenset({"shfl", "vote", "redux", "activemask"})
 _TOGETHER = _PLAIN_WARPS | {"match", "elect", "wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 
-NUMBERED = "it does arithmetic with {what} that supposes one width"
-COMPARED = "it compares {what} with something other than a number or blockDim.x"
-ASKED = "it decides by the width of its block"
 ONCE = "each thread of a block has one element of a row, and none goes on by blockDim.x"
-STORED = "it stores {what} itself"
 APART = "threads use places of '{name}' that lie a fixed number of threads apart"
 OTHERS = "'{name}' has a place for each thread, and others that are not known to follow blockDim.x"
 GROUPS = "'{name}' has a place for each group of threads, whose number may be taken for a fixed one"
 BLOCKWISE = "each block works out something from its own elements, and with another it has others"
 COUNTED = "the number of blocks is part of what it computes, and follows the block"
 WARPS = "its threads exchange values within warps alone, and a block has one result"
-TOGETHER = "threads work together in '{what}'"
 GOES_ROUND = "it uses how often a loop that steps by blockDim.x goes round"
 ONE_WIDTH = "its code does not read blockDim.x"
-BAR = "it waits for a fixed number of threads"
-ORDERED = "it uses volatile memory, or accesses whose effect depends on the order of threads"
 EXCHANGED = "it reads elements that other threads may have written"
 UNSEEN = "it uses shared memory at places that are not understood"
-CALLED = "threads may work together in functions that it calls"
+ORDERED = "it uses volatile memory, or accesses whose effect depends on the order of threads"
 
 
 @dataclass(frozen=True)
@@ -152,14 +145,14 @@ class FlatJudge:
         for item in self.function.instructions:
             is_barrier = item.opcode in ("bar", "barrier") and "warp" not in item.modifiers
             if is_barrier and item.operands != ("0",):
-                raise _Tied(BAR, item.line)
+                raise _Tied("it waits for a fixed number of threads", item.line)
             is_plain_access = all(is_plain(w) or w.startswith("shared") for w in item.modifiers)
             if item.opcode in ("ld", "st") and not is_plain_access:
                 raise _Tied(ORDERED, item.line)
             if item.opcode in _TOGETHER - _PLAIN_WARPS:
-                raise _Tied(TOGETHER.format(what=item.opcode), item.line)
+                raise _Tied(f"threads work together in '{item.opcode}'", item.line)
             if item.opcode == "call" and self.called.against(item, self.function, False):
-                raise _Tied(CALLED, item.line)
+                raise _Tied("threads may work together in functions that it calls", item.line)
 
     def _arithmetic(self, value: IntegerPolynomial) -> None:
         for atom in value.atoms:
@@ -168,7 +161,7 @@ class FlatJudge:
             others = (number for number in numbers if not self.of.is_of_row(number))
             kinds = {a.kind for other in others for a in other.atoms if a in (THREAD_X, WIDTH)}
             if operation is not None and kinds and not self._is_free(operation, kinds):
-                raise _Tied(NUMBERED.format(what=_words(kinds)))
+                raise _Tied(f"it does arithmetic with {_words(kinds)} that supposes one width")
 
     def _is_free(self, operation: AtomOperation, kinds: set[str]) -> bool:
         """Is it an operation that other widths leave as it is: of lanes, of warps, of halves?"""
@@ -199,7 +192,7 @@ class FlatJudge:
         for value in access.values if access.is_effect else ():
             kinds = self.of.kinds(value) & {THREAD, BLOCK_SIZE}
             if kinds and kinds != {THREAD, BLOCK_SIZE}:
-                raise _Tied(STORED.format(what=_words(kinds)), access.instruction.line)
+                raise _Tied(f"it stores {_words(kinds)} itself", access.instruction.line)
             self._rounds(value, access)
 
     def _through_global(self) -> None:
@@ -347,7 +340,7 @@ class FlatJudge:
                 {THREAD, BLOCK_SIZE} <= self.of.kinds(side) for side in sides
             ):
                 return
-        raise _Tied(COMPARED.format(what="threadIdx.x"))
+        raise _Tied("it compares threadIdx.x with something other than a number or blockDim.x")
 
     def _of_width(self, test: Relation) -> None:
         sides = (test.left, test.right)
@@ -357,7 +350,7 @@ class FlatJudge:
         if None in truths:
             if all(self.of.is_only_divisor(side) for side in sides):
                 return
-            raise _Tied(ASKED)
+            raise _Tied("it decides by the width of its block")
         for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
             if before != after:
                 self.splits.add(width)
