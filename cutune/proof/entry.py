@@ -7,7 +7,7 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import prod
@@ -68,7 +68,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
     function = without_idle_adds(without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    proof = _either(module, function)
+    proof = _by_readings(module, function)
     is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)
     use = block_use(module, function) if is_kept else BlockUse()
     return replace(
@@ -89,46 +89,41 @@ def _most_threads(function: Function) -> int:
     return prod(function.directives.get("maxntid", (1024,)))
 
 
-def _either(module: Module, function: Function) -> EntryProof:
+def _by_readings(module: Module, function: Function) -> EntryProof:
+    """Judge by global ids; where no dimension may change then, by the other readings in turn."""
     proof = judge(module, function)
-    is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
-    reason = rows = None
+    if proof.is_tunable:
+        return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+    reason, not_by_rows = None, ""
+    for built_ins, reducing in _other_readings(proof, function):
+        other = judge(module, function, built_ins, reducing)
+        refused = other.refused
+        if refused is None:
+            if not built_ins.of_warps or other.dimensions[0].raw in _OVER_WARPS:
+                return other
+        elif refused.code in _OF_REDUCTIONS:
+            reason = other
+        elif isinstance(built_ins, KeptGrid) and not reducing:
+            d, axis = built_ins.dimension, DIMENSIONS.index(built_ins.dimension)
+            is_by_index = proof.dimensions[axis].raw == f"blockIdx.{d} in an address"
+            if is_by_index and f"%ntid.{d}" in function.operands:
+                not_by_rows = refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
+    return reason or replace(proof, not_by_rows=not_by_rows)
+
+
+def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[BuiltIns, bool]]:
+    """Readings for an entry that ids do not prove; may threads combine sums in them?"""
     named = function.operands
-    meets = any(map(is_meeting, function.instructions))
-    for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
-        is_raw = not proof.is_tunable and dimension_proof.raw is not None
-        if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
-            by_rows = judge(module, function, KeptGrid(dimension=dimension))
-            if by_rows.refused is None:
-                return by_rows
-            if (
-                is_raw
-                and f"%ntid.{dimension}" in named
-                and dimension_proof.raw == f"blockIdx.{dimension} in an address"
-            ):
-                rows = by_rows
-            if dimension == "x" and meets:
-                reduced = judge(module, function, KeptGrid(dimension=dimension), reducing=True)
-                if reduced.refused is None:
-                    return reduced
-                reason = reduced if reduced.refused.code in _OF_REDUCTIONS else None
-    if proof.refused is None and not proof.is_tunable and proof.dimensions[0].raw is not None:
-        for built_ins in OVER_WARPS:
-            by_warps = judge(module, function, built_ins)
-            if by_warps.refused is None and by_warps.dimensions[0].raw in _OVER_WARPS:
-                return by_warps
+    is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
+    for d, one in zip(DIMENSIONS, proof.dimensions, strict=True):
+        if one.raw is not None or (is_of_blocks and f"%tid.{d}" in named):
+            yield KeptGrid(dimension=d), False
+            if d == "x" and any(map(is_meeting, function.instructions)):
+                yield KeptGrid(dimension=d), True
+    if proof.dimensions[0].raw is not None:
+        yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
-        for reducing in (False, True):
-            beside_ids = judge(module, function, RowsOfEachBlock(dimension="x"), reducing)
-            if beside_ids.refused is None:
-                return beside_ids
-            reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
-    if reason is not None and not proof.is_tunable:
-        return reason
-    if rows is not None and rows.refused is not None:
-        what = rows.refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
-        return replace(proof, not_by_rows=what)
-    return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+        yield from ((RowsOfEachBlock(dimension="x"), reducing) for reducing in (False, True))
 
 
 def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> EntryProof:
