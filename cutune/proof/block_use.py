@@ -90,6 +90,7 @@ def _flat(
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
+    """Those of a function and of all that it may call."""
     left, reached, targets = [function], {function.name}, CallTargets(module)
     every = [name for name, other in module.functions.items() if not other.is_kernel]
     for one in left:
@@ -103,6 +104,7 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
 
 
 def _order(instructions: list[Instruction]) -> tuple[str, int]:
+    """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
     for item in instructions:
         if item.opcode == "atom" and any(name in read for name in parts(item.operands[0])):
@@ -257,6 +259,7 @@ class _Place:
 
 
 def _name(variable: Variable) -> str:
+    """The name as the source has it."""
     for found in _LOCAL_NAME.finditer(variable.name):
         length = int(found[1])
         if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):

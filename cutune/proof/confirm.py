@@ -315,6 +315,7 @@ class _Joined:
         return replace(kernel, dimensions=(x, y, z))
 
     def _guard(self, axis: int) -> str | None:
+        """The guard that the kernel has already, where it holds; else the first bound."""
         known = self.kernel.dimensions[axis].guard
         for looser in range(_MOST_STEPS if known is not None else 0):
             if known in self._common_bounds(axis, looser):

@@ -196,6 +196,7 @@ class FlatJudge:
             self._rounds(value, access)
 
     def _through_global(self) -> None:
+        """Elements that the kernel writes are read by the threads alone that wrote them."""
         written = [a for a in self.accesses if a.space == "global" and a.is_effect and a.address]
         for access in self.accesses:
             if access.space != "global" or access.kind != "load" or access.read_only:
@@ -207,6 +208,7 @@ class FlatJudge:
                 raise _Tied(EXCHANGED, access.instruction.line)
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
+        """Do none but the threads of the first warp come here?"""
         thread = IntegerPolynomial.atom(*THREAD_X)
         return any(
             test.relation in ("lt", "le", "lo", "ls", "eq")
@@ -216,6 +218,7 @@ class FlatJudge:
         )
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
+        """Rounds of a loop whose number depends on the block are used with the step alone."""
         for monomial, _ in value.terms:
             if not self._stepped.isdisjoint(monomial) and WIDTH not in monomial:
                 raise _Tied(GOES_ROUND, access.instruction.line)
@@ -280,6 +283,7 @@ class FlatJudge:
             self.most = min(self.most, left // max(place.width for place in own))
 
     def _follows_width(self, place: _Place) -> bool:
+        """The beginning of an array, or a place that the width of the block leads to?"""
         if place.offset.literal == 0:
             return True
         if BLOCK_SIZE in self.of.kinds(place.offset):

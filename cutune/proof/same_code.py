@@ -286,6 +286,7 @@ def _expressions(operations: FloatOperations, table: dict[Operation, int]) -> tu
 def _operation(
     one: FloatOperation, leaves: tuple[Made, ...], numbers: Mapping[str, int]
 ) -> Operation:
+    """Signs are exact, but belong to the operation."""
     read = zip(one.operands, leaves, strict=True)
     operands = ((word.startswith("-"), numbers.get(word.lstrip("-"), leaf)) for word, leaf in read)
     return one.opcode, one.instruction.modifiers, tuple(operands)

@@ -137,6 +137,7 @@ def _pairs(
     originals: Sequence[Module],
     texts: Sequence[str],
 ) -> Iterator[tuple[Module, str, Module, str | None]]:
+    """All instances of a copy, each with that of its kernel, if there is one."""
     for original, text in zip(originals, texts, strict=True):
         module = parsed(text)
         entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]

@@ -189,6 +189,7 @@ def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
 
 
 def _end(syntax: Syntax, index: int) -> int:
+    """The `;` or `,` behind a value."""
     while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
         index = max(index + 1, syntax.brackets.partner[index] + 1)
     return min(index, len(syntax.tokens) - 1)
@@ -210,6 +211,7 @@ def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
 
 
 def _number(text: str) -> int:
+    """A literal without a suffix; 0 where it is something else."""
     return int(text) if text.isdigit() else 0
 
 

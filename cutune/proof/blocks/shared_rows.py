@@ -348,6 +348,7 @@ class RowJudge:
         return True
 
     def _of_reduction(self, access: MemoryAccess) -> Position:
+        """Who makes an access of a reduction: thread 0, or all threads the same one."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         properties = access.properties

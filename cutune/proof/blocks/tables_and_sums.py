@@ -126,6 +126,7 @@ class EachBlockJudge(RowJudge):
             self._stop(one.access.instruction, "shared memory without a barrier between")
 
     def _check_sum(self, one: _Placed, all_: Sequence[_Placed]) -> None:
+        """Is it begun by a neutral value, added to by ids, and read by the block alone?"""
         (name, *others) = {o.access.operation for o in all_ if o.access.kind == "atomic"}
         operation, _, kind = name.partition(".")
         is_integer = kind in _INTEGERS and operation in NEUTRAL and not others

@@ -85,6 +85,7 @@ def without_cas_loops(function: Function) -> Function:
 
 
 def _guesses(item: Item, register: str, items: Sequence[Item]) -> bool:
+    """Does it load the first guess, which nothing else reads, and order nothing?"""
     return (
         isinstance(item, Instruction)
         and item.opcode == "ld"
@@ -99,6 +100,7 @@ def _instructions(items: Sequence[Item]) -> Iterator[Instruction]:
 
 
 def _loop_at(items: Sequence[Item], first: int) -> tuple[int, str, Instruction] | None:
+    """The last item of a loop, the register of the guess, and the operation that it is."""
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
@@ -360,6 +362,7 @@ def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
 
 
 def _goes_on(items: Sequence[Instruction], written: set[str]) -> bool:
+    """Is a register that they write read before: what the last time has left?"""
     left = {*written}
     for item in items:
         if not left.isdisjoint(sources(item)):

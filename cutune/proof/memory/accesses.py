@@ -229,6 +229,7 @@ class Recorder:
                 moment.write(register, value)
 
     def _is_unsettled(self, address: IntegerPolynomial, place: str, size: int) -> bool:
+        """May what a reduction leaves there depend on the block?"""
         if self.reduced is None or place != _SHARED:
             return False
         is_own = self.reduced.may_use(address, self.variables)

@@ -197,6 +197,7 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
 def _least(
     digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
+    """The fewest conditions that an order of digits needs. `width`: all stay below it."""
     moving = [digit for digit in digits if digit.step != ZERO]
     # A digit that is not in the place must be 0. For one digit alone that never holds.
     zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]

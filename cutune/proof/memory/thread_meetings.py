@@ -207,6 +207,7 @@ class _ThreadMeetings:
         others: Sequence[tuple[str, IntegerPolynomial]],
         rest: Sequence[IntegerPolynomial],
     ) -> bool:
+        """Do the digits from this one on tell threads apart, whatever the rest is?"""
         for row in self._rows(dimension):
             width = step * row
             if not _are_multiples(width, rest):

@@ -52,6 +52,7 @@ class _Loops:
     def made_of(
         self, registers: Iterable[str], lines: Container[int] | None, through_loads: bool = False
     ) -> list[Instruction]:
+        """The instructions, on these lines, that decide about registers; loads end the search."""
         deciding: dict[int, Instruction] = {}
         waiting, seen = list(registers), set(registers)
         while waiting:

@@ -142,6 +142,7 @@ def _is_exact(value: IntegerPolynomial, kind: str, atoms: Atoms) -> bool:
 
 
 def _step(opcode: str, number: int, bits: int) -> int | None:
+    """The number that an operation divides by; None where it does not divide."""
     match opcode:
         case "shr":
             return 1 << number if 0 <= number < bits else None
