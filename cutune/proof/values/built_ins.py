@@ -9,6 +9,7 @@ whole warps in x.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -63,11 +64,8 @@ OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), o
 
 
 _PREFIX = "row"
-#: More than the limit of a row, and what one step adds to it, all less than 2^31.
-_MOST_ELEMENTS = MOST_THREADS + (1 << 20)
 #: Elements of a row that all threads of a launch share: with one step more, less than 2^31.
 MOST_SHARED_BY_GRID = 1 << 29
-_RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS)}
 
 
 @dataclass
@@ -84,7 +82,15 @@ class KeptGrid(BuiltIns):
 
     dimension: str = field(kw_only=True)
     #: What J is at most behind a loop, where one step more was added to it.
-    most: ClassVar[int] = _MOST_ELEMENTS
+    most: ClassVar[int] = MOST_THREADS + (1 << 20)
+    #: Built-ins that stay what they are, whatever the block is.
+    steady: ClassVar[Mapping[str, Interval]] = {
+        BLOCK: Interval(0, MOST_THREADS),
+        GRID_SIZE: Interval(1, MOST_THREADS),
+    }
+    #: J begins and goes on by these.
+    begins_at: ClassVar[str] = THREAD
+    steps_by: ClassVar[str] = BLOCK_SIZE
     _known: int = 0
 
     @property
@@ -104,10 +110,11 @@ class KeptGrid(BuiltIns):
         return self._known > before
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        if kind in _RANGES:
-            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
+        if kind in self.steady:
+            properties = AtomProperties(interval=self.steady[kind])
+            return atoms.named(f"{kind}.{dimension}", properties)
         if dimension != self.dimension:
-            return ZERO if kind == THREAD else ONE
+            return ZERO if kind in (THREAD, BLOCK) else ONE
         return IntegerPolynomial.atom(kind, dimension)
 
     def with_rows(
@@ -144,12 +151,12 @@ class KeptGrid(BuiltIns):
     @property
     def thread(self) -> IntegerPolynomial:
         """The first J of a thread."""
-        return IntegerPolynomial.atom(THREAD, self.dimension)
+        return IntegerPolynomial.atom(self.begins_at, self.dimension)
 
     @property
     def step(self) -> IntegerPolynomial:
         """The distance of the elements of a thread."""
-        return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
+        return IntegerPolynomial.atom(self.steps_by, self.dimension)
 
 
 @dataclass
@@ -163,19 +170,8 @@ class WholeGrid(KeptGrid):
     """
 
     most: ClassVar[int] = MOST_SHARED_BY_GRID + MOST_THREADS + (1 << 20)
-
-    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        if dimension != self.dimension:
-            return ZERO if kind in (THREAD, BLOCK) else ONE
-        return IntegerPolynomial.atom(kind, dimension)
-
-    @property
-    def thread(self) -> IntegerPolynomial:
-        return IntegerPolynomial.atom(IDENTITY, self.dimension)
-
-    @property
-    def step(self) -> IntegerPolynomial:
-        return IntegerPolynomial.atom(STRIDE, self.dimension)
+    steady: ClassVar[Mapping[str, Interval]] = {}
+    begins_at, steps_by = IDENTITY, STRIDE
 
 
 @dataclass
