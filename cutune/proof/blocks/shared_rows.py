@@ -107,7 +107,7 @@ class _ElementMeetings:
             operation = place.access.operation.split(".")[0]
             if where.row is None or operation in ("exch", "cas", "inc", "dec"):
                 self._refuse(place, f"atomic '{operation}' by threads of a row")
-        elif not self._is_flag(write, seen) and not self._are_apart(write, write):
+        elif not self._is_flag(place, seen) and not self._are_apart(write, write):
             self._refuse(place, "a place that elements of a row may share")
 
     def check_two(self, write: Placed, other: Placed) -> None:
@@ -130,12 +130,9 @@ class _ElementMeetings:
     def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
 
-    def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
-        _, place = write
-        if place.base is None:
-            return False
+    def _is_flag(self, place: AccessPlace, seen: Sequence[Placed]) -> bool:
         others = [p for _, p in seen if p.base is None or p.base == place.base]
-        return all(self._are_equal_flags(place, other) for other in others)
+        return place.base is not None and all(self._are_equal_flags(place, p) for p in others)
 
     def _are_equal_flags(self, first: AccessPlace, second: AccessPlace) -> bool:
         values = first.access.values

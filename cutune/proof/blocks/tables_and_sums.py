@@ -111,19 +111,15 @@ class EachBlockJudge(RowJudge):
                 self._check_sum(one, [o for o in placed if o.place.base == one.place.base])
             elif one.where is None and one.access.is_effect:
                 self._stop(one.access.instruction, "shared memory that threads write by their ids")
-            for other in placed:
-                self._check_pair(one, other)
+            for other in (o for o in placed if o.place.base == one.place.base):
+                # What a block does for itself, and what is done by ids, lies in different phases.
+                is_mixed = (one.where is None) != (other.where is None)
+                is_changed = one.access.is_effect or other.access.is_effect
+                is_at_once = self.phases.meet(one.access.block, other.access.block)
+                if is_mixed and is_changed and is_at_once:
+                    self._stop(one.access.instruction, "shared memory without a barrier between")
         by_block = [(one.where, one.place) for one in placed if one.where is not None]
         conditions.spreads |= meet(by_block, self.atoms, self.phases).spreads
-
-    def _check_pair(self, one: _Placed, other: _Placed) -> None:
-        """Accesses that a block does for itself, and those by ids, lie in different phases."""
-        is_mixed = (one.where is None) != (other.where is None)
-        is_changed = one.access.is_effect or other.access.is_effect
-        if one.place.base != other.place.base or not (is_mixed and is_changed):
-            return
-        if self.phases.meet(one.access.block, other.access.block):
-            self._stop(one.access.instruction, "shared memory without a barrier between")
 
     def _check_sum(self, one: _Placed, all_: Sequence[_Placed]) -> None:
         """Is it begun by a neutral value, added to by ids, and read by the block alone?"""

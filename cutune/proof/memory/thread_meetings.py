@@ -171,14 +171,11 @@ class _ThreadMeetings:
         return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
 
     def _column_of(self, place: AccessPlace) -> tuple[int, int, _Widths]:
-        bytes, nowhere = place.access.bytes, _Widths()
-        if len(self.indexed) != 1:
-            return bytes, 0, nowhere
-        (dimension,) = self.indexed
+        bytes, dimension = place.access.bytes, min(self.indexed, default="")
         identity = (Atom(IDENTITY, dimension),)
-        step = dict(place.offset.terms).get(identity, 0)
+        step = dict(place.offset.terms).get(identity, 0) if len(self.indexed) == 1 else 0
         if abs(step) < bytes:
-            return bytes, step, nowhere
+            return bytes, step, _Widths()
         rest = place.offset - IntegerPolynomial.of({identity: step})
         widths = (limit * step for limit in self.limits.get(dimension, ()))
         return bytes, step, frozenset(width for width in widths if _are_multiples(width, [rest]))
@@ -219,11 +216,8 @@ class _ThreadMeetings:
             if not times:
                 continue
             # In the last digit the rest may stand for a part of the step.
-            parts = [quotient(one, width) for one in rest]
-            is_last = not behind and len(parts) == 1 and parts[0] is not None
-            if is_last and 0 < abs(parts[0] or 0) < abs(times):
-                return True
-            if self._tell_apart(following, larger, behind, rest):
+            part = quotient(rest[0], width) if not behind and len(rest) == 1 else None
+            if 0 < abs(part or 0) < abs(times) or self._tell_apart(following, larger, behind, rest):
                 return True
         return False
 
