@@ -201,17 +201,13 @@ def _least(
     moving = [digit for digit in digits if digit.step != ZERO]
     # A digit that is not in the place must be 0. For one digit alone that never holds.
     zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
-    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
+    of_zeros = frozenset(spread for zero in zeros for spread in zero or ())
+    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros) or None in zeros:
         return None
-    of_zeros: frozenset[Spread] = frozenset()
-    for zero in zeros:
-        if zero is None or not all(map(can_hold, zero)):
-            return None
-        of_zeros |= zero
-    of_orders = (
-        _conditions(order, bytes, width, ends)
-        for order in permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
-    )
+    if not all(map(can_hold, of_zeros)):
+        return None
+    orders = permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
+    of_orders = (_conditions(order, bytes, width, ends) for order in orders)
     least = min((one for one in of_orders if one is not None), key=len, default=None)
     return None if least is None else least | of_zeros
 
