@@ -1,8 +1,9 @@
 """Proofs on compiled code: PTX in, what may change about the launches of an entry out.
 
-In order of flow: `values` (what is known of values, conditions, instructions without effects),
-`flow` (the values at every instruction), `memory` (effects, threads that meet), `entry` (the
-verdict), `confirm` (joined with what the source says).
+The way of a kernel: `analysis` reads its source, and `compiled` has it compiled to PTX. `entry`
+judges each entry: `flow` simplifies and walks it with `values`, `memory` records what the walk
+meets, and says where threads meet; where blocks work together `blocks` and `collectives` do.
+`confirm` joins the verdicts with what the source says, and `variants` adds copies that do the same.
 
 Words that this room uses in a sense of its own:
 

@@ -9,22 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
-from cutune.proof.flat_blocks import ONE_WIDTH, flat_use
+from cutune.proof.flat_blocks import ONE_WIDTH, FlatJudge
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
-from cutune.proof.memory.called_functions import CalledFunctions
-from cutune.proof.rounding import FLOATS, FUSED, SUMS
-from cutune.proof.values.built_ins import BUILT_INS, BuiltIns
+from cutune.proof.same_code import FLOATS, FUSED, SUMS
+from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
-from cutune.proof.values.polynomial import (
-    BLOCK_SIZE,
-    THREAD,
-    Atom,
-    IntegerPolynomial,
-)
-from cutune.proof.values.predicates import Both, Not, Relation
+from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
+from cutune.proof.values.predicates import Relation, all_parts_of
 from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.call_targets import CallTargets
 from cutune.ptx.control_flow import control_flow
@@ -63,28 +58,21 @@ def block_use(module: Module, function: Function) -> BlockUse:
     shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
     first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
     widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
-    adds_rounded = _adds_rounded(instructions)
+    order, adds_rounded = _order(instructions), _adds_rounded(instructions)
+    read = frozenset(widths)
+    use = BlockUse(read, first, order=order, reads=read, adds_rounded=adds_rounded)
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
-        return BlockUse(
-            frozenset(widths),
-            sharing=first,
-            order=_order(instructions),
-            reads=frozenset(widths),
-            adds_rounded=adds_rounded,
-        )
+        return use
     sharing, line = seen.sharing()
-    return BlockUse(
-        frozenset(widths),
-        sharing or first,
-        line,
-        seen.follows_block(),
-        _order(instructions),
-        frozenset(widths),
-        seen.singles_out(),
-        _flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
-        adds_rounded,
+    return replace(
+        use,
+        sharing=sharing or first,
+        sharing_line=line,
+        follows_block=seen.follows_block(),
+        singles_out=seen.singles_out(),
+        flat=_flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
     )
 
 
@@ -143,8 +131,6 @@ def _adds_rounded(instructions: list[Instruction]) -> bool:
 
 
 class _Observer(Recorder):
-    """Passes over what proofs do not understand."""
-
     def see(self, moment: Moment) -> bool:
         try:
             if super().see(moment):
@@ -168,25 +154,23 @@ class _Observer(Recorder):
 
 
 class _Seen:
-    """A walk that is finished, and questions about it."""
-
-    def __init__(self, module: Module, function: Function, built_ins: BuiltIns = BUILT_INS) -> None:
+    def __init__(
+        self, module: Module, function: Function, built_ins: BuiltIns | None = None
+    ) -> None:
         self.function = function
         self.atoms = Atoms()
-        self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         flow = control_flow(function, lambda name: name not in module.functions)
-        self.called = CalledFunctions(CallTargets(module), self.variables)
-        observer = _Observer(function, self.called, self.variables, self.atoms)
+        observer = _Observer(module, function, self.atoms)
         observer.shares_rows = True
-        parameters = (parameter.name for parameter in function.parameters)
+        self.variables, self.called = observer.variables, observer.called
         self.walk = Walk(
             Graph(flow),
             self.atoms,
             Operations(self.atoms),
             function.registers,
-            frozenset({*self.variables, *module.functions, *parameters}),
+            observer.symbols,
             observer.see,
-            built_ins=built_ins,
+            built_ins or BuiltIns(),
         )
         self.walk.run(observer.begin)
         self.places = [
@@ -195,17 +179,15 @@ class _Seen:
             if access.address is not None and (variable := self._shared(access)) is not None
         ]
         self.tests: list[Relation] = []
-        self._values = list(self._all_values(observer.accesses))
-        self._accesses = list(observer.accesses)
+        self.accesses = observer.accesses
+        self._values = list(self._all_values())
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
-        """The shared array that an access leads to."""
         atoms = access.address.atoms if access.address is not None else ()
         found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
     def singles_out(self) -> bool:
-        """Is a thread beyond the first warp told by its number?"""
         threads = [IntegerPolynomial.atom(THREAD, d) for d in DIMENSIONS]
         return any(
             one in threads and (number := other.literal) is not None and number > WARP
@@ -218,11 +200,9 @@ class _Seen:
         found: list[tuple[int, str, int]] = []
         for place in self.places:
             name, line = _name(place.variable), place.access.instruction.line
-            threads = " and ".join(f"threadIdx.{d}" for d in sorted(place.steps))
-            kinds = self._built_ins(place.address)
-            if threads:
+            if threads := " and ".join(f"threadIdx.{d}" for d in sorted(place.steps)):
                 found.append((0, f"'{name}' has a place for each {threads}", line))
-            elif kinds:
+            elif kinds := self._built_ins(place.address):
                 found.append((1, f"the place in '{name}' depends on {kinds}", line))
             else:
                 found.append((2, f"threads of a block share '{name}'", line))
@@ -230,78 +210,51 @@ class _Seen:
         return words, line
 
     def follows_block(self) -> bool:
-        """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
 
     def flat(self) -> FlatUse:
         """How far the width of a block with one thread in y and z is free."""
-        body = {
-            name for item in self.function.instructions for o in item.operands for name in names(o)
-        }
+        operands = (o for item in self.function.instructions for o in item.operands)
+        body = {name for operand in operands for name in names(operand)}
         shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
-        return flat_use(
-            self.function,
-            self._accesses,
-            self._values,
-            self.tests,
-            [(_name(variable), variable) for variable in shared],
-            self.atoms,
-            self.called,
-        )
+        arrays = [(_name(variable), variable) for variable in shared]
+        seen = self.accesses, self._values, self.tests
+        return FlatJudge(self.function, *seen, arrays, self.atoms, self.called).use()
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
-        """What an address depends on that the block decides, in words."""
         found, raw = [], self.atoms.of(address).raw
         for d in sorted(raw):
             kinds, _ = raw_kinds(address, d, self.atoms)
             found += [f"{kind}.{d}" for kind in sorted(kinds, reverse=True)]
         return " and ".join(found) or ("the thread's place in its block" if raw else "")
 
-    def _all_values(self, accesses: list[MemoryAccess]) -> Iterator[IntegerPolynomial]:
-        left: list[object] = [*self.walk.branches.values()]
-        for access in accesses:
-            left += [access.address, *access.values]
-        known: set[object] = set()
-        while left:
-            value = left.pop()
-            if value is None or value in known:
-                continue
-            known.add(value)
-            match value:
-                case IntegerPolynomial():
-                    yield value
-                    operations = map(self.atoms.operation, value.atoms)
-                    left += [o for one in operations if one is not None for o in one.operands]
-                case Relation(left=first, right=second) | Both(first, second):
-                    left += [first, second]
-                    if isinstance(value, Relation):
-                        self.tests.append(value)
-                case Not(inner):
-                    left.append(inner)
+    def _all_values(self) -> Iterator[IntegerPolynomial]:
+        of_accesses = (v for one in self.accesses for v in (one.address, *one.values))
+        for value in all_parts_of((*self.walk.branches.values(), *of_accesses), self.atoms):
+            if isinstance(value, IntegerPolynomial):
+                yield value
+            elif isinstance(value, Relation):
+                self.tests.append(value)
 
 
 class _Place:
-    """Where an access leads in a shared array."""
-
     def __init__(
         self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
     ) -> None:
         self.address, self.variable, self.access = address, variable, access
-        coefficients = dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
-        rest = dict(coefficients)
+        rest = dict(address.terms)
         for d in DIMENSIONS:
-            step = coefficients.get((Atom(THREAD, d),), 0)
-            width = Atom(BLOCK_SIZE, d)
-            rounds = [m for m, c in coefficients.items() if width in m and len(m) > 1 and c == step]
+            thread, width = (Atom(THREAD, d),), Atom(BLOCK_SIZE, d)
+            step = dict(address.terms).get(thread, 0)
+            rounds = [m for m, c in address.terms if width in m and len(m) > 1 and c == step]
             if step > 0 and not rounds:
                 self.steps[d] = step
-            elif step > 0:
-                # Threads step through a row by the width of the block.
-                for monomial in ((Atom(THREAD, d),), *rounds):
-                    rest.pop(monomial)
+            # Threads step through a row by the width of the block.
+            for monomial in (thread, *rounds) if step > 0 and rounds else ():
+                rest.pop(monomial)
         self.rest = IntegerPolynomial.of(rest)
 
 

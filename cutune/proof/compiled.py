@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,6 +35,7 @@ from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
 """Gives the PTX of a rewritten program, for all architectures that will run.
@@ -62,13 +64,11 @@ class Compiled:
 
     def divided(self, names: Iterable[str]) -> Compiled:
         """With the proofs of kernels of these qualified names by themselves."""
-        own = {
-            name: tuple(
-                one for one in self.proofs.get(plain_name(name), ()) if is_named(one.name, name)
-            )
-            for name in names
-        }
-        return replace(self, proofs={**self.proofs, **own})
+        proofs = dict(self.proofs)
+        for name in names:
+            shared = self.proofs.get(plain_name(name), ())
+            proofs[name] = tuple(one for one in shared if is_named(one.name, name))
+        return replace(self, proofs=proofs)
 
 
 @dataclass(frozen=True)
@@ -95,31 +95,26 @@ class Compilation:
 
     def ptx(self, architecture: str) -> str | None:
         """The PTX for `sm_90`, for instance, if it is compiled for that."""
-        code = self._code(architecture)
-        return code.ptx if code is not None else None
+        code = self.codes.get(architecture.removeprefix("sm_"))
+        return code.result().ptx if code is not None else None
 
     def built(self) -> BuiltCode | None:
         """Return the parts of a program on the emulated device; None where they are not known."""
-        code = self._code(EMULATED)
-        return code.built if code is not None else None
-
-    def _code(self, architecture: str) -> DeviceCode | None:
-        found = self.codes.get(architecture.removeprefix("sm_"))
-        return found.result() if found is not None else None
+        code = self.codes.get(EMULATED.removeprefix("sm_"))
+        return code.result().built if code is not None else None
 
 
 def compiled_changes(
-    changes: Mapping[str, Change],
-    changed: Callable[[Mapping[str, Change]], TranslationUnit],
+    changes: Mapping[Key, Change],
+    changed: Callable[[Mapping[Key, Change]], TranslationUnit],
     compile_unit: Compile,
-) -> dict[str, Sequence[str]]:
+) -> dict[Key, Sequence[str]]:
     """The PTX for each change that compiles. `changed`: the program with some of them."""
 
-    def together(some: Sequence[tuple[str, Change]]) -> dict[str, Sequence[str]]:
+    def together(some: Sequence[tuple[Key, Change]]) -> dict[Key, Sequence[str]]:
         return dict.fromkeys(dict(some), compile_unit(changed(dict(some))))
 
-    parts = in_halves(list(changes.items()), together)
-    return {name: texts for part in parts for name, texts in part.items()}
+    return dict(chain(*(part.items() for part in in_halves([*changes.items()], together))))
 
 
 def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) -> Iterator[T]:
@@ -135,8 +130,6 @@ def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) ->
 
 
 class _Entries:
-    """The kernels of a PTX text, each of which is proven once."""
-
     def __init__(self, text: str) -> None:
         """Raises PtxError."""
         self._module = parse(text)
@@ -224,13 +217,9 @@ def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:
         module = parse(text)
     except PtxError as error:
         return dict.fromkeys(entries, error.reason)
-    found = {}
-    for name, function in module.functions.items():
-        if name in entries:
-            verdict = data_oblivious(function, module.functions)
-            if not verdict.holds and not verdict.countable:
-                found[name] = verdict.reason
-    return found
+    wanted = {name: one for name, one in module.functions.items() if name in entries}
+    verdicts = {name: data_oblivious(one, module.functions) for name, one in wanted.items()}
+    return {n: one.reason for n, one in verdicts.items() if not (one.holds or one.countable)}
 
 
 Names = frozenset[tuple[str, str]]
@@ -289,12 +278,8 @@ class KnownCode:
             return program
         entries = {entry for kernel in kernels for entry in kernel.entries}
         reasons = uncountable(compiled.results()[0], entries)
-        found = tuple(
-            (kernel.name, reasons[kernel.entries[0]])
-            for kernel in kernels
-            if kernel.entries and all(entry in reasons for entry in kernel.entries)
-        )
-        return replace(program, unmodelled=found)
+        without = (k for k in kernels if k.entries and reasons.keys() >= {*k.entries})
+        return replace(program, unmodelled=tuple((k.name, reasons[k.entries[0]]) for k in without))
 
 
 def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain, product
 
 from cutune.core.codes import Code
 from cutune.core.source import Span
@@ -60,11 +61,9 @@ class MemberPlaces:
 
 def member_places(kernel: Kernel, layouts: Iterable[Layout]) -> list[MemberPlaces]:
     """Return where the kernel's members lie, of structures that are laid out so."""
-    known = {structure: (size, members) for structure, size, members in layouts}
-    found = []
-    for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):
-        if structure in known:
-            size, members = known[structure]
+    used, found = sorted({(m.argument, m.structure) for m in kernel.members}), []
+    for argument, (structure, size, members) in product(dict(used), layouts):
+        if (argument, structure) in used:
             names, prefix = dict[str, str](), kernel.parameters[argument].name
             for path, offset, width in members:
                 names |= _named(argument, offset, width, f"{prefix}.{path}")
@@ -104,9 +103,7 @@ def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
             unproven.append((name, reason))
         else:
             return None
-    if not found:
-        return None
-    known = _Joined(kernel, found).kernel_as_proven()
+    known = _Joined(kernel, found).kernel_as_proven() if found else kernel
     return replace(known, unproven=tuple(unproven)) if known.pure_dimensions else None
 
 
@@ -177,13 +174,14 @@ class _Instance:
         return found
 
     def _is_unsigned(self, value: IntegerPolynomial) -> bool:
-        if len(value.terms) != 1 or len(value.terms[0][0]) != 1 or value.terms[0][1] < 0:
-            return False
-        name = self.names.get(value.terms[0][0][0].name)
-        arguments = (*self.kernel.parameters, *self.kernel.members)
-        types = [p.type for p in arguments if p.name == name]
-        integer = integer_type(types[0].split()) if types else None
-        return integer is not None and not integer.signed
+        match value.terms:
+            case (((atom,), factor),) if factor > 0:
+                name = self.names.get(atom.name)
+                arguments = (*self.kernel.parameters, *self.kernel.members)
+                words = next((one.type.split() for one in arguments if one.name == name), [])
+                integer = integer_type(words)
+                return integer is not None and not integer.signed
+        return False
 
     def free_up_to(self, axis: int) -> tuple[str, ...]:
         """The limits of loops that any number of threads may share; none where it may not."""
@@ -200,7 +198,6 @@ class _Instance:
         return to_c(IntegerPolynomial.of(terms))
 
     def distinct_places(self) -> Iterator[DistinctPlaces | None]:
-        """Conditions for distinct places; None for one without names in the source."""
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
             if larger is None or smaller is None:
@@ -241,7 +238,8 @@ class _Joined:
         )
         refused = [(p, p.refused) for p in self.proofs if p.refused is not None]
         if refused:
-            code, message = refused[0][1].code, refused[0][1].message
+            first = refused[0][1]
+            code, message = first.code, first.message
             lines = [(p, one.line) for p, one in refused]
             if code is Code.NOT_PROVEN:
                 code = Code.UNPROVEN_CODE
@@ -260,8 +258,8 @@ class _Joined:
     def _with_used_members(self, kernel: Kernel) -> Kernel:
         parameters = (*kernel.data_parameters, *self.kernel.data_parameters)
         used = {parameter.name for parameter in parameters}
-        for places in self._distinct_places() - {None}:
-            used.update(names_in(f"{places.larger} {places.smaller}") if places else ())
+        for places in filter(None, self._distinct_places()):
+            used.update(names_in(f"{places.larger} {places.smaller}"))
         return replace(kernel, members=tuple(m for m in kernel.members if m.name in used))
 
     def _data_parameters(self) -> tuple[DataParameter, ...]:
@@ -287,13 +285,10 @@ class _Joined:
         if raw is not None:
             return DimensionProof(indexed, self._block_dependent(axis, raw))
         guard = None if stride else self._guard(axis)
-        return DimensionProof(indexed, None, guard, stride, grid_free=self._free_grid(axis))
-
-    def _free_grid(self, axis: int) -> str | None:
-        """The threads that have work where any number of them does the same, in all instances."""
-        limits = {instance.free_up_to(axis) for instance in self.instances}
-        first = limits.pop()
-        return _together(first) if first and not limits else None
+        limits, *others = {instance.free_up_to(axis) for instance in self.instances}
+        # The threads that have work where any number of them does the same, in all instances.
+        free = _together(limits) if limits and not others else None
+        return DimensionProof(indexed, None, guard, stride, grid_free=free)
 
     def _block_dependent(self, axis: int, raw: str) -> Impurity:
         """Why a dimension stays that the compiled code does not read as a global id alone."""
@@ -335,19 +330,11 @@ class _Joined:
         chosen = ("".join(f"{condition} < 0 ? 0 : " for condition in one) for one in each)
         return [condition + bound for condition, bound in zip(chosen, common, strict=True)]
 
-    def _proven_widths(self) -> BlockRange | None:
-        """The sizes of blocks for which all instances are proven; None: any."""
-        widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
-        common = frozenset.intersection(*widths) if widths else ()
-        return BlockRange(proven=tuple(sorted(common))) if widths else None
-
     def _needed_shared(self) -> tuple[tuple[int, int], ...]:
         """The most that an instance needs of dynamic shared memory, by the threads of a block."""
-        found: dict[int, int] = {}
-        for proof in self.proofs:
-            for width, needed in zip(proof.widths, proof.shared_bytes, strict=False):
-                found[width] = max(found.get(width, 0), needed)
-        return tuple(sorted(found.items()))
+        pairs = (zip(proof.widths, proof.shared_bytes, strict=False) for proof in self.proofs)
+        # Of one width the greatest comes last.
+        return tuple(sorted(dict(sorted(chain(*pairs))).items()))
 
     def _distinct_places(self) -> set[DistinctPlaces | None]:
         return {one for instance in self.instances for one in instance.distinct_places()}
@@ -362,9 +349,10 @@ class _Joined:
             kernel = self._without_rows(kernel)
         must_hold = any(proof.must_hold for proof in self.proofs)
         may_meet, inner = ((), ()) if needs_warps or meeting is None else meeting
-        allowed = self._proven_widths()
+        widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
+        common = frozenset.intersection(*widths) if widths else None
         # What it needs cannot be asked at a launch, or each instance is proven for other blocks.
-        if (needs_warps and must_hold) or (allowed is not None and not allowed.proven):
+        if (needs_warps and must_hold) or common == frozenset():
             return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         return replace(
             kernel,
@@ -374,7 +362,7 @@ class _Joined:
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
-            allowed=allowed,
+            allowed=BlockRange(proven=tuple(sorted(common))) if common else None,
             reassociates=any(proof.reassociates for proof in self.proofs),
             keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),
             needed_shared=self._needed_shared(),
@@ -386,7 +374,6 @@ _MEMBER_CALL = re.compile(r"(?:->|\.)\s*(?:template\s+)?([A-Za-z_]\w*)\s*\(")
 
 
 def _with_called(message: str, kernel: Kernel, span: Span | None) -> str:
-    """The message, in which a virtual call has the name that its line in the source gives."""
     if VIRTUAL_CALL not in message or span is None:
         return message
     names = dict.fromkeys(_MEMBER_CALL.findall(kernel.source[span]))

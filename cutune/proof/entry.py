@@ -7,7 +7,7 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import prod
@@ -25,32 +25,21 @@ from cutune.proof.collectives.meeting_points import (
 )
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
-from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
-from cutune.proof.flow.idle_adds import without_idle_adds
 from cutune.proof.flow.ranges import Ranges
+from cutune.proof.flow.simplified import without_cas_loops, without_idle_adds
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
-from cutune.proof.memory.block_sums import BlockSums
-from cutune.proof.memory.called_functions import CalledFunctions
+from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
-from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
-from cutune.proof.values.built_ins import (
-    BUILT_INS,
-    OVER_WARPS,
-    BuiltIns,
-    KeptGrid,
-    RowsOfEachBlock,
-    WholeGrid,
-)
+from cutune.proof.values.built_ins import OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock, WholeGrid
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
-from cutune.proof.values.predicates import properties_of
+from cutune.proof.values.predicates import properties_of_all
 from cutune.proof.values.terms import WARP, Atoms
-from cutune.ptx.call_targets import CallTargets
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
@@ -68,7 +57,6 @@ _FIXING = {
     "reqnctapercluster": "a cluster",
     "maxclusterrank": "a cluster",
 }
-_UNKNOWN = EntryDimension(False)
 #: What threads of a block may do together where blocks keep their indices.
 _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 #: Reasons that are known once it is known what threads combine.
@@ -81,7 +69,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
     function = without_idle_adds(without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    proof = _either(module, function)
+    proof = _by_readings(module, function)
     is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)
     use = block_use(module, function) if is_kept else BlockUse()
     return replace(
@@ -107,48 +95,41 @@ def _most_threads(function: Function) -> int:
     return prod(function.directives.get("maxntid", (1024,)))
 
 
-def _either(module: Module, function: Function) -> EntryProof:
+def _by_readings(module: Module, function: Function) -> EntryProof:
     """Judge by global ids; where no dimension may change then, by the other readings in turn."""
     proof = judge(module, function)
-    is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
-    reason: EntryProof | None = None
-    rows: EntryProof | None = None
+    if proof.is_tunable:
+        return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+    reason, not_by_rows = None, ""
+    for built_ins, reducing in _other_readings(proof, function):
+        other = judge(module, function, built_ins, reducing)
+        refused = other.refused
+        if refused is None:
+            if not built_ins.of_warps or other.dimensions[0].raw in _OVER_WARPS:
+                return other
+        elif refused.code in _OF_REDUCTIONS:
+            reason = other
+        elif isinstance(built_ins, KeptGrid) and not reducing:
+            d, axis = built_ins.dimension, DIMENSIONS.index(built_ins.dimension)
+            is_by_index = proof.dimensions[axis].raw == f"blockIdx.{d} in an address"
+            if is_by_index and f"%ntid.{d}" in function.operands:
+                not_by_rows = refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
+    return reason or replace(proof, not_by_rows=not_by_rows)
+
+
+def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[BuiltIns, bool]]:
+    """Readings for an entry that ids do not prove; may threads combine sums in them?"""
     named = function.operands
-    meets = any(map(is_meeting, function.instructions))
-    for dimension, dimension_proof in zip(DIMENSIONS, proof.dimensions, strict=True):
-        is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
-        if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
-            by_rows = judge(module, function, dimension)
-            if by_rows.refused is None:
-                return by_rows
-            if (
-                is_raw
-                and f"%ntid.{dimension}" in named
-                and dimension_proof.raw == f"blockIdx.{dimension} in an address"
-            ):
-                rows = by_rows
-            if dimension == "x" and meets:
-                reduced = judge(module, function, dimension, reducing=True)
-                if reduced.refused is None:
-                    return reduced
-                reason = reduced if reduced.refused.code in _OF_REDUCTIONS else None
-    if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
-        for built_ins in OVER_WARPS:
-            by_warps = judge(module, function, built_ins=built_ins)
-            if by_warps.refused is None and by_warps.dimensions[0].raw in _OVER_WARPS:
-                return by_warps
+    is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
+    for d, one in zip(DIMENSIONS, proof.dimensions, strict=True):
+        if one.raw is not None or (is_of_blocks and f"%tid.{d}" in named):
+            yield KeptGrid(dimension=d), False
+            if d == "x" and any(map(is_meeting, function.instructions)):
+                yield KeptGrid(dimension=d), True
+    if proof.dimensions[0].raw is not None:
+        yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
-        for reducing in (False, True):
-            beside_ids = judge(module, function, "x", beside_ids=True, reducing=reducing)
-            if beside_ids.refused is None:
-                return beside_ids
-            reason = beside_ids if beside_ids.refused.code in _OF_REDUCTIONS else reason
-    if reason is not None and not _is_tunable(proof):
-        return reason
-    if rows is not None and rows.refused is not None:
-        what = rows.refused.message.removeprefix(Code.NOT_PROVEN.template.format(what=""))
-        return replace(proof, not_by_rows=what)
-    return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+        yield from ((RowsOfEachBlock(dimension="x"), reducing) for reducing in (False, True))
 
 
 def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -160,60 +141,42 @@ def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> En
     if proof.refused is not None or proof.needs_warps or proof.must_hold or len(indexed) != 1:
         return proof
     (axis,) = indexed
-    if not proof.dimensions[axis].grid_stride or proof.dimensions[axis].raw is not None:
+    one = proof.dimensions[axis]
+    if not one.grid_stride or one.raw is not None:
         return proof
-    free = judge(module, function, DIMENSIONS[axis], whole_grid=True)
-    if free.refused is not None:
+    free = judge(module, function, WholeGrid(dimension=DIMENSIONS[axis]))
+    asks_more = not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads})
+    if free.refused is not None or asks_more:
         return proof
-    if not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads}):
-        return proof
-    dimensions = list(proof.dimensions)
-    dimensions[axis] = replace(dimensions[axis], free_up_to=free.dimensions[axis].free_up_to)
-    return replace(proof, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
+    shared = replace(one, free_up_to=free.dimensions[axis].free_up_to)
+    return replace(
+        proof, dimensions=(*proof.dimensions[:axis], shared, *proof.dimensions[axis + 1 :])
+    )
 
 
 def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
     """Let warps change where blocks have one thread in the dimensions that stay."""
     kept = frozenset(d for d, one in zip(DIMENSIONS, proof.dimensions, strict=True) if one.raw)
-    if not (kept and proof.needs_warps and _is_tunable(proof)):
+    if not (kept and proof.needs_warps and proof.is_tunable):
         return proof
-    alone = judge(module, function, built_ins=BuiltIns(single_thread=kept))
+    alone = judge(module, function, BuiltIns(single_thread=kept))
     if alone.refused is not None or alone.needs_warps:
         return proof
-    return replace(
-        proof,
-        needs_warps=False,
-        pointers=alone.pointers,
-        spreads=alone.spreads,
-        single_thread=tuple(sorted(kept)),
-    )
-
-
-def _is_tunable(proof: EntryProof) -> bool:
-    return any(one.indexed and one.raw is None for one in proof.dimensions)
+    asked = replace(proof, pointers=alone.pointers, spreads=alone.spreads)
+    return replace(asked, needs_warps=False, single_thread=tuple(sorted(kept)))
 
 
 def judge(
-    module: Module,
-    function: Function,
-    kept_dimension: str | None = None,
-    built_ins: BuiltIns = BUILT_INS,
-    beside_ids: bool = False,
-    reducing: bool = False,
-    whole_grid: bool = False,
+    module: Module, function: Function, built_ins: BuiltIns | None = None, reducing: bool = False
 ) -> EntryProof:
-    """Judge one entry, with a reading of its built-ins.
+    """Judge one entry, with a reading of its built-ins: by global ids, if there is no other.
 
-    `kept_dimension`: its grid is kept. `beside_ids`: its rows are those of blocks, and ids count:
-    beside work by ids, which any grid may do, each block does some of its own (`RowsOfEachBlock`).
-    `reducing`: threads may combine sums of rows. `whole_grid`: all blocks share rows, as one.
+    `reducing`: threads may combine sums of rows, in a reading that keeps a grid.
     """
-    kind = WholeGrid if whole_grid else RowsOfEachBlock if beside_ids else KeptGrid
-    kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
-        if reducing and beside_ids:
+        if reducing and isinstance(built_ins, RowsOfEachBlock):
             function = cut_where_threads_meet(function)
-        prover = _EntryProver(module, function, kept_grid, built_ins)
+        prover = _EntryProver(module, function, built_ins or BuiltIns())
         return prover.proof_with_reductions() if reducing else prover.proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
@@ -222,46 +185,39 @@ def judge(
     except UNREADABLE as error:
         code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
     refused = Refused(code, code.template.format(what=in_source(what)), line)
-    return EntryProof(function.name, _sizes(function), (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+    return replace(_unknown(function), refused=refused)
 
 
-def _sizes(function: Function) -> tuple[int, ...]:
-    return tuple(parameter.size for parameter in function.parameters)
+def _unknown(function: Function) -> EntryProof:
+    sizes = tuple(parameter.size for parameter in function.parameters)
+    return EntryProof(function.name, sizes, (EntryDimension(False),) * len(DIMENSIONS))
 
 
 class _EntryProver:
-    def __init__(
-        self, module: Module, function: Function, kept_grid: KeptGrid | None, built_ins: BuiltIns
-    ) -> None:
-        self.module, self.function = module, function
-        self.kept_grid, self.built_ins = kept_grid, built_ins
-        is_whole = isinstance(kept_grid, WholeGrid)
-        self.shares_rows = kept_grid is not None and not is_whole
-        self.variables = {v.name: v for v in (*module.variables, *function.variables)}
+    def __init__(self, module: Module, function: Function, built_ins: BuiltIns) -> None:
+        self.function, self.built_ins = function, built_ins
+        is_whole = isinstance(built_ins, WholeGrid)
+        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
+        self.recorder = Recorder(module, function, self.atoms)
+        self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
         self._check_allowed()
         flow = control_flow(function, lambda name: name not in module.functions)
         if len(flow.blocks) > _MOST_BLOCKS:
             raise ValueError("too long")
         self.graph = Graph(flow)
-        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
-        called = CalledFunctions(CallTargets(module), self.variables)
-        self.recorder = Recorder(function, called, self.variables, self.atoms)
-        self.recorder.shares_rows = self.shares_rows
-        is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
-        self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
+        if isinstance(built_ins, RowsOfEachBlock):
+            self.recorder.sums = BlockSums(self.recorder.variables)
         self.operations = Operations(self.atoms)
         self.reductions: tuple[Reduction, ...] = ()
 
     def _run_walk(self, settled: Settled) -> None:
-        parameters = (parameter.name for parameter in self.function.parameters)
         self.walk = Walk(
             self.graph,
             self.atoms,
             self.operations,
             self.function.registers,
-            frozenset({*self.variables, *self.module.functions, *parameters}),
+            self.recorder.symbols,
             self.recorder.see,
-            self.kept_grid,
             self.built_ins,
             settled=settled,
             is_reducing=self.recorder.reduced is not None,
@@ -270,29 +226,27 @@ class _EntryProver:
 
     def proof(self) -> EntryProof:
         self._run_walk(Settled())
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            while self.recorder.sums.has_learnt():
-                self.walk.run(self.recorder.begin)
-            return self._verdict_beside_ids(self.kept_grid)
-        if self.kept_grid is not None:
-            return self._verdict_by_rows(self.kept_grid)
+        match self.built_ins:
+            case RowsOfEachBlock() as rows:
+                while self.recorder.sums.has_learnt():
+                    self.walk.run(self.recorder.begin)
+                return self._verdict_beside_ids(rows)
+            case KeptGrid() as rows:
+                return self._verdict_by_rows(rows)
         return self._verdict()
 
     def proof_with_reductions(self) -> EntryProof:
-        """Blocks share rows, and threads combine what they have summed up.
-
-        Raises NotUnderstood if they do something else together.
-        """
-        assert self.kept_grid is not None, "blocks that share rows keep their indices"
+        rows = self.built_ins
+        assert isinstance(rows, KeptGrid), "blocks that share rows keep their indices"
         self.operations.have_lanes = False
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            self.kept_grid.has_one_dimension = True
-            self._find_reductions(self.kept_grid, where_threads_meet(self.graph))
+        if isinstance(rows, RowsOfEachBlock):
+            rows.has_one_dimension = True
+            self._find_reductions(rows, where_threads_meet(self.graph))
             self.recorder.sums.adding |= {line for one in self.reductions for line in one.effects}
-            proof = self._verdict_beside_ids(self.kept_grid)
+            proof = self._verdict_beside_ids(rows)
         else:
-            self._find_reductions(self.kept_grid, ())
-            proof = self._verdict_by_rows(self.kept_grid)
+            self._find_reductions(rows, ())
+            proof = self._verdict_by_rows(rows)
         assert not proof.widths, "rows of first threads are not looked for beside reductions"
         widths = sorted(frozenset.intersection(*(one.widths for one in self.reductions)))
         needed = tuple(max(one.endings[w].bytes for one in self.reductions) for w in widths)
@@ -314,7 +268,7 @@ class _EntryProver:
                 self.graph,
                 self.walk,
                 self.function,
-                self.variables,
+                self.recorder.variables,
                 kept_grid,
                 _most_threads(self.function),
                 together,
@@ -348,12 +302,13 @@ class _EntryProver:
         for directive, what in _FIXING.items():
             if directive in self.function.directives:
                 raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        sizes = {name: v.size for name, v in self.variables.items() if v.space == "shared"}
+        variables = self.recorder.variables.values()
+        sizes = {one.name: one.size for one in variables if one.space == "shared"}
         operands = ((text, item) for item in reversed(body) for text in item.operands)
         shared = {name: item for text, item in operands for name in names(text) if name in sizes}
         # All arrays whose size the launch gives begin at the same place.
         unsized = [name for name in shared if sizes[name] == 0]
-        if shared and (not self.shares_rows or len(unsized) > 1):
+        if shared and (not self.recorder.shares_rows or len(unsized) > 1):
             raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
 
     @property
@@ -368,7 +323,7 @@ class _EntryProver:
         """Blocks share rows in one dimension; the others stay. Raises NotUnderstood if not so."""
         if self._uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
-        if any(variable.space == "local" for variable in self.variables.values()):
+        if any(variable.space == "local" for variable in self.recorder.variables.values()):
             # The next element finds there what the one before has left.
             raise NotUnderstood(Code.NOT_PROVEN, "local memory", self._first)
         if kept_grid.dimension in self.recorder.raw:
@@ -378,18 +333,12 @@ class _EntryProver:
             return self._verdict_of_grid(kept_grid)
         judge = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
         meeting = judge.judged()
-        named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
-        dimensions = [
-            EntryDimension(True, grid_kept=True)
-            if d == kept_grid.dimension
-            else EntryDimension(d in named, others if d in named else None)
-            for d in DIMENSIONS
-        ]
-        return replace(
-            self._proven(dimensions, meeting, []),
-            uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
-            widths=_of_at_least(judge.needed_threads()),
-        )
+        others = f"blockIdx while the grid is kept in {kept_grid.dimension}"
+        dimensions = dict.fromkeys(self._named(), EntryDimension(True, others))
+        dimensions[kept_grid.dimension] = EntryDimension(True, grid_kept=True)
+        uses_shared = any(access.space == "shared" for access in self.recorder.accesses)
+        widths = _of_at_least(judge.needed_threads())
+        return replace(self._proven(dimensions, meeting), uses_shared=uses_shared, widths=widths)
 
     def _verdict_of_grid(self, grid: WholeGrid) -> EntryProof:
         """All threads share rows in the one dimension that is indexed; raises NotUnderstood."""
@@ -397,8 +346,7 @@ class _EntryProver:
         grid_judge.check_atomics()
         meeting = grid_judge.judged()
         shared = EntryDimension(True, free_up_to=grid_judge.limits())
-        dimensions = [shared if d == grid.dimension else EntryDimension(False) for d in DIMENSIONS]
-        return self._proven(dimensions, meeting, [])
+        return self._proven({grid.dimension: shared}, meeting)
 
     def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
         """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
@@ -425,8 +373,7 @@ class _EntryProver:
         meeting.pointers |= conditions.pointers
         meeting.spreads |= conditions.spreads
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
-        dimensions = [by_id if d == dimension else EntryDimension(False) for d in DIMENSIONS]
-        proven = self._proven(dimensions, meeting, bounds)
+        proven = self._proven({dimension: by_id}, meeting, bounds)
         widths = _of_at_least(judge.needed_threads())
         return replace(proven, uses_shared=True, must_hold=True, widths=widths)
 
@@ -445,16 +392,12 @@ class _EntryProver:
             meeting = Meetings(True)
         else:
             meeting = self._meetings(self.recorder.accesses, indexed, found)
-        dimensions = [
-            EntryDimension(
-                d in indexed,
-                raw[d][0] if d in raw else None,
-                tuple(found.get(d, ())),
-                d in strides,
-                line=raw[d][1].line if d in raw else 0,
-            )
+        dimensions = {
+            d: EntryDimension(d in indexed, None, tuple(found.get(d, ())), d in strides)
             for d in DIMENSIONS
-        ]
+        }
+        for d, (words, instruction) in raw.items():
+            dimensions[d] = replace(dimensions[d], raw=words, line=instruction.line)
         return replace(
             self._proven(dimensions, meeting, list(chain(*found.values()))),
             needs_warps=meeting.keep_warps or self._uses_lanes,
@@ -462,13 +405,16 @@ class _EntryProver:
         )
 
     def _proven(
-        self, dimensions: Sequence[EntryDimension], meeting: Meetings, bounds: Sequence[IdBound]
+        self,
+        dimensions: Mapping[str, EntryDimension],
+        meeting: Meetings,
+        bounds: Sequence[IdBound] = (),
     ) -> EntryProof:
-        x, y, z = dimensions
-        return EntryProof(
-            self.function.name,
-            _sizes(self.function),
-            (x, y, z),
+        unknown = _unknown(self.function)
+        pairs = zip(DIMENSIONS, unknown.dimensions, strict=True)
+        return replace(
+            unknown,
+            dimensions=tuple(dimensions.get(d, other) for d, other in pairs),
             pointers=tuple(sorted(meeting.pointers)),
             spreads=tuple(sorted(meeting.spreads, key=str)),
             roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),
@@ -482,10 +428,7 @@ class _EntryProver:
             self.recorder.raw.setdefault(dimension, (what, self._first))
 
     def _meetings(
-        self,
-        accesses: list[MemoryAccess],
-        indexed: set[str],
-        bounds: Mapping[str, list[IdBound]],
+        self, accesses: list[MemoryAccess], indexed: set[str], bounds: Mapping[str, list[IdBound]]
     ) -> Meetings:
         """Use bounds that hold for all sizes; if that keeps warps, also those a launch must ask."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
@@ -502,12 +445,9 @@ class _EntryProver:
         return meeting if other.keep_warps else other
 
     def _note_branches(self) -> None:
-        """Conditions of branches are uses of values, too."""
         graph = self.graph
         for block, predicate in self.walk.branches.items():
-            targets = set(graph.flow.blocks[block].terminator.targets)
-            around = graph.loops_around[block]
-            leaves = any(targets - graph.loop_of_header[header] for header in around)
+            leaves = any(block in graph.exits(header) for header in graph.loops_around[block])
             how = "in the condition of a loop" if leaves else "in a condition"
             blocks = graph.flow.blocks
             instructions = blocks[block].instructions or blocks[0].instructions
@@ -516,9 +456,8 @@ class _EntryProver:
     def _strides(self) -> set[str]:
         accesses = self.recorder.accesses
         values = (*self.walk.branches.values(), *(v for a in accesses for v in a.values))
-        properties = [properties_of(value, self.atoms) for value in values]
-        properties += [access.properties for access in accesses]
-        return {dimension for one in properties for dimension in one.strides}
+        known = properties_of_all(values, self.atoms)
+        return {*known.strides, *(d for access in accesses for d in access.properties.strides)}
 
     def _named(self, built_ins: Iterable[str] = ("tid", "ctaid")) -> set[str]:
         named = self.function.operands
@@ -526,7 +465,13 @@ class _EntryProver:
 
     def _guards(self, dimension: str, accesses: Iterable[MemoryAccess]) -> list[IdBound]:
         """The bounds that hold wherever additional threads could do something."""
-        places = [access.known for access in accesses if self._matters(access, dimension)]
+        places = [
+            access.known
+            for access in accesses
+            if access.is_effect
+            or dimension in access.properties.ids
+            or self._decides(dimension, self.graph.controllers(access.block))
+        ]
         places += [
             self.walk.known_at_beginning(header)
             for header in self.graph.loop_of_header
@@ -534,13 +479,7 @@ class _EntryProver:
         ]
         return common(places, dimension, self.atoms)
 
-    def _matters(self, access: MemoryAccess, dimension: str) -> bool:
-        """May additional threads do anything that the present ones do not do anyway?"""
-        if access.is_effect or dimension in access.properties.ids:
-            return True
-        return self._decides(dimension, self.graph.controllers(access.block))
-
     def _decides(self, dimension: str, blocks: Iterable[int]) -> bool:
         known = self.walk.branches
         branches = (known[block] for block in blocks if block in known)
-        return any(dimension in properties_of(one, self.atoms).ids for one in branches)
+        return dimension in properties_of_all(branches, self.atoms).ids

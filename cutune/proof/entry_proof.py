@@ -66,7 +66,7 @@ class EntryProof:
 
     name: str
     parameters: tuple[int, ...]
-    dimensions: tuple[EntryDimension, EntryDimension, EntryDimension]
+    dimensions: tuple[EntryDimension, ...]
     refused: Refused | None = None
     needs_warps: bool = False
     pointers: tuple[tuple[str, str], ...] = ()
@@ -103,18 +103,21 @@ class EntryProof:
     #: Does the order in which rounded numbers are combined depend on the block?
     reassociates: bool = False
 
+    @property
+    def is_tunable(self) -> bool:
+        """May blocks change in a dimension that it indexes?"""
+        is_free = any(one.indexed and one.raw is None for one in self.dimensions)
+        return self.refused is None and is_free
+
 
 def in_source(what: str) -> str:
     """Name an instruction or a symbol as the source does."""
     if (operation := _ATOMIC.fullmatch(what)) is not None:
-        name = operation[1]
-        return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
+        return "atomicCAS" if operation[1] == "cas" else f"atomic{operation[1].capitalize()}"
     if (access := _MARKED.fullmatch(what)) is not None:
         return "volatile memory" if access[1] == "volatile" else f"{access[1]} accesses of memory"
-    if (function := _CALLED.fullmatch(what)) is not None:
-        return (
-            "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
-        )
+    if (called := _CALLED.fullmatch(what)) is not None:
+        return f"'{base_name(called[1])}'" if called[1][0] != "%" else "a function by its address"
     return what
 
 

@@ -38,7 +38,6 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
-    Monomial,
 )
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import WARP, AtomOperation, Atoms, constant_term
@@ -59,25 +58,18 @@ _LOADED = re.compile(r"load(\d+)\.")
 _PLAIN_WARPS = frozenset({"shfl", "vote", "redux", "activemask"})
 _TOGETHER = _PLAIN_WARPS | {"match", "elect", "wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 
-NUMBERED = "it does arithmetic with {what} that supposes one width"
-COMPARED = "it compares {what} with something other than a number or blockDim.x"
-ASKED = "it decides by the width of its block"
 ONCE = "each thread of a block has one element of a row, and none goes on by blockDim.x"
-STORED = "it stores {what} itself"
 APART = "threads use places of '{name}' that lie a fixed number of threads apart"
 OTHERS = "'{name}' has a place for each thread, and others that are not known to follow blockDim.x"
 GROUPS = "'{name}' has a place for each group of threads, whose number may be taken for a fixed one"
 BLOCKWISE = "each block works out something from its own elements, and with another it has others"
 COUNTED = "the number of blocks is part of what it computes, and follows the block"
 WARPS = "its threads exchange values within warps alone, and a block has one result"
-TOGETHER = "threads work together in '{what}'"
 GOES_ROUND = "it uses how often a loop that steps by blockDim.x goes round"
 ONE_WIDTH = "its code does not read blockDim.x"
-BAR = "it waits for a fixed number of threads"
-ORDERED = "it uses volatile memory, or accesses whose effect depends on the order of threads"
 EXCHANGED = "it reads elements that other threads may have written"
 UNSEEN = "it uses shared memory at places that are not understood"
-CALLED = "threads may work together in functions that it calls"
+ORDERED = "it uses volatile memory, or accesses whose effect depends on the order of threads"
 
 
 @dataclass(frozen=True)
@@ -88,34 +80,18 @@ class _Tied(Exception):
     line: int = 0
 
 
-def flat_use(
-    function: Function,
-    accesses: Iterable[MemoryAccess],
-    values: Iterable[IntegerPolynomial],
-    tests: Iterable[Relation],
-    arrays: Sequence[tuple[str, Variable]],
-    atoms: Atoms,
-    called: CalledFunctions,
-) -> FlatUse:
-    """Return how far the width of a block may be chosen, as far as the code shows it.
+@dataclass
+class FlatJudge:
+    """Judges how far the width of a block may be chosen, as far as the code shows it.
 
     `values`: all that addresses, conditions and stored values are computed from. `arrays`: shared
     ones, with the names that a reader knows.
     """
-    judge = _Judge(function, list(accesses), list(values), list(tests), arrays, atoms, called)
-    try:
-        return judge.judged()
-    except _Tied as tied:
-        is_of_block = tied.words in (BLOCKWISE, COUNTED)
-        return FlatUse(tied.words, tied.line, is_of_block=is_of_block)
 
-
-@dataclass
-class _Judge:
     function: Function
-    accesses: list[MemoryAccess]
-    values: list[IntegerPolynomial]
-    tests: list[Relation]
+    accesses: Sequence[MemoryAccess]
+    values: Sequence[IntegerPolynomial]
+    tests: Sequence[Relation]
     arrays: Sequence[tuple[str, Variable]]
     atoms: Atoms
     called: CalledFunctions
@@ -128,7 +104,15 @@ class _Judge:
     def __post_init__(self) -> None:
         self.of = WidthDependence(self.function, self.atoms)
 
-    def judged(self) -> FlatUse:
+    def use(self) -> FlatUse:
+        """Return the first thing that ties the kernel to one block, or its limits."""
+        try:
+            return self._free_use()
+        except _Tied as tied:
+            is_of_block = tied.words in (BLOCKWISE, COUNTED)
+            return FlatUse(tied.words, tied.line, is_of_block=is_of_block)
+
+    def _free_use(self) -> FlatUse:
         self._instructions()
         for value in self.values:
             self._arithmetic(value)
@@ -139,12 +123,15 @@ class _Judge:
             self._array(name, variable)
         symbols = {Atom(OPAQUE, f"&{variable.name}") for _, variable in self.arrays}
         for access in self.accesses:
-            if access.space == "shared" and (
-                access.address is None or symbols.isdisjoint(access.address.atoms)
-            ):
+            atoms = access.address.atoms if access.address is not None else ()
+            if access.space == "shared" and symbols.isdisjoint(atoms):
                 raise _Tied(UNSEEN, access.instruction.line)
         for test in self.tests:
-            self._test(test)
+            kinds = self._kinds_in(test) & {THREAD, BLOCK_SIZE}
+            if kinds == {THREAD}:
+                self._of_threads(test)
+            elif kinds == {BLOCK_SIZE}:
+                self._of_width(test)
         self._through_global()
         keeps_grid = self._keeps_grid()
         self._within_warps(keeps_grid)
@@ -158,34 +145,30 @@ class _Judge:
         for item in self.function.instructions:
             is_barrier = item.opcode in ("bar", "barrier") and "warp" not in item.modifiers
             if is_barrier and item.operands != ("0",):
-                raise _Tied(BAR, item.line)
-            if item.opcode in ("ld", "st") and not all(map(_is_plain_or_space, item.modifiers)):
+                raise _Tied("it waits for a fixed number of threads", item.line)
+            is_plain_access = all(is_plain(w) or w.startswith("shared") for w in item.modifiers)
+            if item.opcode in ("ld", "st") and not is_plain_access:
                 raise _Tied(ORDERED, item.line)
             if item.opcode in _TOGETHER - _PLAIN_WARPS:
-                raise _Tied(TOGETHER.format(what=item.opcode), item.line)
-            is_call = item.opcode == "call"
-            if is_call and self.called.against(item, self.function, False) is not None:
-                raise _Tied(CALLED, item.line)
+                raise _Tied(f"threads work together in '{item.opcode}'", item.line)
+            if item.opcode == "call" and self.called.against(item, self.function, False):
+                raise _Tied("threads may work together in functions that it calls", item.line)
 
     def _arithmetic(self, value: IntegerPolynomial) -> None:
         for atom in value.atoms:
             operation = self.atoms.operation(atom)
-            if operation is None:
-                continue
-            kinds = set[str]()
-            for number in operation.numbers:
-                if not self.of.is_of_row(number):
-                    kinds |= {a.kind for a in number.atoms if a in (THREAD_X, WIDTH)}
-            if kinds and not self._is_plain(operation, kinds):
-                raise _Tied(NUMBERED.format(what=_words(kinds)))
+            numbers = operation.numbers if operation is not None else ()
+            others = (number for number in numbers if not self.of.is_of_row(number))
+            kinds = {a.kind for other in others for a in other.atoms if a in (THREAD_X, WIDTH)}
+            if operation is not None and kinds and not self._is_free(operation, kinds):
+                raise _Tied(f"it does arithmetic with {_words(kinds)} that supposes one width")
 
-    def _is_plain(self, operation: AtomOperation, kinds: set[str]) -> bool:
+    def _is_free(self, operation: AtomOperation, kinds: set[str]) -> bool:
         """Is it an operation that other widths leave as it is: of lanes, of warps, of halves?"""
         opcode = operation.name.split(".")[0]
         if EXTENSION.match(operation.name) or opcode in ("min", "max", "selp"):
             return True
-        *_, last = operation.numbers
-        number = last.literal
+        number = operation.numbers[-1].literal
         if number is None:
             # `n / blockDim.x`, the number of tiles.
             return opcode == "div" and kinds == {BLOCK_SIZE}
@@ -209,7 +192,7 @@ class _Judge:
         for value in access.values if access.is_effect else ():
             kinds = self.of.kinds(value) & {THREAD, BLOCK_SIZE}
             if kinds and kinds != {THREAD, BLOCK_SIZE}:
-                raise _Tied(STORED.format(what=_words(kinds)), access.instruction.line)
+                raise _Tied(f"it stores {_words(kinds)} itself", access.instruction.line)
             self._rounds(value, access)
 
     def _through_global(self) -> None:
@@ -226,12 +209,13 @@ class _Judge:
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
         """Do none but the threads of the first warp come here?"""
-        for test in access.known:
-            if test.left == IntegerPolynomial.atom(*THREAD_X) and test.right.literal is not None:
-                most = test.right.literal + (test.relation in ("eq", "le", "ls"))
-                if test.relation in ("lt", "le", "lo", "ls", "eq") and 0 <= most <= WARP:
-                    return True
-        return False
+        thread = IntegerPolynomial.atom(*THREAD_X)
+        return any(
+            test.relation in ("lt", "le", "lo", "ls", "eq")
+            and 0 <= number + (test.relation in ("eq", "le", "ls")) <= WARP
+            for test in access.known
+            if test.left == thread and (number := test.right.literal) is not None
+        )
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
         """Rounds of a loop whose number depends on the block are used with the step alone."""
@@ -241,7 +225,6 @@ class _Judge:
 
     @cached_property
     def _stepped(self) -> frozenset[Atom]:
-        """The rounds of loops that step by the width of the block."""
         return frozenset(
             atom
             for value in self.values
@@ -259,7 +242,8 @@ class _Judge:
             if access.address is not None and symbol in access.address.atoms:
                 offset = access.address.replaced(symbol, ZERO)
                 # Arrays in dynamic memory begin behind others, whose lengths are arguments.
-                begin = tuple(t for t in offset.terms if t[0] and _is_of_arguments(t[0]))
+                of_arguments = (t for t in offset.terms if all(a.kind == PARAMETER for a in t[0]))
+                begin = tuple(term for term in of_arguments if term[0])
                 place = _Place(access, offset - IntegerPolynomial(begin))
                 parts.setdefault(begin, []).append(place)
         for places in parts.values():
@@ -279,7 +263,6 @@ class _Judge:
                 raise _Tied(OTHERS.format(name=name), place.line)
 
     def _is_own(self, offset: IntegerPolynomial) -> bool:
-        """Is it a place of the thread's own, beside those of its neighbours?"""
         return not any(
             ROUNDS.match(atom.name) or BY_REGISTER.match(atom.name) for atom in offset.atoms
         )
@@ -289,10 +272,7 @@ class _Judge:
             raise _Tied(OTHERS.format(name=name), own[0].line)
         step = own[0].step
         shifts = [place.shift for place in own]
-        near = sorted({*shifts, 0})
-        if near[-1] - near[0] >= WARP * step or any(
-            b - a >= WARP * step for a, b in pairwise(near)
-        ):
+        if max(*shifts, 0) - min(*shifts, 0) >= WARP * step:
             raise _Tied(APART.format(name=name), own[0].line)
         for place in places:
             if place not in own and not self._follows_width(place):
@@ -324,7 +304,7 @@ class _Judge:
         self.has_groups = True
         ((size, step), *others) = {found for p in groups if (found := self.of.group(p.offset))}
         knows_width = any(
-            {THREAD, BLOCK_SIZE} == self.of.kinds(test.left) | self.of.kinds(test.right)
+            {THREAD, BLOCK_SIZE} == self._kinds_in(test)
             or (BLOCK_SIZE in self.of.kinds(test.right) and self._is_lane(test.left))
             for test in self.tests
         )
@@ -343,12 +323,8 @@ class _Judge:
 
     # Comparisons.
 
-    def _test(self, test: Relation) -> None:
-        kinds = self.of.kinds(test.left) | self.of.kinds(test.right)
-        if THREAD in kinds and BLOCK_SIZE not in kinds:
-            self._of_threads(test)
-        elif BLOCK_SIZE in kinds and THREAD not in kinds:
-            self._of_width(test)
+    def _kinds_in(self, test: Relation) -> set[str]:
+        return self.of.kinds(test.left) | self.of.kinds(test.right)
 
     def _of_threads(self, test: Relation) -> None:
         difference = test.left - test.right
@@ -368,7 +344,7 @@ class _Judge:
                 {THREAD, BLOCK_SIZE} <= self.of.kinds(side) for side in sides
             ):
                 return
-        raise _Tied(COMPARED.format(what="threadIdx.x"))
+        raise _Tied("it compares threadIdx.x with something other than a number or blockDim.x")
 
     def _of_width(self, test: Relation) -> None:
         sides = (test.left, test.right)
@@ -378,7 +354,7 @@ class _Judge:
         if None in truths:
             if all(self.of.is_only_divisor(side) for side in sides):
                 return
-            raise _Tied(ASKED)
+            raise _Tied("it decides by the width of its block")
         for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
             if before != after:
                 self.splits.add(width)
@@ -402,13 +378,7 @@ class _Judge:
         if any(begin <= {*monomial} for value in self.values for monomial, _ in value.terms):
             raise _Tied(BLOCKWISE)
         effects = [one for one in self.accesses if one.space == "global" and one.is_effect]
-        for one in effects:
-            is_of_one = any(THREAD_X in {*test.left.atoms} for test in one.known)
-            if one.kind != "atomic" or (
-                is_of_one and all(v.literal is not None for v in one.values)
-            ):
-                break
-        else:
+        if all(one.kind == "atomic" and not self._counts_blocks(one) for one in effects):
             return
         for places in self.parts:
             stored = {place.offset for place in places if place.access.kind != "load"}
@@ -418,15 +388,15 @@ class _Judge:
                     continue
                 # A block apart at most: none is a neighbour's.
                 is_own = place.offset in stored and shifts == {place.shift}
-                if not self._is_table(places) and not (is_own and self._is_private(place.offset)):
+                is_private = place.step > 0 or self.of.group(place.offset) is not None
+                if not self._is_table(places) and not (is_own and is_private):
                     raise _Tied(BLOCKWISE, place.line)
 
-    def _is_private(self, offset: IntegerPolynomial) -> bool:
-        """A place of the thread, or of its warp."""
-        return dict(offset.terms).get((THREAD_X,), 0) > 0 or self.of.group(offset) is not None
+    def _counts_blocks(self, access: MemoryAccess) -> bool:
+        is_of_one = any(THREAD_X in {*test.left.atoms} for test in access.known)
+        return is_of_one and all(value.literal is not None for value in access.values)
 
     def _is_of_tile(self, place: _Place) -> bool:
-        """Is it in a loop over the block, within one over all elements by its width?"""
         rounds = {atom for atom in place.offset.atoms if ROUNDS.match(atom.name)}
         around = self.atoms.of(place.offset).loops
         headers = {int(atom.name.removeprefix("rounds")) for atom in self._stepped - rounds}
@@ -435,31 +405,22 @@ class _Judge:
     def _is_table(self, places: list[_Place]) -> bool:
         """Do all threads fill it together, with what does not depend on the block's index?"""
         stores = [place.access for place in places if place.access.kind == "store"]
+        addresses = (one.address for one in stores if one.address is not None)
+        parts = (part for one in stores for value in one.values for part in self._from(value))
         return (
             bool(stores)
-            and all(
-                THREAD in (kinds := self.of.kinds(one.address)) and BLOCK_SIZE in kinds
-                for one in stores
-                if one.address is not None
-            )
+            and all({THREAD, BLOCK_SIZE} <= self.of.kinds(address) for address in addresses)
             and not any(
                 BLOCK in self.of.kinds(part)
                 or any(atom.kind in (IDENTITY, STRIDE) for atom in part.atoms)
-                for one in stores
-                for value in one.values
-                for part in self._from(value)
+                for part in parts
             )
         )
 
     def _from(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
-        """A value, and the addresses in global memory that it was loaded from."""
-        lines = {
-            m[1]
-            for part in self.of.parts(value)
-            for a in part.atoms
-            if (m := _LOADED.match(a.name))
-        }
         yield from self.of.parts(value)
+        names = [atom.name for part in self.of.parts(value) for atom in part.atoms]
+        lines = {found[1] for found in map(_LOADED.match, names) if found is not None}
         for access in self.accesses:
             if str(access.instruction.line) in lines and access.address is not None:
                 yield from self.of.parts(access.address)
@@ -485,19 +446,14 @@ class _Judge:
         for value in self.values:
             for monomial, _ in value.terms:
                 others = [atom for atom in monomial if not self.of.is_width(atom)]
-                if len(others) < len(monomial) and any(map(self._is_of_index, others)):
+                parts = (p for o in others for p in self.of.parts(IntegerPolynomial.atom(*o)))
+                has_width = len(others) < len(monomial)
+                if has_width and any(Atom(BLOCK, "x") in part.atoms for part in parts):
                     raise _Tied(COUNTED)
-
-    def _is_of_index(self, atom: Atom) -> bool:
-        """Is it computed from the index of the block?"""
-        parts = self.of.parts(IntegerPolynomial.atom(*atom))
-        return any(Atom(BLOCK, "x") in part.atoms for part in parts)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A place in an array. `offset`: from its beginning."""
-
     access: MemoryAccess
     offset: IntegerPolynomial
 
@@ -507,7 +463,6 @@ class _Place:
 
     @property
     def step(self) -> int:
-        """The bytes between the places of neighbours; 0: no place of a thread's own."""
         return dict(self.offset.terms).get((THREAD_X,), 0)
 
     @property
@@ -525,16 +480,7 @@ def _words(kinds: Iterable[str]) -> str:
     return " and ".join(f"{kind}.x" for kind in sorted(kinds, reverse=True))
 
 
-def _is_plain_or_space(modifier: str) -> bool:
-    return is_plain(modifier) or modifier.startswith("shared")
-
-
-def _is_of_arguments(monomial: Monomial) -> bool:
-    return all(atom.kind == PARAMETER for atom in monomial)
-
-
 def _bases(access: MemoryAccess) -> frozenset[Atom]:
-    """The pointers that an access begins at."""
     terms = access.address.terms if access.address is not None else ()
     return frozenset(
         monomial[0]

@@ -8,8 +8,9 @@ in whatever order.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
 from cutune.proof.values.polynomial import (
@@ -31,6 +32,20 @@ EXTENSION = re.compile(r"[su]\d+$")
 #: `phi3.%r7`, `guarded12.%r7`.
 BY_REGISTER = re.compile(r"(?:phi|guarded)\d+\.(%\w+)$")
 _BUILT_INS = {"%tid.x": THREAD, "%ntid.x": BLOCK_SIZE, "%ctaid.x": BLOCK}
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    **dict.fromkeys(("lt", "lo"), operator.lt),
+    **dict.fromkeys(("le", "ls"), operator.le),
+    **dict.fromkeys(("gt", "hi"), operator.gt),
+    **dict.fromkeys(("ge", "hs"), operator.ge),
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+_COMPUTE: Mapping[str, Callable[[int, int], int]] = {
+    "shr": operator.rshift,
+    "div": operator.floordiv,
+    "rem": operator.mod,
+    "and": operator.and_,
+}
 #: What is read from memory does not depend on the block as its address does.
 _FROM_MEMORY = frozenset({"ld", "atom", "tex", "shfl", "vote", "redux", "match", "call"})
 
@@ -96,31 +111,17 @@ class WidthDependence:
 
     def is_only_divisor(self, value: IntegerPolynomial) -> bool:
         """Does the width stand below a fraction line only, as the number of tiles has it?"""
-        return (
-            all(
-                WIDTH not in part.atoms or part == IntegerPolynomial.atom(*WIDTH)
-                for part in self.parts(value)
-                if part is not value
-            )
-            and WIDTH not in value.atoms
+        whole = IntegerPolynomial.atom(*WIDTH)
+        below = (part for part in self.parts(value) if part is not value)
+        return WIDTH not in value.atoms and all(
+            WIDTH not in part.atoms or part == whole for part in below
         )
 
     def holds(self, test: Relation, width: int) -> bool | None:
         left, right = self.number(test.left, width), self.number(test.right, width)
         if left is None or right is None:
             return None
-        match {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.get(test.relation, test.relation):
-            case "lt":
-                return left < right
-            case "le":
-                return left <= right
-            case "gt":
-                return left > right
-            case "ge":
-                return left >= right
-            case "eq":
-                return left == right
-        return left != right
+        return _COMPARE[test.relation](left, right)
 
     def number(self, value: IntegerPolynomial, width: int) -> int | None:
         """The value with a width of the block, where it depends on nothing else."""
@@ -137,22 +138,13 @@ class WidthDependence:
         if operation is None:
             return None
         numbers = [self.number(one, width) for one in operation.numbers]
-        opcode = operation.name.split(".")[0]
         if EXTENSION.match(operation.name) and len(numbers) == 1:
             return numbers[0]
-        if len(numbers) != 2 or numbers[0] is None or numbers[1] is None or numbers[1] <= 0:
+        compute = _COMPUTE.get(operation.name.split(".")[0])
+        if compute is None or len(numbers) != 2:
             return None
-        first, second = numbers[0], numbers[1]
-        match opcode:
-            case "shr":
-                return first >> second
-            case "div":
-                return first // second
-            case "rem":
-                return first % second
-            case "and":
-                return first & second
-        return None
+        first, second = numbers
+        return compute(first, second) if first is not None and second and second > 0 else None
 
     def is_width(self, atom: Atom) -> bool:
         """The width of the block, or its number of warps."""
@@ -163,18 +155,12 @@ class WidthDependence:
 
 
 def _depending(function: Function, built_in: str) -> frozenset[str]:
-    """Registers that are computed from a built-in, in whatever order."""
-    found = {built_in}
+    found, before = {built_in}, 0
     flows = [
         (results(item), frozenset((*sources(item), *item.operands[1:])))
         for item in function.instructions
         if item.opcode not in _FROM_MEMORY
     ]
-    is_new = True
-    while is_new:
-        before = len(found)
-        for written, read in flows:
-            if not read.isdisjoint(found):
-                found.update(written)
-        is_new = len(found) > before
+    while before != (before := len(found)):
+        found.update(*(written for written, read in flows if not read.isdisjoint(found)))
     return frozenset(found)

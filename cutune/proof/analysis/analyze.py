@@ -19,12 +19,7 @@ from types import MappingProxyType
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
-from cutune.proof.analysis.namesakes import (
-    Told,
-    by_last_name,
-    distinctly_named,
-    launched_kernels,
-)
+from cutune.proof.analysis.namesakes import Told, by_last_name, distinctly_named, launched_kernels
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import as_compiled, member_places
@@ -32,14 +27,7 @@ from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
 from cutune.source.launches.verdicts import launch_sites
-from cutune.source.program import (
-    CompiledCode,
-    Impurity,
-    Kernel,
-    LaunchSite,
-    Layout,
-    Program,
-)
+from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable_pragmas import tunables_of
 from cutune.source.unit.kernel_texts import KernelTexts
@@ -211,7 +199,6 @@ def _code(source: Source, compiled: Compiled) -> CompiledCode:
 
 
 def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:
-    """How the structures are laid out here of which the kernel's data parameters are members."""
     known = _known_layouts(structures, kernel)
     found = tuple((name, size, tuple(sorted(members))) for name, size, members in known)
     is_all = len(found) == len({member.structure for member in kernel.members})

@@ -167,10 +167,7 @@ class Analyzer:
 
     def _checked_program(self, program: Program) -> Program:
         from cutune.proof.analysis.host_calls import host_launches
-        from cutune.proof.analysis.launched_entries import (
-            with_kernels_by_arguments,
-            without_choice,
-        )
+        from cutune.proof.analysis.launched_entries import with_kernels_by_arguments, without_choice
         from cutune.proof.variants.check import checked
         from cutune.proof.variants.registry import with_only
 

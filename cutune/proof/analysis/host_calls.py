@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -169,11 +170,10 @@ class _LineMarkers:
         self.text = text
         self.markers = list(_MARKER.finditer(masked(text)))
         self.starts = [marker.start() for marker in self.markers]
-        self.paths: list[str] = []
-        path = ""
-        for marker in self.markers:
-            path = path if marker[2] is None else marker[2]
-            self.paths.append(path)
+        named = (marker[2] for marker in self.markers)
+        # One that names no path goes on in that of the one before.
+        paths = accumulate(named, lambda path, new: path if new is None else new, initial="")
+        self.paths = [*paths][1:]
 
     def place(self, offset: int) -> tuple[str, int]:
         index = bisect_right(self.starts, offset) - 1
@@ -190,7 +190,6 @@ class _LineMarkers:
 
 
 def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
-    """Where launches begin; literals that look like one are left out."""
     at = text.find(_PUSH)
     while at >= 0:
         pieces = _PIECE.finditer(text, lines.line_start(at))
@@ -218,7 +217,6 @@ def _end(text: str, start: int) -> int:
 
 
 def _callee_before(lines: Sequence[str], at: int) -> str | None:
-    """The function that the call before this line calls; None if that is not certain."""
     label = None
     for line in reversed(lines[:at]):
         text = line.strip()
@@ -236,7 +234,6 @@ def _callee_before(lines: Sequence[str], at: int) -> str | None:
 
 
 def _called(line: str) -> str | None:
-    """The symbol that an instruction calls; None for pointers and for other instructions."""
     call = _CALL.match(line.strip())
     if call is None:
         return None

@@ -56,7 +56,8 @@ def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) 
     if len(exporting) != 1 or is_instance(entry):
         return None
     program = exporting[0].alone
-    kernels = [kernel for kernel in program.definitions if kernel.name in _names(entry)]
+    names = qualified_name(entry), base_name(entry)
+    kernels = [kernel for kernel in program.definitions if kernel.name in names]
     if len(kernels) != 1 or kernels[0].entries != (entry,) or kernels[0].layouts is None:
         return None
     if kernels[0].copy is not None:
@@ -66,8 +67,3 @@ def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) 
     kernel = without_variants(kernels[0], Code.VARIANT_ELSEWHERE)
     kernel = replace(kernel, name=name, elsewhere=program.code)
     return kernel if kernel.proven_for else None
-
-
-def _names(entry: str) -> tuple[str, str]:
-    """What the kernel of an entry may be called in the program that defines it."""
-    return qualified_name(entry), base_name(entry)

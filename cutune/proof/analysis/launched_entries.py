@@ -77,17 +77,15 @@ def without_unproven(program: Program) -> Program:
     """The program without launches of instances for which their kernel is not proven."""
     sites, diagnostics = [], list(program.diagnostics)
     for site in program.launches:
-        kernel = program.kernel(site.kernel)
-        reason = None
+        kernel, judged = program.kernel(site.kernel), site
         if kernel is not None and site.verdict is Verdict.TUNABLE:
             called = site.entries, kernel.entries
-            reason = next((why for name, why in kernel.unproven if may_call(name, *called)), None)
-        if kernel is None or reason is None:
-            sites.append(site)
-            continue
-        remark = replace(because(kernel, reason), source=site.source, span=site.span)
-        diagnostics.append(remark)
-        sites.append(_with_reason(site, remark))
+            reasons = (why for name, why in kernel.unproven if may_call(name, *called))
+            if (reason := next(reasons, None)) is not None:
+                remark = replace(because(kernel, reason), source=site.source, span=site.span)
+                diagnostics.append(remark)
+                judged = _with_reason(site, remark)
+        sites.append(judged)
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
 
 
@@ -132,7 +130,6 @@ def _judged(
 def _refused(
     site: LaunchSite, code: Code, **values: object
 ) -> tuple[LaunchSite, Diagnostic | None]:
-    """The site refused, if it was tunable; others are refused already."""
     if site.verdict is Verdict.REFUSED:
         return site, None
     remark = Diagnostic(code, code.template.format(**values), site.source, site.span)
@@ -205,7 +202,6 @@ def _open(program: Program) -> Iterator[LaunchSite]:
 
 
 def _launching(program: Program, wanted: Collection[int]) -> TranslationUnit:
-    """The program with all copies, in which these launches launch the kernel, then each copy."""
     unit = TranslationUnit(program).with_prelude("\n")
     for header in program.launching_headers:
         unit = unit.with_edits(_OWNER, [prelude_edit(header, "")], header)
@@ -233,7 +229,6 @@ def _callees(program: Program, site: LaunchSite) -> list[str]:
 def _confirmed(
     program: Program, wanted: Collection[int], told: Iterable[HostLaunch]
 ) -> Iterator[LaunchSite]:
-    """Those launches of which the compiler says that they name what they launch."""
     lines = launches_by_place(told)
     for place, sites in _sites_by_place(program.launches).items():
         counts = [len(_callees(program, s)) if s.id in wanted else 1 for s in sites]

@@ -80,7 +80,8 @@ def launched_kernels(
     found, path = {}, os.path.realpath(syntax.source.path)
     for launch in syntax.launches:
         name, start = names[launch.callee[0]], syntax.tokens[launch.callee[0]].start
-        entries = {e for one in places[path, _line(syntax, launch)] for e in one.entries}
+        line = syntax.source.location(start).line
+        entries = {e for one in places[path, line] for e in one.entries}
         called = {qualified_name(entry) for entry in entries if base_name(entry) == name}
         if len(called) > 1:
             # Another launch of that line calls the other one.
@@ -91,11 +92,6 @@ def launched_kernels(
 
 
 def _may_name(syntax: Syntax, launch: Launch, kernel: str) -> bool:
-    """Does the launch spell out the name of the kernel, or its end?"""
     words = [token.text for token in syntax.part(launch.callee)]
     written = "".join(words[: words.index("<")] if "<" in words else words)
     return f"::{kernel}".endswith(f"::{written.removeprefix('::')}")
-
-
-def _line(syntax: Syntax, launch: Launch) -> int:
-    return syntax.source.location(syntax.tokens[launch.callee[0]].start).line

@@ -13,9 +13,7 @@ from functools import cache, partial
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.entry_proof import EntryProof
-from cutune.proof.rounding import rounds_alike
-from cutune.proof.same_code import code_of
+from cutune.proof.same_code import code_of, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.block_reading_copies import CopyCandidate, callee_of_copy, copies
@@ -101,14 +99,13 @@ def _proven_candidates(
 
 def _read_indices(copy: KernelCopy, modules: Iterable[Module]) -> bool:
     """Does a copy read where its threads are other than by the functions that it calls for that?"""
-    operands = [
+    operands = {
         operand
         for module in modules
         for entry, function in module.functions.items()
         if not function.is_kernel or copy.namespace in namespaces(entry)
-        for item in function.instructions
-        for operand in item.operands
-    ]
+        for operand in function.operands
+    }
     return not operands or any(operand.startswith(_INDICES) for operand in operands)
 
 
@@ -128,14 +125,9 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
     entries = compiled.entries(name)
-    if not entries or not any(map(_is_useful, compiled.proofs[name])):
+    if not any(proof.is_tunable for proof in compiled.proofs.get(name, ())):
         return None
     return ProvenCopy(replace(copy, entries=entries), compiled)
-
-
-def _is_useful(proof: EntryProof) -> bool:
-    is_free = any(one.indexed and one.raw is None for one in proof.dimensions)
-    return proof.refused is None and is_free
 
 
 def _pairs(

@@ -133,12 +133,16 @@ def constant_of_block(
     own = next((file for file in files if file.source == site.source), None)
     if own is None or len(known) < len(extents):
         return None
+    # File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`.
     defined = [
-        (name, found) for name in _names(own, site) if (found := _definitions(files, name)) != []
+        (name, file, at, value)
+        for name in _names(own, site)
+        for file in files
+        for at, value in _definitions(file, name)
     ]
-    if len(defined) != 1 or len(defined[0][1]) != 1:
+    if len(defined) != 1:
         return None
-    ((name, ((file, at, value),)),) = defined
+    ((name, file, at, value),) = defined
     powers = sum(extent == value for extent in known)
     values = tuple(_values(value, prod(known), powers, min(kernel.max_threads, LARGEST)))
     if value < 2 or not powers or len(values) < 2:
@@ -147,7 +151,6 @@ def constant_of_block(
 
 
 def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
-    """Values that leave the block at least a warp."""
     smaller = [value // factor for factor in FACTORS if value % factor == 0]
     for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
         if other == value or WARP <= threads * other**powers // value**powers <= most:
@@ -156,10 +159,8 @@ def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
 
 def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
     """The names in the block, and in the definitions of those that are variables before it."""
-    left, found = (
-        _words(syntax, site.configuration_spans[1].start, site.configuration_spans[1].end),
-        [],
-    )
+    block, found = site.configuration_spans[1], list[str]()
+    left = _words(syntax, block.start, block.end)
     while left:
         name = left.pop()
         if name not in found:
@@ -194,12 +195,7 @@ def _end(syntax: Syntax, index: int) -> int:
     return min(index, len(syntax.tokens) - 1)
 
 
-def _definitions(files: Collection[Syntax], name: str) -> list[tuple[Syntax, int, int]]:
-    """File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`."""
-    return [(file, at, value) for file in files for at, value in _in_file(file, name)]
-
-
-def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
+def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
     for macro in syntax.macros:
         if macro.name == name:
             is_number = macro.parameters is None and len(macro.body) == 1
@@ -207,16 +203,11 @@ def _in_file(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
     texts = [token.text for token in syntax.tokens]
     for index, text in enumerate(texts[:-3]):
         if text == name and texts[index + 1] == "=" and texts[index + 3] == ";":
-            declared = declared_constant(syntax, _statement(texts, index))
-            if declared == (name, index + 2):
+            start = index
+            while start and texts[start - 1] not in (";", "{", "}"):
+                start -= 1
+            if declared_constant(syntax, start) == (name, index + 2):
                 yield syntax.tokens[index].start, _number(texts[index + 2])
-
-
-def _statement(texts: list[str], index: int) -> int:
-    """Where the statement of a token begins."""
-    while index and texts[index - 1] not in (";", "{", "}"):
-        index -= 1
-    return index
 
 
 def _number(text: str) -> int:
@@ -261,7 +252,8 @@ COLLECTIVE = (
     "right with that block alone, and no annotation helps."
 )
 CONSTANT = (
-    " Its block follows '{name}', though: with `{pragma}` before line {line} of {path}, and "
+    " Its block follows '{constant.name}', though: with `{constant.pragma}` before line "
+    "{constant.line} of {constant.path}, and "
     "`#pragma cutune region begin` and `end` around the launch, `cutune tune {source} --tunables` "
     "(and `--run`, as always) finds on a GPU which value is the fastest of those that compute the "
     "same. Whether they do, `cutune collect` in its place tries without one; in a project with "
@@ -301,7 +293,9 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
         if kernel is not None and site.code is Code.ROUNDED_SUM:
             if kernel.name not in done:
                 done.add(kernel.name)
-                yield _permission(kernel, [s for s in refused if s.kernel == kernel.name])
+                helped = [s for s in refused if s.kernel == kernel.name]
+                text = PERMISSION.format(name=kernel.name)
+                yield _annotation(kernel, helped, site.code, "associative", text)
             continue
         sites = [s for s in refused if s.kernel == site.kernel and s.code in _PROPOSED]
         proposed = _proposal(site, kernel, sites)
@@ -311,7 +305,11 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
             done.add(kernel.name)
             helped = [s for s in sites if _proposal(s, kernel, sites)]
             formulas = {s.shared for s in sites if _asks_for_memory(s)}
-            yield _annotation(kernel, proposed, helped, formulas)
+            clauses, text = (
+                _clauses(kernel, proposed, helped, formulas),
+                _assertion(kernel, proposed),
+            )
+            yield _annotation(kernel, helped, helped[0].code, clauses, text)
 
 
 def _proposal(
@@ -325,7 +323,6 @@ def _proposal(
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
-    """Is it not known how the memory that it asks for follows the block?"""
     return _asks_for_memory(site) and site.shared is None
 
 
@@ -334,52 +331,42 @@ def _asks_for_memory(site: LaunchSite) -> bool:
     return memory is not None and constant(memory) != 0
 
 
-def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
-    """The annotation of a kernel that is proven but for the order in which it adds up."""
+def _annotation(
+    kernel: Kernel, sites: Sequence[LaunchSite], code: Code | None, clauses: str, text: str
+) -> Suggestion:
+    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
     source = sites[0].source
-    here = kernel.source.path == source.path
-    start = kernel.span.start if here else sites[0].span.start
+    start = kernel.span.start if kernel.source.path == source.path else sites[0].span.start
     return Suggestion(
         source.path,
         source.location(start).line,
         kernel.name,
         tuple(site.source.location(site.span.start).line for site in sites),
-        Code.ROUNDED_SUM.number,
-        f"#pragma cutune kernel {kernel.name} associative",
-        PERMISSION.format(name=kernel.name),
+        code.number if code is not None else "",
+        f"#pragma cutune kernel {kernel.name} {clauses}",
+        text,
         NOT_TRIED,
     )
 
 
-def _annotation(
+def _clauses(
     kernel: Kernel,
     proposed: Proposal,
     sites: Iterable[LaunchSite],
     formulas: Collection[str | None],
-) -> Suggestion:
-    helped = tuple(sites)
-    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
-    source = helped[0].source
-    here = kernel.source.path == source.path
-    start = kernel.span.start if here else helped[0].span.start
-    sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
-    data = f" data({', '.join(sizes)})" if sizes else ""
+) -> str:
+    integers = (
+        p.name for p in kernel.parameters if integer_type(p.type.replace("::", "$").split())
+    )
+    sizes = kernel.sizes or tuple(integers)
+    data = f"data({', '.join(sizes)}) " if sizes else ""
     # What was inferred is used without being said, too: where it differs from launch to launch, or
     # is a choice, for which the annotation language has no form.
     formula = next(iter(formulas)) if len(formulas) == 1 else None
     shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
-    if any(map(_has_unknown_memory, helped)):
+    if any(map(_has_unknown_memory, sites)):
         shared = " shared(keep)"
-    return Suggestion(
-        source.path,
-        source.location(start).line,
-        kernel.name,
-        tuple(site.source.location(site.span.start).line for site in helped),
-        helped[0].code.number if helped[0].code is not None else "",
-        f"#pragma cutune kernel {kernel.name}{data} {proposed.clauses}{shared}",
-        _assertion(kernel, proposed),
-        NOT_TRIED,
-    )
+    return f"{data}{proposed.clauses}{shared}"
 
 
 def _assertion(kernel: Kernel, proposed: Proposal) -> str:
@@ -394,7 +381,6 @@ def _assertion(kernel: Kernel, proposed: Proposal) -> str:
 
 
 def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
-    """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
     if use.order[1]:
         return ORDER
@@ -404,25 +390,20 @@ def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
     return TIED.format(obstacle=obstacle)
 
 
-def _is_integer(type_: str) -> bool:
-    return integer_type(type_.replace("::", "$").split()) is not None
-
-
 def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     code = site.code
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
     remedy = code.meaning
-    possible = proposal(kernel, [site]) if kernel is not None and code in _PROPOSED else None
-    if possible is not None and _has_unknown_memory(site):
-        code = Code.DYNAMIC_SHARED_MEMORY
-        remedy = MEMORY.format(name=site.kernel, clauses=possible.clauses)
-    elif code in _PROPOSED and kernel is not None:
-        name = collective(kernel)
-        remedy = _obstacle(kernel, site) if name is None else COLLECTIVE.format(name=name)
-        if found := constant_of_block(program, site, kernel):
-            place = {"name": found.name, "line": found.line, "path": found.path}
-            place["source"] = program.source.path
-            remedy += CONSTANT.format(pragma=found.pragma, **place)
+    if code in _PROPOSED and kernel is not None:
+        possible = proposal(kernel, [site])
+        if possible is not None and _has_unknown_memory(site):
+            code = Code.DYNAMIC_SHARED_MEMORY
+            remedy = MEMORY.format(name=site.kernel, clauses=possible.clauses)
+        else:
+            name = collective(kernel)
+            remedy = _obstacle(kernel, site) if name is None else COLLECTIVE.format(name=name)
+            if found := constant_of_block(program, site, kernel):
+                remedy += CONSTANT.format(constant=found, source=program.source.path)
     text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

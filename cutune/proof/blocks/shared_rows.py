@@ -107,7 +107,7 @@ class _ElementMeetings:
             operation = place.access.operation.split(".")[0]
             if where.row is None or operation in ("exch", "cas", "inc", "dec"):
                 self._refuse(place, f"atomic '{operation}' by threads of a row")
-        elif not self._is_flag(write, seen) and not self._are_apart(write, write):
+        elif not self._is_flag(place, seen) and not self._are_apart(write, write):
             self._refuse(place, "a place that elements of a row may share")
 
     def check_two(self, write: Placed, other: Placed) -> None:
@@ -115,9 +115,8 @@ class _ElementMeetings:
         if first.base is None or second.base is None:
             self._refuse(first, "a place that is not known")
         if first.base != second.base:
-            if (first.access.space == _SHARED) != (second.access.space == _SHARED):
-                return
-            if not self.conditions.lie_apart(first.base, second.base):
+            is_one_space = (first.access.space == _SHARED) == (second.access.space == _SHARED)
+            if is_one_space and not self.conditions.lie_apart(first.base, second.base):
                 self._refuse(first, "a variable that a pointer may lead to")
             return
         if first.access.kind == second.access.kind == "atomic":
@@ -131,12 +130,9 @@ class _ElementMeetings:
     def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
 
-    def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
-        _, place = write
-        if place.base is None:
-            return False
+    def _is_flag(self, place: AccessPlace, seen: Sequence[Placed]) -> bool:
         others = [p for _, p in seen if p.base is None or p.base == place.base]
-        return all(self._are_equal_flags(place, other) for other in others)
+        return place.base is not None and all(self._are_equal_flags(place, p) for p in others)
 
     def _are_equal_flags(self, first: AccessPlace, second: AccessPlace) -> bool:
         values = first.access.values
@@ -150,9 +146,8 @@ class _ElementMeetings:
         is_shared = first.access.space == _SHARED
         # Offsets wrap around onto others unless 2^32 is a multiple of their steps.
         may_wrap = is_shared and common_step(first, second).bit_count() > 1
-        if never_overlap(first, second) and not may_wrap:
-            return True
-        if where.is_alone and other_where.is_alone:
+        are_alone = where.is_alone and other_where.is_alone
+        if are_alone or (never_overlap(first, second) and not may_wrap):
             return True
         if where.row is None or other_where.row is None:
             return False
@@ -161,11 +156,14 @@ class _ElementMeetings:
         if split is None or other_split is None:
             return False
         (step, rest), (other_step, other_rest) = split, other_split
-        if step != other_step or step == ZERO or not self._is_steady(step):
-            return False
         # Numbers of 32 bits, as shared addresses are, stay exact.
-        is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
-        if is_shared and not is_near:
+        is_far = step.literal is None or abs(step.literal) > _MOST_STEP
+        if (
+            step != other_step
+            or step == ZERO
+            or not self._is_steady(step)
+            or (is_shared and is_far)
+        ):
             return False
         first, second = replace(first, offset=rest), replace(second, offset=other_rest)
         if self._have_steps(step, first, second):
@@ -282,7 +280,10 @@ class RowJudge:
         """Raise NotUnderstood unless threads part only for loops over rows and single threads."""
         if not self.graph.ends_everywhere:
             self.refuse(0, "a loop without an end")
-        self._check_pointers()
+        for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
+            spaces = {word.split("::")[0] for word in instruction.modifiers}
+            if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
+                self._stop(instruction, "a pointer to shared memory")
         for loop in self.loops.values():
             self._check_entry(loop)
         for block in sorted(self.divided):
@@ -290,12 +291,6 @@ class RowJudge:
         for block in sorted(self.recorder.barriers - self._reduced):
             if self.dividing(block):
                 self.refuse(block, "a barrier that some threads may not reach")
-
-    def _check_pointers(self) -> None:
-        for instruction in chain(*(block.instructions for block in self.graph.flow.blocks)):
-            spaces = {word.split("::")[0] for word in instruction.modifiers}
-            if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
-                self._stop(instruction, "a pointer to shared memory")
 
     def refuse(self, block: int, what: str) -> NoReturn:
         """Stop with the words for what is not understood in a basic block."""
@@ -338,8 +333,7 @@ class RowJudge:
             return False
         if access.block in self._reduced:
             return True
-        names = {atom.name.removeprefix("&") for atom in access.address.atoms}
-        if names & self.recorder.variables.keys() and reduced.arrays.isdisjoint(names):
+        if not reduced.may_use(access.address, self.recorder.variables):
             return False
         element = reduced.element(access.address, access.bytes)
         if access.is_effect or element not in reduced.stored:
@@ -366,19 +360,15 @@ class RowJudge:
         return Position(is_alone=alone)
 
     def _check_between_reductions(self) -> None:
-        """Does a barrier lie between the end of one and the beginning of the next?"""
         sizes = dict[str, int]()
         for one in self.reductions:
             if any(sizes.setdefault(name, size) != size for name, size in one.sizes.items()):
                 self.refuse(one.begin, "shared memory that holds several types")
         for one, other in product(self.reductions, repeat=2):
             if self._follows_at_once(one, other) and one.may_race_with(other):
-                raise NotUnderstood(Code.RACE, "", self._first_shared(other))
-
-    def _first_shared(self, reduction: Reduction) -> Instruction:
-        accesses = (a for a in self.recorder.accesses if a.block in reduction.blocks)
-        used = [a.instruction for a in accesses if a.space == "shared"]
-        return min(used, key=lambda item: item.line)
+                accesses = (a for a in self.recorder.accesses if a.block in other.blocks)
+                used = [a.instruction for a in accesses if a.space == "shared"]
+                raise NotUnderstood(Code.RACE, "", min(used, key=lambda item: item.line))
 
     def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
         if one.stop is None:
@@ -388,7 +378,6 @@ class RowJudge:
         return self._lead_to(other, (block,) if one.stop.is_in_front else targets)
 
     def _lead_to(self, reduction: Reduction, blocks: tuple[int, ...]) -> bool:
-        """Is there a way from one of these basic blocks to a reduction without a barrier?"""
         return reduction.begin in self.phases.beginning_at(blocks)
 
     @cached_property
@@ -502,8 +491,7 @@ class RowJudge:
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
             self.refuse(block, "a row with another end than a size")
         goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
-        test = next(_tests(goes_on), None)
-        if test is None:
+        if (test := next(_tests(goes_on), None)) is None:
             self.refuse(block, "a row with another end than a size")
         return test
 
@@ -530,7 +518,6 @@ class RowJudge:
             yield Spread(half, without_extensions(loop.end, self.atoms, [], []) - half, -1)
 
     def _in_row(self, access: MemoryAccess) -> Position | None:
-        """Where an access in a loop over a row happens; None for any other."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         for loop in self._around(access.block):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
 from cutune.proof.memory.access_places import AccessPlace, place_of
@@ -26,8 +27,7 @@ _SHARED = "shared"
 _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
 
 
-@dataclass(frozen=True)
-class _Placed:
+class _Placed(NamedTuple):
     """An access of memory that a block does for itself, or (`where` is None) by ids."""
 
     where: Position | None
@@ -115,42 +115,34 @@ class EachBlockJudge(RowJudge):
                 self._check_sum(one, [o for o in placed if o.place.base == one.place.base])
             elif one.where is None and one.access.is_effect:
                 self._stop(one.access.instruction, "shared memory that threads write by their ids")
-            for other in placed:
-                self._check_pair(one, other)
+            for other in (o for o in placed if o.place.base == one.place.base):
+                # What a block does for itself, and what is done by ids, lies in different phases.
+                is_mixed = (one.where is None) != (other.where is None)
+                is_changed = one.access.is_effect or other.access.is_effect
+                is_at_once = self.phases.meet(one.access.block, other.access.block)
+                if is_mixed and is_changed and is_at_once:
+                    self._stop(one.access.instruction, "shared memory without a barrier between")
         by_block = [(one.where, one.place) for one in placed if one.where is not None]
         conditions.spreads |= meet(by_block, self.atoms, self.phases).spreads
-
-    def _check_pair(self, one: _Placed, other: _Placed) -> None:
-        """Accesses that a block does for itself, and those by ids, lie in different phases."""
-        is_mixed = (one.where is None) != (other.where is None)
-        is_changed = one.access.is_effect or other.access.is_effect
-        if one.place.base != other.place.base or not (is_mixed and is_changed):
-            return
-        if self.phases.meet(one.access.block, other.access.block):
-            self._stop(one.access.instruction, "shared memory without a barrier between")
 
     def _check_sum(self, one: _Placed, all_: Sequence[_Placed]) -> None:
         """Is it begun by a neutral value, added to by ids, and read by the block alone?"""
         (name, *others) = {o.access.operation for o in all_ if o.access.kind == "atomic"}
         operation, _, kind = name.partition(".")
         is_integer = kind in _INTEGERS and operation in NEUTRAL and not others
-        is_by_block = one.where is not None
-        if not is_integer or is_by_block != (one.access.kind != "atomic"):
+        if not is_integer or (one.where is None) != (one.access.kind == "atomic"):
             self._stop(one.access.instruction, "a sum of a block that is not the same in parts")
         if {o.access.bytes for o in all_} != {one.access.bytes}:
             self._stop(one.access.instruction, "a sum that is read in another width")
         begun = {o.access.values for o in all_ if o.access.kind == "store"}
+        (numbers, *more) = [[v.literal for v in values] for values in begun] or [[]]
         neutral = NEUTRAL.get(operation)
-        values = begun.pop() if len(begun) == 1 else ()
-        is_number = bool(values) and all(value.literal is not None for value in values)
-        is_neutral = neutral is None or values == (IntegerPolynomial.constant(neutral),)
-        if not (is_number and is_neutral):
+        is_number = numbers != [] and None not in numbers and not more
+        if not is_number or (neutral is not None and numbers != [neutral]):
             self._stop(one.access.instruction, "a sum that does not begin at one number")
 
     def _check_global(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
-        for one in placed:
-            if one.access.kind == "end":
-                continue
+        for one in (o for o in placed if o.access.kind != "end"):
             if one.access.instruction.line in self.recorder.sums.adding:
                 if one.where is None:
                     self._stop(one.access.instruction, "a part of a sum that several threads add")
@@ -169,10 +161,7 @@ class EachBlockJudge(RowJudge):
 
     def _check_apart(self, one: _Placed, others: Iterable[_Placed], conditions: Meetings) -> None:
         first = one.place.base
-        for other in others:
-            second = other.place.base
-            if other.access.kind == "end":
-                continue
+        for second in (o.place.base for o in others if o.access.kind != "end"):
             if (
                 first is None
                 or second is None

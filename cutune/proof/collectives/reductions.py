@@ -25,7 +25,7 @@ from cutune.proof.collectives.shared_memory import SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
-from cutune.proof.memory.reduced_places import Element, Reduced
+from cutune.proof.memory.block_sums import Element, Reduced
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Fixed, Unknown, Value, properties_of

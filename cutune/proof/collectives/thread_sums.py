@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from cutune.proof.collectives.lanes import Summand, can_begin, combining, is_idempotent
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.built_ins import KeptGrid
-from cutune.proof.values.operation_results import bits_of
+from cutune.proof.values.operations import bits_of
 from cutune.proof.values.polynomial import IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import Value, properties_of
 from cutune.proof.values.terms import Alternatives, only_atom

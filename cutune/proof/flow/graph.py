@@ -6,7 +6,8 @@ threads run straight through, and the phases between barriers that all threads o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -128,7 +129,6 @@ class Graph:
 
     @cached_property
     def _reaches(self) -> tuple[int, ...]:
-        """Per block those that may follow it, itself included."""
         following, before = [1 << index for index in range(self.count)], list[int]()
         while following != before:
             before = list(following)
@@ -223,28 +223,25 @@ def register_pressure(function: Function) -> int:
 
     ptxas moves instructions, so it is an estimate, which tells for which kernels ptxas is asked.
     """
-    try:
-        graph = Graph(control_flow(function, lambda name: True))
-        return max((_of_block(b, graph, function.registers) for b in graph.flow.blocks), default=0)
-    except UNREADABLE:
-        return 0
+    with suppress(*UNREADABLE):
+        graph, types = Graph(control_flow(function, lambda name: True)), function.registers
+        words = {name: _WORDS.get(type_[-2:].lstrip("bfsu"), 0) for name, type_ in types.items()}
+        live = (names for block in graph.flow.blocks for names in _live_within(block, graph))
+        return max((sum(words.get(name, 0) for name in names) for names in live), default=0)
+    return 0
 
 
-def _of_block(block: BasicBlock, graph: Graph, types: Mapping[str, str]) -> int:
+def _live_within(block: BasicBlock, graph: Graph) -> Iterator[set[str]]:
+    """Registers whose values may still be read: at the end of a block, then at each instruction."""
     live = {name for target in block.terminator.targets for name in graph.live[target]}
     if block.terminator.guard:
         live.add(block.terminator.guard)
-    most = _words(live, types)
+    yield live
     for instruction in reversed(block.instructions):
         if not instruction.guard and instruction.opcode != "call":
             live.difference_update(results(instruction))
         live.update(sources(instruction))
-        most = max(most, _words(live, types))
-    return most
-
-
-def _words(names: Iterable[str], types: Mapping[str, str]) -> int:
-    return sum(_WORDS.get(types.get(name, "")[-2:].lstrip("bfsu"), 0) for name in names)
+        yield live
 
 
 def is_straight(function: Function, assembly: Container[int]) -> bool:
@@ -255,7 +252,6 @@ def is_straight(function: Function, assembly: Container[int]) -> bool:
     for item in function.instructions:
         if item.opcode == "exit" or (item.opcode == "ret" and item.line in assembly):
             return False
-    try:
+    with suppress(*UNREADABLE):
         return not control_flow(function, lambda name: True).loops
-    except UNREADABLE:
-        return False
+    return False

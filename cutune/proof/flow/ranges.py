@@ -88,7 +88,6 @@ class Ranges:
         self._facts_where = cache(self._learnt)
 
     def _not_negative(self, value: IntegerPolynomial, known: Known) -> SizeConditions | None:
-        """Return when a value is not negative where comparisons hold; None: not proven."""
         for may_ask in (False, True):
             self._steps_in_all += self._steps
             self._steps = 0
@@ -135,8 +134,7 @@ class Ranges:
     def _fit(
         self, values: Iterable[IntegerPolynomial], whole: tuple[int, int], facts: Facts
     ) -> SizeConditions | None:
-        least, most = map(IntegerPolynomial.constant, whole)
-        goals = (goal for value in values for goal in (value - least, most - value))
+        goals = (goal for value in values for goal in (value - whole[0], -value + whole[1]))
         return all_of(self._proven(goal, facts, False, 4) for goal in goals)
 
     def _proven(
@@ -176,7 +174,6 @@ class Ranges:
     def _without(
         self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> SizeConditions | None:
-        """Prove it of a value in which an atom is replaced by its least or greatest value."""
         split = value.split(atom)
         if split is None:
             return None

@@ -17,15 +17,14 @@ from functools import partial
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
 from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
-from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations
+from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, bits_of
 from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
-    Fixed,
     Predicate,
     Relation,
     Unknown,
     Value,
+    as_predicate,
     follows,
     negation,
     properties_of,
@@ -83,8 +82,7 @@ Effects = Callable[[Moment], bool]
 class Walk:
     """Walks one function.
 
-    `symbols`: names of variables and functions of the module. `kept_grid`: the dimension whose grid
-    is kept, if one is: blocks share rows among their threads. `branches`: conditions of the
+    `symbols`: names of variables and functions of the module. `branches`: conditions of the
     branches, by block. `alternatives`: from which block each value comes, of atoms that stand for
     one of several. `behind`: the block that leaves a loop over a row, and the value there, of atoms
     that stand for it behind the loop. `by_first_threads`: how many threads do a row that has an
@@ -98,7 +96,6 @@ class Walk:
     registers: Mapping[str, str]
     symbols: frozenset[str]
     effects: Effects
-    kept_grid: KeptGrid | None = None
     built_ins: BuiltIns = field(default_factory=BuiltIns)
     branches: dict[int, Predicate] = field(default_factory=dict)
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
@@ -115,6 +112,11 @@ class Walk:
     _at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
+
+    @property
+    def kept_grid(self) -> KeptGrid | None:
+        """The reading, where a grid is kept: blocks share rows among their threads."""
+        return self.built_ins if isinstance(self.built_ins, KeptGrid) else None
 
     def run(self, begin: Callable[[], None]) -> None:
         """Walk until nothing changes; `begin` is called before each walk.
@@ -173,17 +175,15 @@ class Walk:
     def _passed(self, block: int, target: int) -> dict[str, Value]:
         """The values passed from block to block; those of a row are unknown behind its loop."""
         state = self._ends[block]
-        if self.kept_grid is None:
-            return state
         left = self.graph.loops_around[block] - self.graph.loops_around[target]
-        if not left & self.kept_grid.loops:
+        if not (rows := left & self.built_ins.loops):
             return state
-        return {r: self._behind(block, r, value, left) for r, value in state.items()}
+        return {r: self._behind(block, r, value, rows) for r, value in state.items()}
 
-    def _behind(self, block: int, register: str, value: Value, left: frozenset[int]) -> Value:
+    def _behind(self, block: int, register: str, value: Value, rows: frozenset[int]) -> Value:
         assert self.kept_grid is not None, "a row has a kept grid"
         properties = properties_of(value, self.atoms)
-        if not properties.loops & left & self.kept_grid.loops:
+        if not properties.loops & rows:
             return value
         properties = properties.joined(self.kept_grid.of_block)
         self.behind[f"behind{block}.{register}"] = block, value
@@ -211,8 +211,8 @@ class Walk:
         common = IntegerPolynomial(tuple(sorted(shared)))
         offsets = [number - common for number in numbers]
         pairs = tuple(zip(self.graph.entries(block), offsets, strict=True))
-        name = f"phi{block}.{register}"
-        self.alternatives[name] = Alternatives(block, self._bits(register), pairs)
+        bits = bits_of(self.registers[register])
+        self.alternatives[f"phi{block}.{register}"] = Alternatives(block, bits, pairs)
         offset = self._phi(block, register, list(offsets))
         assert isinstance(offset, IntegerPolynomial), "a register that holds numbers"
         return common + offset
@@ -226,7 +226,8 @@ class Walk:
             step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
-                    value = modulo(first + step * self._rounds(header), self._bits(register))
+                    bits = bits_of(self.registers[register])
+                    value = modulo(first + step * self._rounds(header), bits)
                     value = self._with_rows(header, value)
                     state[register] = self._at_header[header, register] = value
                     continue
@@ -237,30 +238,21 @@ class Walk:
         return state
 
     def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
-        if self.kept_grid is None:
+        if (grid := self.kept_grid) is None:
             return value
-        loops = self.graph.loops_around[header]
-        value = self._without_signed_extensions(value, self.kept_grid.thread)
-        return self.kept_grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
-
-    def _without_signed_extensions(
-        self, value: IntegerPolynomial, thread: IntegerPolynomial
-    ) -> IntegerPolynomial:
-        """A place from which a row is stepped through in 64 bits: numbers with a sign are exact."""
         for atom in {*value.atoms}:
-            operation = self.atoms.operation(atom)
-            if operation is not None and operation.name == "s32":
-                (inner,) = operation.numbers
-                if not {*thread.atoms}.isdisjoint(inner.atoms):
-                    value = value.replaced(atom, inner)
-        return value
+            # A place from which a row is stepped through in 64 bits: with a sign it is exact.
+            inner = self.atoms.shorter(atom, ("s32",))
+            if inner is not None and not {*grid.thread.atoms}.isdisjoint(inner.atoms):
+                value = value.replaced(atom, inner)
+        loops = self.graph.loops_around[header]
+        return grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
-        if self.kept_grid is None or not isinstance(value, IntegerPolynomial):
-            return value
-        for header in self.graph.loops_around[block] & self.kept_grid.loops:
-            value = self._with_rows(header, value)
+        if isinstance(value, IntegerPolynomial):
+            for header in self.graph.loops_around[block] & self.built_ins.loops:
+                value = self._with_rows(header, value)
         return value
 
     def _settle_values(self, state: dict[str, Value], settled: Mapping[str, Value]) -> None:
@@ -287,10 +279,10 @@ class Walk:
         return self.atoms.named(f"rounds{header}", properties)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
+        here = AtomProperties(loops=self.graph.loops_around[block])
         properties = self._phis.get((block, register), NOTHING)
-        properties = properties.joined(properties_of_all(values, self.atoms))
-        properties = properties.joined(self.decided(block))
-        properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
+        for other in (properties_of_all(values, self.atoms), self.decided(block), here):
+            properties = properties.joined(other)
         if self.kept_grid is not None and block in self.kept_grid.loops:
             # One round over a row hands it to the next.
             properties = properties.joined(self.kept_grid.of_block)
@@ -306,11 +298,10 @@ class Walk:
         """Learn from the values that loops bring back to their headers; was anything new?"""
         learnt = False
         for header in self.graph.loop_of_header:
-            is_new = self.is_reducing and header not in self._raw_loops
             exits = [self.branches[b] for b in self.graph.exits(header) if b in self.branches]
-            if is_new and properties_of_all(exits, self.atoms).raw:
+            if self.is_reducing and properties_of_all(exits, self.atoms).raw:
+                learnt |= header not in self._raw_loops
                 self._raw_loops.add(header)
-                learnt = True
             changed = self.graph.live[header] & self._changed_in(header)
             for register in sorted(changed & self.registers.keys()):
                 for latch in self.graph.latches(header):
@@ -319,7 +310,7 @@ class Walk:
         return learnt
 
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
-        key, bits = (header, register), self._bits(register)
+        key, bits = (header, register), bits_of(self.registers[register])
         if key in self._steps:
             known = self._at_header.get(key)
             if known is None or _difference(known, value, bits) == self._steps[key]:
@@ -388,8 +379,7 @@ class Walk:
         return known | frozenset(follows(predicate, terminator.targets[0] == target))
 
     def _condition(self, guard: str, is_negated: bool, state: dict[str, Value]) -> Predicate:
-        value = self._read(state, guard)
-        predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
+        predicate = as_predicate(self._read(state, guard))
         return negation(predicate) if is_negated else predicate
 
     def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
@@ -438,8 +428,7 @@ class Walk:
         return replace(moment, read=read)
 
     def _read(self, state: dict[str, Value], text: str) -> Value:
-        found = state.get(text)
-        if found is not None:
+        if (found := state.get(text)) is not None:
             return found
         if text in self.registers:
             return self._undefined(text)
@@ -456,8 +445,6 @@ class Walk:
     def _special(self, text: str) -> IntegerPolynomial:
         name, _, dimension = text.partition(".")
         if name in _SPECIAL and dimension in _EVERY:
-            if self.kept_grid is not None:
-                return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
             return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
             raw = frozenset[str]() if self.operations.have_lanes else _EVERY
@@ -465,9 +452,6 @@ class Walk:
             return self.atoms.named(text, AtomProperties(raw, _EVERY, interval=Interval(0, None)))
         code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN
         raise NotUnderstood(code, f"'{text}'", self.graph.flow.blocks[0].instructions[0])
-
-    def _bits(self, register: str) -> int:
-        return bits_of(self.registers[register])
 
 
 def _number(text: str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -85,14 +86,14 @@ def without_extensions(
 def _inner(
     atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial], factors: list[IntegerPolynomial]
 ) -> IntegerPolynomial:
-    operation = atoms.operation(atom) if atom.kind == OPAQUE else None
-    if operation is not None and operation.name in ("s32", "u32"):
-        value = without_extensions(operation.numbers[0], atoms, unsigned, factors)
-        # Numbers with a sign do not overflow; others may wrap around in any program.
-        if operation.name == "u32":
-            unsigned.append(value)
-        return value
-    return IntegerPolynomial.of({(atom,): 1})
+    operation = atoms.operation(atom)
+    if operation is None or operation.name not in ("s32", "u32"):
+        return IntegerPolynomial.atom(*atom)
+    value = without_extensions(operation.numbers[0], atoms, unsigned, factors)
+    # Numbers with a sign do not overflow; others may wrap around in any program.
+    if operation.name == "u32":
+        unsigned.append(value)
+    return value
 
 
 def exact_factors(place: AccessPlace) -> SizeConditions:
@@ -155,13 +156,11 @@ def _pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPoly
     """The offset with those ids replaced that comparisons at an access fix: `i == 0`."""
     offset = place.offset
     for comparison in (where or place).access.known:
-        terms = dict(comparison.left.terms)
-        constant = terms.pop((), 0)
-        if comparison.relation == "eq" and len(terms) == 1 and comparison.bits >= ID_BITS:
-            ((monomial, coefficient),) = terms.items()
-            if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
-                value = IntegerPolynomial.constant(-constant * coefficient)
-                offset = offset.replaced(monomial[0], value)
+        is_equality = comparison.relation == "eq" and comparison.bits >= ID_BITS
+        match [term for term in comparison.left.terms if term[0]]:
+            case [((atom,), (1 | -1) as sign)] if is_equality and atom.kind == IDENTITY:
+                value = IntegerPolynomial.constant(-constant_term(comparison.left) * sign)
+                offset = offset.replaced(atom, value)
     return offset
 
 
@@ -172,9 +171,8 @@ def decisive_places(first: AccessPlace, second: AccessPlace) -> list[AccessPlace
     """
     if first.offset == second.offset:
         return [first, second]
-    if _pinned(first) == _pinned(second, first):
-        return [second]
-    return [first] if _pinned(second) == _pinned(first, second) else []
+    pairs = ((first, second), (second, first))
+    return next(([other] for one, other in pairs if _pinned(one) == _pinned(other, one)), [])
 
 
 def are_equal_stores(first: AccessPlace, second: AccessPlace) -> bool:
@@ -199,13 +197,13 @@ def terms_by_ids(value: IntegerPolynomial) -> Iterator[tuple[list[Atom], Monomia
 
 def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
     """Return the factor of each id; None where ids are multiplied with each other."""
-    steps: dict[str, IntegerPolynomial] = {}
+    steps: defaultdict[str, IntegerPolynomial] = defaultdict(lambda: ZERO)
     for ids, rest, coefficient in terms_by_ids(place.offset):
         if len(ids) > 1:
             return None
         for _, d in ids:
-            steps[d] = steps.get(d, ZERO) + IntegerPolynomial.of({rest: coefficient})
-    return steps
+            steps[d] += IntegerPolynomial.of({rest: coefficient})
+    return dict(steps)
 
 
 def parts_of(
@@ -214,12 +212,12 @@ def parts_of(
     """Return the steps of the ids and the terms that loops move; None where others move it."""
     steps, moving = steps_of(place), list[IntegerPolynomial]()
     for ids, rest, coefficient in terms_by_ids(place.offset):
-        others = [atoms.properties(atom) for atom in rest]
-        varies = any(properties.loops for properties in others)
-        if len(ids) + varies > 1 or any(one.ids or one.is_loaded for one in others):
+        term = IntegerPolynomial.of({rest: coefficient})
+        known = atoms.joined([term])
+        if len(ids) + bool(known.loops) > 1 or known.ids or known.is_loaded:
             return None
-        if varies:
-            moving.append(IntegerPolynomial.of({rest: coefficient}))
+        if known.loops:
+            moving.append(term)
     return None if steps is None else (steps, moving)
 
 
@@ -230,11 +228,11 @@ def rest_of_both(
     moving, steady = list[IntegerPolynomial](), [ZERO, ZERO]
     for index, place in enumerate((first, second)):
         for ids, rest, coefficient in terms_by_ids(place.offset):
-            properties = [atoms.properties(atom) for atom in rest]
             term = IntegerPolynomial.of({rest: coefficient})
-            if not ids and any(one.ids or one.is_loaded for one in properties):
+            known = atoms.joined([term])
+            if not ids and (known.ids or known.is_loaded):
                 return None
-            if not ids and any(one.loops for one in properties):
+            if not ids and known.loops:
                 moving.append(term)
             elif not ids:
                 steady[index] += term
@@ -251,6 +249,11 @@ def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
     """Return a key that sorts constants before products of parameters, smaller before larger."""
     degree = max((len(monomial) for monomial, _ in step.terms), default=0)
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
+
+
+def by_size(steps: Mapping[str, IntegerPolynomial]) -> list[tuple[str, IntegerPolynomial]]:
+    """Return the steps of ids, the smallest first."""
+    return sorted(steps.items(), key=lambda item: size_of(item[1]))
 
 
 def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
@@ -280,13 +283,12 @@ def single_threads(known: Iterable[Relation], atoms: Atoms) -> frozenset[str]:
     """Return the dimensions in which one thread alone comes here: `if (i == 0)`."""
     dimensions = set()
     for comparison in known:
-        ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
         properties = atoms.of(comparison.left)
-        # Twice an id may be one number for several threads, modulo 2^32.
-        is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
-        is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
+        is_equality = comparison.relation == "eq" and comparison.bits >= ID_BITS
         # A value that differs between rounds of a loop is equal to each id in turn.
         is_steady = not properties.is_loaded and not properties.loops
-        if comparison.relation == "eq" and is_alone and is_steady:
-            dimensions.add(ids[0][0][0].name)
+        match [t for t in comparison.left.terms if t[0] and t[0][0].kind == IDENTITY]:
+            # Twice an id may be one number for several threads, modulo 2^32.
+            case [((identity,), 1 | -1)] if is_equality and is_steady and len(properties.ids) == 1:
+                dimensions.add(identity.name)
     return frozenset(dimensions)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
 from cutune.proof.collectives.meeting_points import is_meeting
-from cutune.proof.memory.block_sums import BlockSums
+from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.called_functions import (
     ENDINGS,
     PREFETCHES,
@@ -20,16 +20,14 @@ from cutune.proof.memory.called_functions import (
     CalledFunctions,
     is_plain,
 )
-from cutune.proof.memory.reduced_places import Reduced
 from cutune.proof.values.built_ins import REGISTERS
-from cutune.proof.values.operation_results import bits_of
-from cutune.proof.values.operations import Moment, NotUnderstood, parts
+from cutune.proof.values.operations import Moment, NotUnderstood, bits_of, parts
 from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import (
     Relation,
     Unknown,
     Value,
-    operands_of,
+    all_parts_of,
     properties_of,
     unknown,
 )
@@ -43,10 +41,10 @@ from cutune.proof.values.terms import (
     Interval,
     number_range,
 )
-from cutune.ptx.call_targets import is_by_address
+from cutune.ptx.call_targets import CallTargets, is_by_address
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.taint import names, results, sources
-from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
+from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module, Variable, first_of, integer
 
 #: A register or variable in square brackets, and the number that is added to it.
 ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
@@ -62,6 +60,8 @@ _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 _GUARDED = frozenset({"ld", "st", "atom", "red", "call", "trap", *_VOTES})
 #: A barrier that only waits for all threads of the block.
 BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
+#: Modifiers of atomic operations in the shared memory of a block.
+_OF_BLOCK = frozenset({_SHARED, "shared::cta", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _IN_ADDRESS = "in an address"
@@ -96,7 +96,7 @@ class MemoryAccess:
 
 @dataclass
 class Recorder:
-    """Collects the accesses of one walk, and where raw values are used.
+    """Collects the accesses of one walk of a function of a module, and where raw values are used.
 
     `raw`: per dimension the first use: words for the message, and where. `shares_rows`: do blocks
     keep their indices? Then they may have barriers and shared memory. `barriers`: basic blocks with
@@ -105,9 +105,8 @@ class Recorder:
     was not understood meanwhile, which matters where it is in none.
     """
 
+    module: Module
     function: Function
-    called: CalledFunctions
-    variables: Mapping[str, Variable]
     atoms: Atoms
     accesses: list[MemoryAccess] = field(default_factory=list)
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
@@ -118,13 +117,18 @@ class Recorder:
     sums: BlockSums = field(default_factory=lambda: BlockSums({}))
     postponed: list[tuple[int, NotUnderstood]] = field(default_factory=list)
     _block: int = 0
-    _read: frozenset[str] = frozenset()
-    _indices: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        body = self.function.instructions
-        self._read = frozenset(name for item in body for name in sources(item))
-        self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
+        function, variables = self.function, (*self.module.variables, *self.function.variables)
+        self.variables: Mapping[str, Variable] = {one.name: one for one in variables}
+        self.called = CalledFunctions(CallTargets(self.module), self.variables)
+        self._read = frozenset(name for item in function.instructions for name in sources(item))
+        self._indices = {p.name: i for i, p in enumerate(function.parameters)}
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names that stand for addresses: of variables, functions and parameters."""
+        return frozenset({*self.variables, *self.module.functions, *self._indices})
 
     def begin(self) -> None:
         self.accesses.clear()
@@ -136,12 +140,10 @@ class Recorder:
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
         self._block = moment.block
-        if self.reduced is None:
-            return self._see(moment)
         try:
             return self._see(moment)
         except NotUnderstood as error:
-            if not is_meeting(moment.instruction):
+            if self.reduced is None or not is_meeting(moment.instruction):
                 raise
             self.postponed.append((moment.block, error))
         for register in results(moment.instruction):
@@ -205,14 +207,13 @@ class Recorder:
 
     def _load(self, moment: Moment) -> None:
         instruction = moment.instruction
+        registers, kind = parts(instruction.operands[0]), instruction.modifiers[-1]
         space = self._space(instruction)
         if space == "param":
-            self._load_parameter(moment)
+            self._load_parameter(moment, registers, kind)
             return
         address, place = self._address(moment, instruction.operands[1], space)
         properties = self._used(moment, address, _IN_ADDRESS)
-        registers = parts(instruction.operands[0])
-        kind = instruction.modifiers[-1]
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
         load = self._access(moment, "load", address, size, place)
         self.accesses.append(replace(load, read_only=read_only))
@@ -231,12 +232,9 @@ class Recorder:
         """May what a reduction leaves there depend on the block?"""
         if self.reduced is None or place != _SHARED:
             return False
-        if self._is_in_reduction:
-            return True
-        names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
-        if names and self.reduced.arrays.isdisjoint(names):
-            return False
-        return self.reduced.element(address, size) not in self.reduced.stored
+        is_own = self.reduced.may_use(address, self.variables)
+        is_stored = self.reduced.element(address, size) in self.reduced.stored
+        return self._is_in_reduction or (is_own and not is_stored)
 
     @property
     def _is_in_reduction(self) -> bool:
@@ -245,17 +243,17 @@ class Recorder:
     def _raw_in_reduction(self, address: AtomProperties) -> frozenset[str]:
         return address.raw if self._is_in_reduction else frozenset()
 
-    def _load_parameter(self, moment: Moment) -> None:
-        instruction = moment.instruction
-        found = ADDRESS.match(instruction.operands[1])
+    def _load_parameter(self, moment: Moment, registers: Sequence[str], kind: str) -> None:
+        found = ADDRESS.match(moment.instruction.operands[1])
         if found is None:
-            raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", instruction)
+            raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", moment.instruction)
         name, offset = self._parameter(moment, found[1], integer(found[2] or "0"))
-        registers, kind = parts(instruction.operands[0]), instruction.modifiers[-1]
         for index, register in enumerate(registers):
             place = offset + index * TYPE_BYTES[kind]
             if name in self._indices:
-                text = f"{self._indices[name]}:{place}:{_plain(kind)}"
+                # Long numbers are read as signed.
+                plain = kind if TYPE_BYTES[kind] < 4 else f"b{bits_of(kind)}"
+                text = f"{self._indices[name]}:{place}:{plain}"
                 value: Value = self.atoms.parameter(text, _interval_of(kind))
             elif name in self.function.registers:
                 # A field of a parameter that is found by an index.
@@ -263,9 +261,8 @@ class Recorder:
                 value = self._loaded(moment, index, properties)
             else:
                 whole = self._value(moment, _slot(name))
-                value = self.atoms.computed(
-                    AtomOperation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
-                )
+                part = AtomOperation(f"part{place}.{kind}", (whole,))
+                value = self.atoms.computed(part, self.atoms.of(whole))
             moment.write(register, value)
 
     def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
@@ -303,13 +300,10 @@ class Recorder:
         instruction = moment.instruction
         modifiers = instruction.modifiers
         operation = next((m for m in modifiers if m in ATOMIC_OPERATIONS), "")
-        unknown = set(modifiers) - ATOMIC_WORDS - COMMUTATIVE - TYPE_BYTES.keys()
-        unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
-        if self.shares_rows:
-            unknown -= {_SHARED, "shared::cta", "cta"}
-        if not operation or unknown:
-            what = f"'{instruction.opcode}.{'.'.join(modifiers)}'"
-            raise NotUnderstood(Code.ORDERING, what, instruction)
+        allowed = ATOMIC_WORDS | COMMUTATIVE | (_OF_BLOCK if self.shares_rows else set())
+        unknown = (m for m in modifiers if m not in allowed and m not in TYPE_BYTES)
+        if not operation or not all(m.startswith(("L1::", "L2::")) for m in unknown):
+            raise NotUnderstood(Code.ORDERING, _words(instruction), instruction)
         operands = instruction.operands
         if instruction.opcode == "atom":
             if any(name in self._read for name in parts(operands[0]) if name != "_"):
@@ -323,21 +317,15 @@ class Recorder:
         self._used(moment, address, _IN_ADDRESS)
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
         operation = f"{operation}.{kind}"
-        values = self._added(moment, operands[1:], operation, place == _SHARED)
+        texts = [part for text in operands[1:] for part in parts(text)]
+        values = self._values(moment, *texts)
+        # A block may have summed up one of them.
+        if place == _SHARED or not self.sums.is_added(values, operation, instruction.line):
+            self._values(moment, *texts, how="in a value of an atomic operation")
         self.sums.changed(address, operation)
         size = TYPE_BYTES[kind] * len(parts(operands[1]))
         atomic = self._access(moment, "atomic", address, size, place)
         self.accesses.append(replace(atomic, values=values, operation=operation))
-
-    def _added(
-        self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
-    ) -> tuple[IntegerPolynomial, ...]:
-        """The values that an atomic operation gets, one of which a block may have summed up."""
-        texts = [part for text in operands for part in parts(text)]
-        values, line = self._values(moment, *texts), moment.instruction.line
-        if in_block or not self.sums.is_added(values, operation, line):
-            self._values(moment, *texts, how="in a value of an atomic operation")
-        return values
 
     def _call(self, moment: Moment) -> None:
         """A called function gets no raw arguments, and may do anything but read its ids."""
@@ -348,25 +336,22 @@ class Recorder:
             return
         is_virtual = False
         if is_by_address(instruction, self.function):
-            (address,) = self._values(moment, target, how="in the address of a function")
-            is_virtual = self._is_of_table(address)
-        self._write_returned(moment, target)
+            (function,) = self._values(moment, target, how="in the address of a function")
+            loads = {f"load{one.instruction.line}.0": one.address for one in self.accesses}
+            tables = (loads[atom.name] for atom in function.atoms if atom.name in loads)
+            # Does an object have the table that the address of the function comes from?
+            is_virtual = any(
+                atom.name in loads for t in tables if t is not None for atom in t.atoms
+            )
+        returned = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
+        first = instruction.operands[0]
+        for name in parts(first.strip("()")) if target != first else ():
+            value = self.atoms.named(f"call{instruction.line}.{name}", returned)
+            moment.write(_slot(name), value)
         problem = self.called.against(instruction, self.function, is_virtual)
         if problem is not None:
             raise NotUnderstood(*problem, instruction)
         self.accesses.append(self._access(moment, "call"))
-
-    def _write_returned(self, moment: Moment, target: str) -> None:
-        properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
-        line, first = moment.instruction.line, moment.instruction.operands[0]
-        for name in parts(first.strip("()")) if target != first else ():
-            moment.write(_slot(name), self.atoms.named(f"call{line}.{name}", properties))
-
-    def _is_of_table(self, function: IntegerPolynomial) -> bool:
-        """Does an object have the table that the address of a function comes from?"""
-        loads = {f"load{one.instruction.line}.0": one.address for one in self.accesses}
-        tables = (loads[atom.name] for atom in function.atoms if atom.name in loads)
-        return any(atom.name in loads for t in tables if t is not None for atom in t.atoms)
 
     def _barrier(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -412,8 +397,7 @@ class Recorder:
 
     def _space(self, instruction: Instruction) -> str:
         if not all(map(is_plain, instruction.modifiers)):
-            what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
-            raise NotUnderstood(Code.ORDERING, what, instruction)
+            raise NotUnderstood(Code.ORDERING, _words(instruction), instruction)
         bases = [modifier.split("::")[0] for modifier in instruction.modifiers]
         space = next((base for base in reversed(bases) if base in SPACES), "")
         if space == _SHARED and not self.shares_rows:
@@ -464,13 +448,12 @@ class Recorder:
         return MemoryAccess(kind, *where, properties, address, bytes, space=space)
 
 
+def _words(instruction: Instruction) -> str:
+    return f"'{'.'.join((instruction.opcode, *instruction.modifiers))}'"
+
+
 def _slot(name: str) -> str:
     return f"{name} returned"
-
-
-def _plain(kind: str) -> str:
-    """The type as far as it matters for the value: long numbers are read as signed."""
-    return kind if TYPE_BYTES[kind] < 4 else f"b{bits_of(kind)}"
 
 
 def _interval_of(kind: str) -> Interval:
@@ -482,23 +465,13 @@ def _interval_of(kind: str) -> Interval:
 
 def raw_kinds(value: Value, dimension: str, atoms: Atoms) -> tuple[set[str], bool]:
     """Return the raw built-ins that a value is computed from; are these all?"""
-    kinds, is_all, left, seen = set[str](), True, list[object]([value]), set[object]()
-    while left:
-        part = left.pop()
-        if part in seen:
-            continue
-        seen.add(part)
-        match part:
-            case IntegerPolynomial():
-                left += part.atoms
-            case Atom(kind=kind, name=name) if kind in RAW:
-                kinds |= {kind} if name == dimension else set()
-            case Atom() if (operation := atoms.operation(part)) is not None:
-                left += operation.operands
-            case Atom():
-                is_all = is_all and dimension not in atoms.properties(part).raw
-            case Unknown(properties=properties):
-                is_all = is_all and dimension not in properties.raw
-            case _:
-                left += operands_of(part)
-    return kinds, is_all and bool(kinds)
+    kinds, others = set[str](), set[str]()
+    for part in all_parts_of([value], atoms):
+        if isinstance(part, Unknown):
+            others |= part.properties.raw
+        for atom in part.atoms if isinstance(part, IntegerPolynomial) else ():
+            if atom.kind in RAW:
+                kinds |= {atom.kind} if atom.name == dimension else set()
+            elif atoms.operation(atom) is None:
+                others |= atoms.properties(atom).raw
+    return kinds, bool(kinds) and dimension not in others

@@ -1,4 +1,6 @@
-"""Sums that each block makes for itself. Takes accesses of shared memory, gives values of sums.
+"""Sums that each block makes for itself, and shared memory that proven reductions use.
+
+Takes accesses of shared memory, gives values of sums, and says which accesses are of reductions.
 
 A block may add up in shared memory values of its threads, and then add the sum to one in global
 memory. The sum of a block is raw, but the sum of all blocks is not, if the same operation adds in
@@ -8,10 +10,10 @@ nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial
+from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.ptx.types import Variable
 
 #: Operations that may be done in parts, and their neutral values; None: a sum may begin at any
@@ -79,3 +81,35 @@ class BlockSums:
             return False
         self.adding.add(line)
         return True
+
+
+Element = tuple[str, int, int]
+"""A shared array, and where in it bytes begin and how many there are."""
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What threads do together as reductions.
+
+    `blocks`: basic blocks of these. `arrays`: the shared arrays that they use. `stored`: elements
+    in which they leave the same with any block.
+    """
+
+    blocks: frozenset[int] = frozenset()
+    arrays: frozenset[str] = frozenset()
+    stored: frozenset[Element] = frozenset()
+
+    def may_use(self, address: IntegerPolynomial, variables: Collection[str]) -> bool:
+        """Tell whether an address in shared memory may lie in one of the arrays."""
+        names = {atom.name.removeprefix("&") for atom in address.atoms}.intersection(variables)
+        return not names or not self.arrays.isdisjoint(names)
+
+    @staticmethod
+    def element(address: IntegerPolynomial | None, size: int) -> Element | None:
+        """Return the element at an address that is the same for all threads."""
+        terms = dict(address.terms) if address is not None else {}
+        offset = terms.pop((), 0)
+        match list(terms.items()):
+            case [((Atom(kind="opaque", name=name),), 1)] if name.startswith("&"):
+                return name[1:], offset, size
+        return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cutune.core.codes import Code
 from cutune.proof.values.built_ins import REGISTERS
@@ -29,8 +30,7 @@ _LINKED = "which functions of other sources may answer; compile this source with
 _NOBODY = "for which this source has no function; define one, and take its address, here"
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Why a function may not be called: the rule, words for it, and in which function."""
 
     code: Code
@@ -51,15 +51,13 @@ class CalledFunctions:
     ) -> tuple[Code, str] | None:
         """What forbids a call of a function, with the words for the rule."""
         called = self.targets.of(call, function)
-        if not is_by_address(call, function):
-            problem = next(filter(None, map(self._problem, called or ())), None)
-            return _direct(problem) if problem is not None else None
+        is_direct = not is_by_address(call, function)
         how = VIRTUAL_CALL if is_virtual else "a call through a function pointer"
-        if not called:
+        if not called and not is_direct:
             return Code.UNKNOWN_TARGET, f"{how}, {_LINKED if called is None else _NOBODY}"
-        for name in called:
+        for name in called or ():
             if (problem := self._problem(name)) is not None:
-                return _indirect(problem, how, name)
+                return _direct(problem) if is_direct else _indirect(problem, how, name)
         return None
 
     def _problem(self, name: str) -> Problem | None:
@@ -94,17 +92,15 @@ VIRTUAL_CALL = "a virtual call"
 
 
 def _direct(problem: Problem) -> tuple[Code, str]:
-    if problem.code is Code.NOT_PROVEN:
-        return problem.code, f"{problem.what} in '{problem.function}'"
-    return problem.code, problem.what
+    is_in_it = problem.code is Code.NOT_PROVEN
+    return problem.code, problem.what + (f" in '{problem.function}'" if is_in_it else "")
 
 
 def _indirect(problem: Problem, how: str, target: str) -> tuple[Code, str]:
     (reached,) = demangled([target], parameters=True)
     if problem.code is not Code.NOT_PROVEN:
         return problem.code, f"{problem.what} (in '{reached}', which {how} may reach)"
-    register, _, dimension = problem.what.strip("'").partition(".")
-    what = problem.what
+    register, _, dimension = (what := problem.what).strip("'").partition(".")
     if register in _BUILT_INS:
         what = f"{_BUILT_INS[register]}.{dimension}; pass that as an argument"
     return Code.UNKNOWN_TARGET, f"{how}, which may reach '{reached}' with {what}"
@@ -121,8 +117,7 @@ def _strange(
                 return f"'{item.opcode}.{modifier}'"
     for operand in item.operands:
         for name in names(operand):
-            variable = variables.get(name)
-            if variable is not None and variable.space == "shared":
+            if name in variables and variables[name].space == "shared":
                 return "shared memory"
             if name.startswith("%") and name not in function.registers:
                 return f"'{operand}'"

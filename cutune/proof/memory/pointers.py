@@ -28,6 +28,7 @@ from cutune.ptx.types import TYPE_BYTES, UNREADABLE, Function, Instruction, Vari
 _TABLES = "__cudart_"
 _POINTER_BYTES = 8
 _FLOW = frozenset({"bra", "ret", "exit"})
+_ACCESSES = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _BUILTIN = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid|%lanemask_\w+")
 _REGISTER = re.compile(r"%[\w.$]+")
 _COPIES = frozenset({"mov", "cvta"})
@@ -154,12 +155,11 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached:
 
 
 def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
-    if len(variables) != 1 or access.address.whole != frozenset(variables):
+    if len(variables) != 1 or access.address.whole != variables:
         return False
     (name,) = variables
-    if spaces.get(name) == "local":
-        return True
-    return access.kind == "load" and (spaces.get(name) == "const" or name.startswith(_TABLES))
+    is_constant = spaces.get(name) == "const" or name.startswith(_TABLES)
+    return spaces.get(name) == "local" or (access.kind == "load" and is_constant)
 
 
 def assembly_lines(text: str) -> frozenset[int]:
@@ -211,14 +211,11 @@ class _Following:
             pass
 
     def _pass(self, instruction: Instruction) -> bool:
-        changed = False
-        if any(name in self._waiting_for for name in sources(instruction)):
+        if not self._waiting_for.isdisjoint(sources(instruction)):
             return False
-        for name in results(instruction):
-            if name not in self.function.registers:
-                continue
-            origin = self._result(instruction)
-            before = self._origins.get(name)
+        changed = False
+        for name in filter(self.function.registers.__contains__, results(instruction)):
+            origin, before = self._result(instruction), self._origins.get(name)
             after = origin if before is None else before.or_else(origin)
             changed |= after != before
             self._origins[name] = after
@@ -255,9 +252,8 @@ class _Following:
         return PointerOrigin(parts=frozenset({position})) if has_size else _NUMBER
 
     def _origin(self, operand: str) -> PointerOrigin:
-        if operand[:1] not in ("{", "[", "!"):
-            return self._origin_of_name(operand)
-        values = [self._origin_of_name(name) for name in names(operand)]
+        of_several = operand[:1] in ("{", "[", "!")
+        values = [self._origin_of_name(n) for n in (names(operand) if of_several else [operand])]
         return values[0] if len(values) == 1 else PointerOrigin(parts=_names_in(values))
 
     def _origin_of_name(self, name: str) -> PointerOrigin:
@@ -277,7 +273,7 @@ class _Following:
     def _check(self, instruction: Instruction) -> None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         words = f"'{'.'.join((opcode, *modifiers))}'"
-        is_memory = opcode in ("ld", "st", "atom", "red")
+        is_memory = opcode in _ACCESSES
         if opcode == "call":
             raise NotReached("calls a function that is not inlined")
         if not is_memory and opcode not in FUNCTIONS | _FLOW | PREFETCHES:
@@ -292,10 +288,9 @@ class _Following:
             raise NotReached("uses shared memory", is_order=True)
         if opcode in ("atom", "red"):
             self._check_atomic(instruction, words)
-        for operand in instruction.operands:
-            for name in _REGISTER.findall(operand):
-                if name not in self.function.registers and not _BUILTIN.fullmatch(name):
-                    raise NotReached(f"reads '{name}'")
+        for name in _REGISTER.findall(" ".join(instruction.operands)):
+            if name not in self.function.registers and not _BUILTIN.fullmatch(name):
+                raise NotReached(f"reads '{name}'")
 
     def _check_atomic(self, instruction: Instruction, words: str) -> None:
         known = (ATOMIC_WORDS | COMMUTATIVE | TYPE_BYTES.keys()) - {"cas", "exch"}
@@ -312,20 +307,15 @@ class _Following:
         """Return accesses, and what else parameters reach; raises NotReached where it may wait."""
         accesses: set[PointerAccess] = set()
         for instruction in self.function.instructions:
-            match instruction.opcode:
-                case "ld":
-                    accesses.update(self._access(instruction, "load", instruction.operands[1]))
-                case "st":
-                    self._leaks |= self._origin(instruction.operands[1]).everything
-                    accesses.update(self._access(instruction, "store", instruction.operands[0]))
-                case "atom" | "red":
-                    first = instruction.opcode == "atom"
-                    for operand in instruction.operands[1 + first :]:
-                        self._leaks |= self._origin(operand).everything
-                    address = instruction.operands[first]
-                    accesses.update(self._access(instruction, "atomic", address))
-                case _:
-                    self._leaks |= self._revealed(instruction)
+            opcode, operands = instruction.opcode, instruction.operands
+            if opcode not in _ACCESSES:
+                self._leaks |= self._revealed(instruction)
+                continue
+            is_read = opcode in ("ld", "atom")
+            values = operands[1 + is_read :] if _ACCESSES[opcode] == "atomic" else operands[1:2]
+            for operand in values if opcode != "ld" else ():
+                self._leaks |= self._origin(operand).everything
+            accesses.update(self._access(instruction, _ACCESSES[opcode], operands[is_read]))
         if may_wait(self.function, self.function.instructions):
             raise NotReached("has a loop that may wait for another thread", is_order=True)
         spaces = tuple(sorted((v.name, v.space) for v in self.variables.values()))
@@ -354,7 +344,6 @@ class _Following:
 
 
 def _computed(instruction: Instruction, values: Sequence[PointerOrigin]) -> PointerOrigin | None:
-    """The origin of a copy, a sum or a choice; None for any other function."""
     opcode, operands = instruction.opcode, instruction.operands
     is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
     is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)

@@ -46,20 +46,16 @@ def roles(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> tuple[tuple[str, Role], ...]:
     """The strongest role of each parameter that work or addresses depend on."""
-    found: dict[str, Role] = {}
-    for place, role in _uses(graph, walk, accesses, bounds):
-        known = found.get(place, role)
-        found[place] = min(known, role, key=_ORDER.index)
-    return tuple(sorted(found.items()))
+    uses = sorted({*_uses(graph, walk, accesses, bounds)}, key=lambda use: -_ORDER.index(use[1]))
+    return tuple(sorted(dict(uses).items()))
 
 
 def _uses(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> Iterator[tuple[str, Role]]:
     accesses, terms = list(accesses), _Terms(walk.atoms)
-    for bound in bounds:
-        for term in terms.of(bound.limit):
-            yield from _each(term, Role.GUARD if term.sign > 0 else Role.COUNTER)
+    for term in chain(*(terms.of(bound.limit) for bound in bounds)):
+        yield from _each(term, Role.GUARD if term.sign > 0 else Role.COUNTER)
     readings = _Readings(graph, {access.block for access in accesses})
     for block, predicate in walk.branches.items():
         plain = Role.BOUND if readings.leaves_loop(block) else Role.BRANCH
@@ -119,7 +115,6 @@ def _compared(comparison: Relation, plain: Role, terms: _Terms) -> Iterator[tupl
 
 
 def _comparisons(predicate: Predicate, holds: bool) -> Iterator[Relation]:
-    """The comparisons in a condition, each as it holds where the condition does, or does not."""
     match predicate:
         case Relation():
             yield predicate if holds else predicate.negated()
@@ -150,7 +145,6 @@ class _Readings:
         return not self._inside(block) >= {*self.graph.flow.blocks[block].terminator.targets}
 
     def _inside(self, block: int) -> frozenset[int]:
-        """The blocks of the innermost loop around a block; all, where there is none."""
         loops = [self.graph.loop_of_header[h] for h in self.graph.loops_around[block]]
         return min(loops, key=len, default=frozenset(range(self.graph.count)))
 
@@ -171,23 +165,16 @@ class _Terms:
         self._inside: dict[Atom, frozenset[str]] = {}
 
     def of(self, value: IntegerPolynomial) -> list[Term]:
-        """The terms; of a number that was made longer those of the number."""
         found = []
         for monomial, coefficient in value.terms:
             sign = 1 if coefficient > 0 else -1
-            if len(monomial) == 1 and (number := self._extended(monomial[0])) is not None:
+            number = self.atoms.shorter(monomial[0], _EXTENSIONS) if len(monomial) == 1 else None
+            if number is not None:
                 found += [term._replace(sign=sign * term.sign) for term in self.of(number)]
                 continue
             places = frozenset(place for atom in monomial for place in self._places(atom))
             found.append(Term(sign, places, any(map(self._varies, monomial))))
         return found
-
-    def _extended(self, atom: Atom) -> IntegerPolynomial | None:
-        operation = self.atoms.operation(atom)
-        if operation is None or operation.name not in _EXTENSIONS:
-            return None
-        (number,) = operation.operands
-        return number if isinstance(number, IntegerPolynomial) else None
 
     def _varies(self, atom: Atom) -> bool:
         known = self.atoms.properties(atom)

@@ -12,7 +12,7 @@ Addresses are taken not to wrap around.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,6 +24,7 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.access_places import (
     AccessPlace,
     are_equal_stores,
+    by_size,
     common_width,
     decisive_places,
     exact_factors,
@@ -35,14 +36,12 @@ from cutune.proof.memory.access_places import (
     quotient,
     rest_of_both,
     single_threads,
-    size_of,
     steps_of,
     terms_by_ids,
     wrap_together,
 )
 from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
-from cutune.proof.memory.digits_of_threads import separating_digits
-from cutune.proof.memory.rows_of_threads import row_per_thread
+from cutune.proof.memory.own_places import row_per_thread, separating_digits
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.polynomial import IDENTITY, STRIDE, ZERO, Atom, IntegerPolynomial, TooLarge
@@ -105,11 +104,10 @@ class _ThreadMeetings:
                 self._two(write, other)
 
     def _certain_column(self, place: AccessPlace) -> Column | None:
-        """The column that each thread has in places like this one, under no condition."""
         if place.access.kind == "atomic" or place.base is None or place.unsigned or place.factors:
             return None
-        bytes, step, widths = self._column(place)
-        return (place.base, bytes, step, widths) if widths else None
+        column = self._column(place)
+        return (place.base, *column) if column[-1] else None
 
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
         alike = [p for p in places if p.base is None or p.base == write.base]
@@ -118,24 +116,22 @@ class _ThreadMeetings:
         if self._has_own_place(write) or (is_flag and all(self._is_flag(write, p) for p in alike)):
             return True
         # Operations in any order need no row, and so no conditions.
-        operation = write.access.operation.split(".")[0]
-        return operation not in _ANY_ORDER and self._share_own_row(write)
+        return _operation(write) not in _ANY_ORDER and self._share_own_row(write)
 
     def _shared(self, write: AccessPlace) -> None:
-        access = write.access
-        operation = access.operation.split(".")[0]
-        if access.kind != "atomic":
+        operation = _operation(write)
+        if write.access.kind != "atomic":
             self.conditions.keep_warps = True
         elif operation in ("exch", "cas"):
             self._refuse(write, f"atomic '{operation}' at a place that threads may share")
-        elif operation in ("inc", "dec") and not self._are_uniform(access.values):
+        elif operation in ("inc", "dec") and not self._are_uniform(write):
             self._refuse(write, f"atomic '{operation}' with different bounds")
 
     def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.ORDERING, what, place.access.instruction)
 
-    def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
-        properties = self.atoms.joined(values)
+    def _are_uniform(self, write: AccessPlace) -> bool:
+        properties = self.atoms.joined(write.access.values)
         return not (properties.ids or properties.loops or properties.is_loaded)
 
     def _two(self, write: AccessPlace, other: AccessPlace) -> None:
@@ -150,9 +146,7 @@ class _ThreadMeetings:
             self.conditions.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
-        if not self._are_exact(write, other):
-            return False
-        return (
+        return self._are_exact(write, other) and (
             self._are_columns(write, other)
             or never_overlap(write, other)
             or self._are_one_place(write, other)
@@ -177,17 +171,14 @@ class _ThreadMeetings:
         return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
 
     def _column_of(self, place: AccessPlace) -> tuple[int, int, _Widths]:
-        bytes, nowhere = place.access.bytes, _Widths()
-        if len(self.indexed) != 1:
-            return bytes, 0, nowhere
-        (dimension,) = self.indexed
+        bytes, dimension = place.access.bytes, min(self.indexed, default="")
         identity = (Atom(IDENTITY, dimension),)
-        step = dict(place.offset.terms).get(identity, 0)
+        step = dict(place.offset.terms).get(identity, 0) if len(self.indexed) == 1 else 0
         if abs(step) < bytes:
-            return bytes, step, nowhere
+            return bytes, step, _Widths()
         rest = place.offset - IntegerPolynomial.of({identity: step})
-        widths = _single_terms(limit * step for limit in self.limits.get(dimension, ()))
-        return bytes, step, frozenset(width for width in widths if is_multiple(width, rest))
+        widths = (limit * step for limit in self.limits.get(dimension, ()))
+        return bytes, step, frozenset(width for width in widths if _are_multiples(width, [rest]))
 
     def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places that are numbers of mixed radix, with the ids as their lower digits.
@@ -199,7 +190,7 @@ class _ThreadMeetings:
         steps, other_steps = steps_of(first), steps_of(second)
         if not steps or steps != other_steps or not self.indexed <= steps.keys():
             return False
-        (dimension, least), *others = sorted(steps.items(), key=lambda item: size_of(item[1]))
+        (dimension, least), *others = by_size(steps)
         bytes = max(first.access.bytes, second.access.bytes)
         if least.literal is None or abs(least.literal) < bytes:
             return False
@@ -216,7 +207,7 @@ class _ThreadMeetings:
         """Do the digits from this one on tell threads apart, whatever the rest is?"""
         for row in self._rows(dimension):
             width = step * row
-            if len(width.terms) != 1 or not _are_multiples(width, rest):
+            if not _are_multiples(width, rest):
                 continue
             if not others:
                 return True
@@ -225,16 +216,13 @@ class _ThreadMeetings:
             if not times:
                 continue
             # In the last digit the rest may stand for a part of the step.
-            parts = [quotient(one, width) for one in rest]
-            is_last = not behind and len(parts) == 1 and parts[0] is not None
-            if is_last and 0 < abs(parts[0] or 0) < abs(times):
-                return True
-            if self._tell_apart(following, larger, behind, rest):
+            part = quotient(rest[0], width) if not behind and len(rest) == 1 else None
+            if 0 < abs(part or 0) < abs(times) or self._tell_apart(following, larger, behind, rest):
                 return True
         return False
 
     def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
-        return are_equal_stores(write, other) and self._are_uniform(write.access.values)
+        return are_equal_stores(write, other) and self._are_uniform(write)
 
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
         if self._commute(first, second):
@@ -249,9 +237,8 @@ class _ThreadMeetings:
         """May either come first? Not where they count up to a bound, or exchange values."""
         if first.access.operation != second.access.operation:
             return False
-        values = first.access.values
-        is_same = values == second.access.values and self._are_uniform(values)
-        if is_same or first.access.operation.split(".")[0] not in _ORDERED:
+        is_same = first.access.values == second.access.values and self._are_uniform(first)
+        if is_same or _operation(first) not in _ORDERED:
             return True
         return first.base is not None and first.base == second.base and self._are_own(first, second)
 
@@ -260,17 +247,16 @@ class _ThreadMeetings:
 
     def _tells_ids_apart(self, place: AccessPlace) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
-        needed = []
+        needed = list[Spread]()
         for value in place.unsigned:
             for ids, rest, coefficient in terms_by_ids(value):
-                properties = [self.atoms.properties(atom) for atom in rest]
-                if len(ids) > 1 or any(one.ids or one.loops for one in properties):
+                step = IntegerPolynomial.of({rest: coefficient})
+                properties = self.atoms.joined([step])
+                if len(ids) > 1 or properties.ids or properties.loops:
                     return False
                 if ids and (rest or abs(coefficient) != 1):
-                    step = IntegerPolynomial.of({rest: coefficient})
-                    needed.append((step, "xyz".index(ids[0].name)))
-        for step, dimension in needed:
-            self._need(_INDICES, step, dimension)
+                    needed.append(Spread(_INDICES, step, "xyz".index(ids[0].name)))
+        self.conditions.spreads.update(needed)
         self.conditions.ask(exact_factors(place))
         return True
 
@@ -314,7 +300,6 @@ class _ThreadMeetings:
         return own is not None
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
-        """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
         # Where warps are kept, nothing is gained by it.
         return not self.conditions.keep_warps and self._share_row(places, bytes)
 
@@ -336,29 +321,25 @@ class _ThreadMeetings:
         places: Sequence[AccessPlace],
     ) -> bool:
         """Do ids lie far enough apart, and rounds farther than all ids, or in a thread's row?"""
-        order = sorted(steps.items(), key=lambda item: size_of(item[1]))
+        order = by_size(steps)
         if not order:
             return True
         first = order[0][1]
         if first.literal is not None and abs(first.literal) < bytes:
             return False
-        moving = [] if self._are_rows(moving, *order[-1]) else moving
+        dimension, largest = order[-1]
+        # A round may move by whole rows, as long as the extent.
+        if any(_are_multiples(largest * row, moving) for row in self._rows(dimension)):
+            moving = []
         if moving and self._share_own_row(*places, bytes=bytes):
             return True
         width = common_width(moving, self.atoms)
         if moving and width is None:
             return False
         if first.literal is None:
-            self._need(first, IntegerPolynomial.constant(bytes), -1)
+            self.conditions.spreads.add(Spread(first, IntegerPolynomial.constant(bytes), -1))
         self._reach_each_other(order, width)
         return True
-
-    def _are_rows(
-        self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
-    ) -> bool:
-        """Does a round move by whole rows, as long as the extent?"""
-        widths = _single_terms(step * row for row in self._rows(dimension))
-        return any(_are_multiples(width, moving) for width in widths)
 
     def _rows(self, dimension: str) -> list[IntegerPolynomial]:
         return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
@@ -367,32 +348,23 @@ class _ThreadMeetings:
         self, steps: Sequence[tuple[str, IntegerPolynomial]], beyond: IntegerPolynomial | None
     ) -> None:
         """Need each step to reach beyond the extent of the one before, and one beyond them all."""
-        for (dimension, smaller), (_, larger) in pairwise(steps):
-            self._reach(larger, smaller, dimension)
-        if beyond is not None:
-            dimension, largest = steps[-1]
-            self._reach(beyond, largest, dimension)
-
-    def _reach(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: str) -> None:
-        if not self._is_row(smaller, larger, dimension):
-            self._need(larger, smaller, "xyz".index(dimension))
+        every = [*steps, ("", beyond)] if beyond is not None else steps
+        for (dimension, smaller), (_, larger) in pairwise(every):
+            if not self._is_row(smaller, larger, dimension):
+                self.conditions.spreads.add(Spread(larger, smaller, "xyz".index(dimension)))
 
     def _is_row(
         self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
     ) -> bool:
-        """Is the larger step that of a row as long as the extent?"""
         spares = [(larger - smaller * row).literal for row in self._rows(dimension)]
         # Steps may be negative: their lengths count.
         sign = smaller.literal or 0
         return any(spare is not None and (spare == 0 or spare * sign > 0) for spare in spares)
 
-    def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
-        self.conditions.spreads.add(Spread(larger, smaller, dimension))
 
-
-def _single_terms(widths: Iterable[IntegerPolynomial]) -> Iterator[IntegerPolynomial]:
-    return (width for width in widths if len(width.terms) == 1)
+def _operation(place: AccessPlace) -> str:
+    return place.access.operation.split(".")[0]
 
 
 def _are_multiples(width: IntegerPolynomial, values: Iterable[IntegerPolynomial]) -> bool:
-    return all(is_multiple(width, value) for value in values)
+    return len(width.terms) == 1 and all(is_multiple(width, value) for value in values)

@@ -25,7 +25,9 @@ _RETURNING = frozenset(
 def may_wait(function: Function, body: Sequence[Instruction]) -> bool:
     """Tell whether there is such a loop in a function, whose instructions these are."""
     loops = _Loops(body)
-    if not loops.load_decides_branch:
+    leaving = ("bra", "ret", "exit")
+    guards = {item.guard for item in body if item.opcode in leaving and item.guard}
+    if not any(item.opcode == "ld" for item in loops.made_of(guards, None)):
         return False  # most functions
     flow = control_flow(function, lambda name: True)
     return any(
@@ -47,13 +49,7 @@ class _Loops:
                 writers[name].append(instruction)
         return writers
 
-    @property
-    def load_decides_branch(self) -> bool:
-        leaving = ("bra", "ret", "exit")
-        guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
-        return any(item.opcode == "ld" for item in self._made_of(guards, None))
-
-    def _made_of(
+    def made_of(
         self, registers: Iterable[str], lines: Container[int] | None, through_loads: bool = False
     ) -> list[Instruction]:
         """The instructions, on these lines, that decide about registers; loads end the search."""
@@ -79,28 +75,28 @@ class _Loops:
         for block in blocks:
             terminator = flow.blocks[block].terminator
             if terminator.guard and set(terminator.targets) - blocks:
-                tests = (o for o in self._made_of({terminator.guard}, lines) if o.opcode == "setp")
-                yield any(self._is_waiting({*sources(item)}, lines) for item in tests)
-
-    def _is_waiting(self, registers: set[str], lines: Container[int]) -> bool:
-        made_of = self._made_of(registers, lines)
-        has_loads = any(item.opcode == "ld" for item in made_of)
-        return has_loads and all(self._is_steady(item, lines) for item in made_of)
+                tests = (o for o in self.made_of({terminator.guard}, lines) if o.opcode == "setp")
+                made_of = (self.made_of({*sources(test)}, lines) for test in tests)
+                yield any(
+                    any(item.opcode == "ld" for item in one)
+                    and all(self._is_steady(item, lines) for item in one)
+                    for one in made_of
+                )
 
     def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
         if instruction.opcode != "ld":
             return not self._goes_on(instruction, lines)
-        address = self._made_of({*sources(instruction)}, lines, True)
+        address = self.made_of({*sources(instruction)}, lines, True)
         return not any(self._goes_on(item, lines, True) for item in (instruction, *address))
 
     def _goes_on(
         self, instruction: Instruction, lines: Container[int], through_loads: bool = False
     ) -> bool:
         """Does it depend on its result of the round before, by nothing that may come back to it?"""
-        behind = self._made_of({*sources(instruction)}, lines, through_loads)
+        behind = self.made_of({*sources(instruction)}, lines, through_loads)
         returning = (item for item in behind if item.opcode in _RETURNING)
         return instruction in behind and not any(
-            instruction in self._made_of({*sources(item)}, lines, through_loads)
+            instruction in self.made_of({*sources(item)}, lines, through_loads)
             for item in returning
         )
 

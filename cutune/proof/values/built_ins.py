@@ -1,14 +1,15 @@
 """Built-ins in a walk: takes a built-in and its dimension, gives its value.
 
-They are read as they are, over warps, or where the grid of a dimension is kept. In a walk over
-warps an id is that of a warp, and a thread is a lane of it. There threadIdx.x is `32 * warp of the
-block + lane` and blockDim.x is `32 * warps of a block`, so that `blockIdx.x * (blockDim.x / 32) +
-threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
+They are read as they are, over warps, or where the grid of a dimension is kept: one reading is one
+of the classes here. In a walk over warps an id is that of a warp, and a thread is a lane of it.
+There threadIdx.x is `32 * warp of the block + lane` and blockDim.x is `32 * warps of a block`, so
+that `blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32` becomes an id as any other. That takes
+whole warps in x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -33,14 +34,19 @@ from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms,
 REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class BuiltIns:
-    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?"""
+    """A reading: dimensions in which blocks have one thread; are ids in x those of warps?
+
+    `loops`: headers of loops that step through a row, as found where a grid is kept.
+    """
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False
+    loops: set[int] = field(default_factory=set)
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        """Return the value of a built-in of any dimension."""
         if dimension in self.single_thread:
             if kind in (THREAD, BLOCK_SIZE):
                 return ZERO if kind == THREAD else ONE
@@ -54,7 +60,6 @@ class BuiltIns:
         return value * WARP if kind == BLOCK_SIZE else value
 
 
-BUILT_INS = BuiltIns()
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
 #: block, which is threadIdx.x where blocks have one thread in y and z.
 OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), of_warps=True))
@@ -63,16 +68,13 @@ OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), o
 _PREFIX = "row"
 #: In place of a dimension: elements that each block does for itself.
 ROW = "row"
-#: More than the limit of a row, and what one step adds to it, all less than 2^31.
-_MOST_ELEMENTS = MOST_THREADS + (1 << 20)
 #: Elements of a row that all threads of a launch share: with one step more, less than 2^31.
 MOST_SHARED_BY_GRID = 1 << 29
-_RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS)}
 
 
 @dataclass
-class KeptGrid:
-    """The dimension whose grid is kept, and the headers of loops that step through a row, as found.
+class KeptGrid(BuiltIns):
+    """A reading in which the grid of one dimension is kept.
 
     A block that keeps its index may share a row among any number of threads: element J of the row
     is the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps
@@ -82,10 +84,17 @@ class KeptGrid:
     which is asked at the launch.
     """
 
-    dimension: str
+    dimension: str = field(kw_only=True)
     #: What J is at most behind a loop, where one step more was added to it.
-    most: ClassVar[int] = _MOST_ELEMENTS
-    loops: set[int] = field(default_factory=set)
+    most: ClassVar[int] = MOST_THREADS + (1 << 20)
+    #: Built-ins that stay what they are, whatever the block is.
+    steady: ClassVar[Mapping[str, Interval]] = {
+        BLOCK: Interval(0, MOST_THREADS),
+        GRID_SIZE: Interval(1, MOST_THREADS),
+    }
+    #: J begins and goes on by these.
+    begins_at: ClassVar[str] = THREAD
+    steps_by: ClassVar[str] = BLOCK_SIZE
     _known: int = 0
 
     @property
@@ -104,11 +113,12 @@ class KeptGrid:
         before, self._known = self._known, len(self.loops)
         return self._known > before
 
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        if kind in _RANGES:
-            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        if kind in self.steady:
+            properties = AtomProperties(interval=self.steady[kind])
+            return atoms.named(f"{kind}.{dimension}", properties)
         if dimension != self.dimension:
-            return ZERO if kind == THREAD else ONE
+            return ZERO if kind in (THREAD, BLOCK) else ONE
         return IntegerPolynomial.atom(kind, dimension)
 
     def with_rows(
@@ -154,12 +164,12 @@ class KeptGrid:
     @property
     def thread(self) -> IntegerPolynomial:
         """The first J of a thread."""
-        return IntegerPolynomial.atom(THREAD, self.dimension)
+        return IntegerPolynomial.atom(self.begins_at, self.dimension)
 
     @property
     def step(self) -> IntegerPolynomial:
         """The distance of the elements of a thread."""
-        return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
+        return IntegerPolynomial.atom(self.steps_by, self.dimension)
 
 
 @dataclass
@@ -173,26 +183,12 @@ class WholeGrid(KeptGrid):
     """
 
     most: ClassVar[int] = MOST_SHARED_BY_GRID + MOST_THREADS + (1 << 20)
-
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """Return the value of a built-in of any dimension."""
-        if dimension != self.dimension:
-            return ZERO if kind in (THREAD, BLOCK) else ONE
-        return IntegerPolynomial.atom(kind, dimension)
+    steady: ClassVar[Mapping[str, Interval]] = {}
+    begins_at, steps_by = IDENTITY, STRIDE
 
     def first_threads(self, known: Iterable[Predicate]) -> int:
         """Return 0: threads of all blocks are no row."""
         return 0
-
-    @property
-    def thread(self) -> IntegerPolynomial:
-        """The first J of a thread."""
-        return IntegerPolynomial.atom(IDENTITY, self.dimension)
-
-    @property
-    def step(self) -> IntegerPolynomial:
-        """The distance of the elements of a thread."""
-        return IntegerPolynomial.atom(STRIDE, self.dimension)
 
 
 @dataclass
@@ -209,7 +205,7 @@ class RowsOfEachBlock(KeptGrid):
         """A row, which is no dimension of ids: all blocks do the same elements."""
         return frozenset({ROW})
 
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)

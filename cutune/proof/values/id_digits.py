@@ -16,6 +16,7 @@ and each quotient and remainder, whether they are read with a sign or without.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -27,7 +28,6 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
-    Monomial,
     exactly,
 )
 from cutune.proof.values.terms import MOST_THREADS, Alternatives, Atoms, is_of_parameters, modulo
@@ -94,29 +94,27 @@ class DigitReader:
 
     def in_digits(self, value: IntegerPolynomial) -> InDigits | None:
         """Return the digits of a value that was read; None where it is not a sum of them."""
-        factors: dict[Quotient, IntegerPolynomial] = {}
-        rest: dict[Monomial, int] = {}
+        factors: defaultdict[str, defaultdict[IntegerPolynomial, IntegerPolynomial]]
+        factors, rest = defaultdict(lambda: defaultdict(lambda: ZERO)), ZERO
         for monomial, coefficient in value.terms:
             quotients = [q for atom in monomial if (q := self._quotient(atom)) is not None]
+            others = tuple(atom for atom in monomial if self._quotient(atom) is None)
             if len(quotients) > 1:
                 return None
-            if not quotients:
-                rest[monomial] = coefficient
-                continue
-            (quotient,) = quotients
-            others = tuple(atom for atom in monomial if self._quotient(atom) is None)
-            factor = factors.get(quotient, ZERO) + IntegerPolynomial.of({others: coefficient})
-            factors[quotient] = factor
+            for quotient in quotients:
+                factors[quotient.dimension][quotient.divisor] += IntegerPolynomial.of(
+                    {others: coefficient}
+                )
+            rest += ZERO if quotients else IntegerPolynomial.of({monomial: coefficient})
         digits: list[Digit] = []
-        for dimension in sorted({quotient.dimension for quotient in factors}):
-            of_dimension = {q.divisor: f for q, f in factors.items() if q.dimension == dimension}
-            if (parts := _digits_of(dimension, of_dimension)) is None:
+        for dimension in sorted(factors):
+            if (parts := _digits_of(dimension, factors[dimension])) is None:
                 return None
             digits += parts
         # For all divisors: some may have vanished only because these conditions hold.
         values = {end for one in self._divisors for end in (one - 1, _MOST - one)}
         conditions = SizeConditions(frozenset(values))
-        return InDigits(tuple(digits), IntegerPolynomial.of(rest), conditions)
+        return InDigits(tuple(digits), rest, conditions)
 
     def _quotient(self, atom: Atom) -> Quotient | None:
         if atom.kind == IDENTITY and atom.name not in self.elements:
@@ -124,7 +122,6 @@ class DigitReader:
         return self._named.get(atom)
 
     def _as_atom(self, dimension: str, divisor: IntegerPolynomial) -> IntegerPolynomial:
-        """The quotient as an atom; no id is as large as some divisors."""
         if (divisor.literal or 0) > MOST_THREADS:
             return ZERO
         quotient = Quotient(dimension, divisor)
@@ -164,10 +161,18 @@ class DigitReader:
     def _computed(self, atom: Atom) -> IntegerPolynomial | None:
         operation = self.atoms.operation(atom)
         if operation is None:
-            return self._one_of(self.alternatives.get(atom.name))
+            alternatives = self.alternatives.get(atom.name)
+            ways = alternatives.values if alternatives is not None else ()
+            # Where long divisions look for short operands, all ways lead to the same value.
+            values = {self.read(value) for _, value in ways}
+            return values.pop() if len(values) == 1 else None
         operands = operation.numbers
         if operation.name in ("s32", "u32"):
-            return self._extended(operation.name, operands[0])
+            value = self._held(operands[0], 32)
+            # Numbers with a sign do not overflow; others may wrap around in any program.
+            if operation.name == "u32" and self._part(value) is None:
+                self.unsigned.append(value)
+            return value
         name, _, kind = operation.name.rpartition(".")
         if kind not in _BITS or len(operands) != len(operation.operands) or len(operands) < 2:
             return None
@@ -192,20 +197,6 @@ class DigitReader:
 
     def _held(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
         return modulo(self.read(value), bits)
-
-    def _one_of(self, alternatives: Alternatives | None) -> IntegerPolynomial | None:
-        """The value, if all ways lead to the same one: long divisions look for short operands."""
-        if alternatives is None:
-            return None
-        values = {self.read(value) for _, value in alternatives.values}
-        return values.pop() if len(values) == 1 else None
-
-    def _extended(self, name: str, operand: IntegerPolynomial) -> IntegerPolynomial:
-        value = self._held(operand, 32)
-        # Numbers with a sign do not overflow; others may wrap around in any program.
-        if name == "u32" and self._part(value) is None:
-            self.unsigned.append(value)
-        return value
 
     def _divided(self, value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
         if value == ZERO or by == ONE:
@@ -366,15 +357,13 @@ class DigitReader:
         return None if beyond is None else above - beyond
 
     def _times_bits(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial | None:
-        step = IntegerPolynomial.constant(1 << bits)
-        whole = self._divided(value, step)
-        return None if whole is None else whole * step
+        whole = self._divided(value, IntegerPolynomial.constant(1 << bits))
+        return None if whole is None else whole * (1 << bits)
 
 
 def _digits_of(
     dimension: str, factors: Mapping[IntegerPolynomial, IntegerPolynomial]
 ) -> list[Digit] | None:
-    """The digits of one id, by factors of its quotients; None where divisors form no chain."""
     chain = [ONE]
     waiting = [divisor for divisor in factors if divisor != ONE]
     while waiting:

@@ -1,6 +1,8 @@
 """Instructions without effects: takes operands, gives the values of the registers written.
 
-Any instruction that is not named here raises `NotUnderstood`.
+Results of operations on integers are intervals, and where possible polynomials, which hold where
+registers hold the exact numbers: from 0 up to the largest with a sign. Any instruction that is not
+named here raises `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -10,35 +12,23 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from cutune.core.codes import Code
-from cutune.proof.values.operation_results import (
-    bits_of,
-    chosen,
-    divided,
-    held_of,
-    hull,
-    reduced,
-    shifted_right,
-    upper_half,
-    whole_of,
-    within,
-)
 from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
-    OPAQUE,
     THREAD,
     ZERO,
     IntegerPolynomial,
+    Monomial,
     TooLarge,
 )
 from cutune.proof.values.predicates import (
     Both,
-    Fixed,
     Not,
     Predicate,
     Relation,
     Unknown,
     Value,
+    as_predicate,
     negation,
     properties_of_all,
 )
@@ -54,6 +44,131 @@ from cutune.proof.values.terms import (
 )
 from cutune.ptx.types import TYPE_BYTES, Instruction
 from cutune.source.syntax.tokens import word_set
+
+
+def bits_of(kind: str) -> int:
+    """Return the bits of a PTX type."""
+    return 8 * TYPE_BYTES[kind]
+
+
+def held_of(kind: str) -> Interval:
+    """Return the numbers that an instruction of this type may read in a register."""
+    return Interval(*number_range(bits_of(kind), kind[0] != "u"))
+
+
+def whole_of(kind: str) -> Interval:
+    """Return the numbers in a register of this type, read with a sign or without."""
+    least, _ = number_range(bits_of(kind), True)
+    return Interval(least, held_of(kind).high)
+
+
+def within(interval: Interval, whole: Interval) -> Interval:
+    """Return the interval of a register that holds such a number; `whole` where that may wrap."""
+    assert whole.low is not None and whole.high is not None
+    return interval if interval.within(whole.low, whole.high) else whole
+
+
+def shifted_right(interval: Interval, by: int) -> Interval:
+    """Return the interval after an arithmetic shift."""
+    low, high = interval
+    assert low is not None and high is not None
+    return Interval(low >> by, high >> by)
+
+
+def reduced(opcode: str, interval: Interval, by: int) -> Interval:
+    """Return the interval after `shr`, `div` or `rem`; anything where it may be negative."""
+    low, high = interval
+    assert low is not None and high is not None
+    if low < 0:
+        return ANYTHING
+    if opcode == "shr":
+        return shifted_right(interval, by)
+    return Interval(low // by, high // by) if opcode == "div" else Interval(0, by - 1)
+
+
+def upper_half(interval: Interval, by: int, kind: str) -> Interval:
+    """Return the interval after `mul.hi`; the whole type where one of the two is negative."""
+    bits, whole = bits_of(kind), whole_of(kind)
+    factor = by % (1 << bits) if kind[0] == "u" else by
+    if interval.low is None or interval.high is None or interval.low < 0 or factor < 0:
+        return whole
+    return within(Interval(interval.low * factor >> bits, interval.high * factor >> bits), whole)
+
+
+def hull(opcode: str, first: Interval, second: Interval) -> Interval:
+    """Return the interval of `min`, of `max`, or of one of the two (`selp`)."""
+    assert first.low is not None and first.high is not None
+    assert second.low is not None and second.high is not None
+    low = max if opcode == "max" else min
+    high = min if opcode == "min" else max
+    return Interval(low(first.low, second.low), high(first.high, second.high))
+
+
+def divided(
+    opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
+) -> IntegerPolynomial | None:
+    """Return quotient or remainder by a constant of `step * quotient + rest`, 0 <= rest < step."""
+    bits, by = bits_of(kind), values[1].literal
+    if by is None:
+        return None
+    number = wrapped(by, bits, kind[0] == "s")
+    step, value = _step(opcode, number, bits), modulo(values[0], bits)
+    if step is None or not _is_exact(value, kind, atoms):
+        return None
+    quotient, rest = _parts(value, step)
+    is_cut = opcode == "and" and any(c % _lowest(number) for _, c in rest.terms)
+    if is_cut or not atoms.interval(rest).within(0, step - 1):
+        return None
+    return quotient if opcode in ("shr", "div") else rest
+
+
+def chosen(
+    opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
+) -> IntegerPolynomial | None:
+    """Return the operand of `min` or `max` that is never beyond the other one."""
+    first, second = (modulo(value, bits_of(kind)) for value in values)
+    if not (_is_exact(first, kind, atoms) and _is_exact(second, kind, atoms)):
+        return None
+    for one, other in ((first, second), (second, first)):
+        less, more = (one, other) if opcode == "min" else (other, one)
+        high, low = atoms.interval(less).high, atoms.interval(more).low
+        if high is not None and low is not None and high <= low:
+            return one
+    return None
+
+
+def _is_exact(value: IntegerPolynomial, kind: str, atoms: Atoms) -> bool:
+    return atoms.interval(value).within(0, (1 << (bits_of(kind) - 1)) - 1)
+
+
+def _step(opcode: str, number: int, bits: int) -> int | None:
+    """The number that an operation divides by; None where it does not divide."""
+    match opcode:
+        case "shr":
+            return 1 << number if 0 <= number < bits else None
+        case "and":
+            # A mask of neighbouring bits: those below are 0 where the number is a multiple.
+            whole = number + _lowest(number)
+            return whole if number > 0 and whole & (whole - 1) == 0 else None
+    return number if number > 0 else None
+
+
+def _lowest(mask: int) -> int:
+    return mask & -mask
+
+
+def _parts(value: IntegerPolynomial, step: int) -> tuple[IntegerPolynomial, IntegerPolynomial]:
+    """Quotient and rest, where each term goes into one of them; a number into both."""
+    quotient: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, coefficient in value.terms:
+        if monomial and coefficient % step:
+            rest[monomial] = coefficient
+        else:
+            quotient[monomial], left = divmod(coefficient, step)
+            if left:
+                rest[monomial] = left
+    return IntegerPolynomial.of(quotient), IntegerPolynomial.of(rest)
 
 
 @dataclass(frozen=True)
@@ -127,9 +242,8 @@ class Operations:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{opcode}' with two results", instruction)
         if opcode == "mov" and not operands[1].startswith("{"):
             return [(operands[0], moment.read(operands[1]))]
-        value = self._integer(moment) if _is_integer(instruction) else None
-        if value is None:
-            value = self._function(moment)
+        of_integers = self._integer(moment) if _is_integer(instruction) else None
+        value = self._function(moment) if of_integers is None else of_integers
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
             carry = AtomOperation("carry", (opcode, *instruction.modifiers, value))
@@ -138,7 +252,6 @@ class Operations:
         return written
 
     def _integer(self, moment: Moment) -> IntegerPolynomial | None:
-        """The polynomial, where the operation is one of the ring, or keeps the value."""
         instruction = moment.instruction
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if "sat" in modifiers or "cc" in modifiers or instruction.operands[1].startswith("{"):
@@ -213,15 +326,11 @@ class Operations:
         # Less than a register: the rest of it is filled according to the type.
         if bits_of(to) < 16:
             return self.extended(value, bits_of(to), to[0] == "s")
-        return modulo(self._without_extensions(value, bits_of(to)), bits_of(to))
-
-    def _without_extensions(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
-        """A number that was made longer has the same low bits as before."""
         for atom in set(value.atoms):
-            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
-            if operation is not None and operation.name in _EXTENSIONS.get(bits, ()):
-                value = value.replaced(atom, operation.numbers[0])
-        return value
+            # A number that was made longer has the same low bits as before.
+            before = self.atoms.shorter(atom, _EXTENSIONS.get(bits_of(to), ()))
+            value = value if before is None else value.replaced(atom, before)
+        return modulo(value, bits_of(to))
 
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """threadIdx.x & 31 is the same for any block of whole warps in x."""
@@ -290,14 +399,14 @@ class Operations:
 
     def _setp(self, moment: Moment) -> list[tuple[str, Value]]:
         operands, modifiers = moment.instruction.operands, moment.instruction.modifiers
-        combined = self._compared(moment)
+        combined: Predicate = self._compared(moment)
         if len(operands) > 3:
             other = _predicate(operands[3], moment)
             combined = self._combined(modifiers[1], combined, other, moment)
         first, *others = map(str.strip, operands[0].split("|"))
-        unknown = self._unknown(f"second {moment.instruction.line}", combined)
-        written: list[tuple[str, Value]] = [(first, combined), *((one, unknown) for one in others)]
-        return [(name, value) for name, value in written if name != "_"]
+        second: Value = self._unknown(f"second {moment.instruction.line}", combined)
+        values = {first: combined, **dict.fromkeys(others, second)}
+        return [(name, value) for name, value in values.items() if name != "_"]
 
     def _unknown(self, name: str, *operands: Value, loops: frozenset[int] = frozenset()) -> Unknown:
         properties = properties_of_all(operands, self.atoms)
@@ -338,7 +447,6 @@ class Operations:
         return operation.operands[2]  # type: ignore[return-value]
 
     def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
-        """Yield the operands of `a | b | c`, which is 0 where all of them are."""
         operation = self.atoms.operation_of(value)
         if operation is None or operation.name not in ("or.b32", "or.b64"):
             yield value
@@ -380,10 +488,8 @@ def _numbers(values: Iterable[Value]) -> list[IntegerPolynomial]:
 
 
 def _predicate(text: str, moment: Moment) -> Predicate:
-    value = moment.read(text.removeprefix("!"))
-    if isinstance(value, IntegerPolynomial):
-        value = Fixed(value != ZERO)
-    return negation(value) if text.startswith("!") else value
+    predicate = as_predicate(moment.read(text.removeprefix("!")))
+    return negation(predicate) if text.startswith("!") else predicate
 
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:

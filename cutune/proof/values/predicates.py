@@ -67,6 +67,11 @@ def unknown(name: str, kind: str | None, properties: AtomProperties, atoms: Atom
     return Unknown(name, properties) if kind == "pred" else atoms.named(name, properties)
 
 
+def as_predicate(value: Value) -> Predicate:
+    """Return the condition that a number is not 0, or the condition itself."""
+    return Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
+
+
 def negation(predicate: Predicate) -> Predicate:
     """Return the opposite."""
     match predicate:
@@ -87,6 +92,22 @@ def operands_of(value: object) -> tuple[Value, ...]:
         case Not(inner):
             return (inner,)
     return ()
+
+
+def all_parts_of(values: Iterable[object], atoms: Atoms) -> Iterator[object]:
+    """Yield values, and all numbers and conditions that they are computed from, each once."""
+    left, seen = list(values), set[object]()
+    while left:
+        value = left.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        yield value
+        if isinstance(value, IntegerPolynomial):
+            operations = map(atoms.operation, value.atoms)
+            left += [part for one in operations if one is not None for part in one.operands]
+        else:
+            left += operands_of(value)
 
 
 def properties_of(value: Value, atoms: Atoms) -> AtomProperties:

@@ -13,7 +13,7 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import NamedTuple
@@ -94,12 +94,12 @@ class AtomProperties:
 
 NOTHING = AtomProperties()
 _BUILTIN_RANGES = {
-    THREAD: Interval(0, 1023),
-    BLOCK: Interval(0, MOST_THREADS),
-    BLOCK_SIZE: Interval(1, 1024),
-    GRID_SIZE: Interval(1, MOST_THREADS),
-    IDENTITY: Interval(0, MOST_THREADS),
-    STRIDE: Interval(1, MOST_THREADS),
+    THREAD: (0, 1023),
+    BLOCK: (0, MOST_THREADS),
+    BLOCK_SIZE: (1, 1024),
+    GRID_SIZE: (1, MOST_THREADS),
+    IDENTITY: (0, MOST_THREADS),
+    STRIDE: (1, MOST_THREADS),
 }
 
 
@@ -108,16 +108,16 @@ _OF_THREADS = frozenset({THREAD, BLOCK_SIZE, IDENTITY, STRIDE})
 
 
 def _of_builtin(atom: Atom, threads_per_id: int) -> AtomProperties | None:
-    interval = _BUILTIN_RANGES.get(atom.kind)
-    if interval is None:
+    if atom.kind not in _BUILTIN_RANGES:
         return None
-    if atom.kind in _OF_THREADS and atom.name == "x" and interval.high is not None:
-        interval = interval._replace(high=interval.high // threads_per_id)
+    low, high = _BUILTIN_RANGES[atom.kind]
+    if atom.kind in _OF_THREADS and atom.name == "x":
+        high //= threads_per_id
     here, nowhere = frozenset({atom.name}), frozenset[str]()
     raw = here if atom.kind in RAW else nowhere
     ids = here if atom.kind in (THREAD, BLOCK, IDENTITY) else nowhere
     strides = here if atom.kind == STRIDE else nowhere
-    return AtomProperties(raw, ids, interval=interval, strides=strides)
+    return AtomProperties(raw, ids, interval=Interval(low, high), strides=strides)
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,12 @@ class Atoms:
     def operation(self, atom: Atom) -> AtomOperation | None:
         return self._operations.get(atom)
 
+    def shorter(self, atom: Atom, extensions: Container[str]) -> IntegerPolynomial | None:
+        """Return the number that one of these extensions has made longer."""
+        operation = self._operations.get(atom)
+        is_longer = operation is not None and operation.name in extensions
+        return operation.numbers[0] if operation is not None and is_longer else None
+
     def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:
         """Make a kernel parameter, or a part of one."""
         atom = Atom(PARAMETER, name)
@@ -212,7 +218,6 @@ class Atoms:
         return sum_of_intervals(value, self._monomial)
 
     def _monomial(self, monomial: Monomial) -> Interval:
-        """The range of a product; anything where a factor may be negative."""
         if len(monomial) == 1:
             return self.properties(monomial[0]).interval
         low, high = 1, 1

@@ -11,18 +11,18 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import assert_never
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.variants.registry import TRANSFORMS
-from cutune.proof.variants.steps import AsWritten, Copy, Moved, Proofs, SameCode, made_by
+from cutune.proof.variants.registry import TRANSFORMS, AsWritten, Copy, Moved, SameCode, made_by
+from cutune.proof.variants.text import left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.block_reading_copies import callee_named
-from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant, LaunchSite, Program
+from cutune.source.program import DIMENSIONS, Kernel, KernelVariant, LaunchSite, Program
 from cutune.source.rewrite.edits import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, renamed_entry
@@ -55,32 +55,27 @@ def checked(program: Program, compile_unit: Compile) -> Program:
 
 
 def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> Texts:
-    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
+    written: defaultdict[Made, tuple[KernelVariant, ...]] = defaultdict(tuple)
     for kernel, one in copies:
-        written[_name_of(kernel.name, one.transform)] += (one,)
+        written[kernel.name, one.transform] += (one,)
     return compiled_changes(written, partial(launching, program), compile_unit)
 
 
-Texts = Mapping[str, Sequence[str]]
-"""The PTX of all architectures by names of copies; those compiled together share it."""
-
-
-def _name_of(kernel: str, transform: str) -> str:
-    return f"{kernel} {transform}"
+Made = tuple[str, str]
+"""Copies of kernels of a name that a transform makes."""
+Texts = Mapping[Made, Sequence[str]]
+"""The PTX of all architectures by copies; those compiled together share it."""
 
 
 def _without_others(program: Program, texts: Texts) -> Program:
-    """The program without variants that do not compile, or may compute something else."""
-    parsed: dict[int, list[Module] | None] = {}
+    parsed = cache(parse)
 
     def kept(kernel: Kernel) -> Kernel:
         for variant in kernel.variants:
-            ptx = texts.get(_name_of(kernel.name, variant.transform))
-            if ptx is not None and id(ptx) not in parsed:
-                parsed[id(ptx)] = None
-                with suppress(PtxError):
-                    parsed[id(ptx)] = [parse(text) for text in ptx]
-            what = _NOT_COMPILED if ptx is None else _against(kernel, variant, parsed[id(ptx)])
+            what: str | None = _NOT_READ
+            with suppress(PtxError):
+                ptx = map(parsed, texts.get((kernel.name, variant.transform), ()))
+                what = _against(kernel, variant, [*ptx])
             if what is not None:
                 kernel = _without(kernel, variant.name, (variant,), what)
         return kernel
@@ -88,12 +83,10 @@ def _without_others(program: Program, texts: Texts) -> Program:
     return replace(program, kernels=tuple(map(kept, program.kernels)))
 
 
-def _against(
-    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
-) -> str | None:
+def _against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) -> str | None:
     """Why a variant may round otherwise or be other code, as its step asks; else None."""
-    if modules is None:
-        return _NOT_READ
+    if not modules:
+        return _NOT_COMPILED
     step = TRANSFORMS[variant.transform].step
     base = step.base(kernel, variant)
     if base is None:
@@ -112,55 +105,43 @@ def _against(
 
 
 def _copies(program: Program, name: str, step: AsWritten | Moved) -> list[Copy]:
-    """The copies of each kernel that are proven for its variants of a transform, each once."""
-    found: list[Copy] = []
-    for kernel in program.kernels:
-        copies = [step.copy(kernel, one) for one in made_by(name, kernel)]
-        # Other text of one name is kept: then it does not compile, and nothing is proven.
-        found += [(kernel, one) for one in {(one.kernel, one.edit): one for one in copies}.values()]
-    return found
+    every = (
+        (kernel, step.copy(kernel, v)) for kernel in program.kernels for v in made_by(name, kernel)
+    )
+    # Other text of one name is kept: then it does not compile, and nothing is proven.
+    return [*{(id(kernel), one.kernel, one.edit): (kernel, one) for kernel, one in every}.values()]
 
 
 def _proven(program: Program, name: str, step: AsWritten | Moved, texts: Texts) -> Program:
-    """The program without those variants of a transform that its step does not prove."""
     copies = {copy.kernel: (kernel, copy) for kernel, copy in _copies(program, name, step)}
-    reasons = _reasons(copies, step, texts)
+    reasons = {copy: _reason(step, *pair, texts) for copy, pair in copies.items()}
 
     def kept(kernel: Kernel) -> Kernel:
         made = [(one, reasons[step.copy(kernel, one).kernel]) for one in made_by(name, kernel)]
         unproven = [(one, what) for one, what in made if what is not None]
         if not unproven:
             return kernel
-        left_out = [other for one, _ in unproven for other in step.falling_with(kernel, one)]
-        return _without(kernel, name, left_out, unproven[0][1])
+        falling = [other for one, _ in unproven for other in step.falling_with(kernel, one)]
+        return _without(kernel, name, falling, unproven[0][1])
 
     return replace(program, kernels=tuple(map(kept, program.kernels)))
 
 
-def _reasons(
-    copies: Mapping[str, Copy], step: AsWritten | Moved, texts: Texts
-) -> dict[str, str | None]:
-    """Why copies are not proven, by their names; None for those that are."""
-    ptx = {n: texts.get(_name_of(k.name, one.transform), ()) for n, (k, one) in copies.items()}
-    proofs: dict[int, Proofs] = {}
-    reasons: dict[str, str | None] = {}
-    for name, (kernel, _) in copies.items():
-        if not ptx[name]:
-            reasons[name] = _NOT_COMPILED
-            continue
-        if id(ptx[name]) not in proofs:
-            together = {n: copy for n, copy in copies.items() if ptx[n] is ptx[name]}
-            proofs[id(ptx[name])] = step.proofs(ptx[name], together)
-        compiled, against = proofs[id(ptx[name])]
-        reasons[name] = against.get(name) or _objection(kernel, name, compiled)
-    return reasons
+def _reason(
+    step: AsWritten | Moved, kernel: Kernel, copy: KernelVariant, texts: Texts
+) -> str | None:
+    ptx = texts.get((kernel.name, copy.transform), ())
+    if not ptx:
+        return _NOT_COMPILED
+    compiled, against = step.proofs(ptx, kernel, copy)
+    return against or _objection(kernel, copy.kernel, compiled)
 
 
-def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
+def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]]) -> TranslationUnit:
     """Return the program with these variants, in which launches name them and do nothing else."""
 
     def of(kernel: str) -> list[KernelVariant]:
-        return [one for kind in TRANSFORMS for one in written.get(_name_of(kernel, kind), ())]
+        return [one for kind in TRANSFORMS for one in written.get((kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
         callees = (callee_named(site.callee, site.kernel, one.kernel) for one in of(site.kernel))
@@ -186,20 +167,13 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     return unit
 
 
-def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
-    """The kernel without some variants; the reason stands under the name."""
-    code = Code.VARIANT_UNPROVEN
-    message = code.template.format(variant=name, what=what)
-    reason = (name, Impurity(code, message, kernel.span))
-    return replace(
-        kernel,
-        variants=tuple(one for one in kernel.variants if one not in left_out),
-        variant_reasons=(*kernel.variant_reasons, reason),
-    )
+def _without(kernel: Kernel, name: str, without: Collection[KernelVariant], what: str) -> Kernel:
+    reason = left_out(kernel, name, Code.VARIANT_UNPROVEN, what=what)
+    variants = tuple(one for one in kernel.variants if one not in without)
+    return replace(kernel, variants=variants, variant_reasons=(*kernel.variant_reasons, reason))
 
 
 def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:
-    """The first property of the kernel that is not proven for its copy."""
     if not compiled.proofs.get(copy):
         return _NOT_INSTANTIATED
     places = member_places(kernel, kernel.layouts or ())

@@ -31,13 +31,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
 from cutune.core.source import Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
-from cutune.proof.variants.restrict import restriction_if_legal, with_restriction
+from cutune.proof.variants.restrict import pointers_of, restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
 from cutune.ptx.types import Module
 from cutune.source.program import DIMENSIONS, Kernel, KernelVariant
@@ -96,11 +97,9 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
-    pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
-    try:
-        return bool(reached(proof.uses, pointers).changed)
-    except NotReached:
-        return True
+    with suppress(NotReached):
+        return bool(reached(proof.uses, pointers_of(kernel)).changed)
+    return True
 
 
 def _is_line(kernel: Kernel) -> bool:
@@ -125,8 +124,6 @@ def _guarded(kernel: Kernel) -> list[int]:
 
 @dataclass(frozen=True)
 class _Body:
-    """The body of a kernel as a function. `parameters`: as declared; `values`: their names."""
-
     parameters: str
     values: str
 

@@ -2,8 +2,13 @@
 
 A new one is a module beside `restrict`, with a row here: a function that gives the variants of a
 kernel by the proofs of all its instances, or raises `Illegal` where it may have none; and the step
-that proves these variants on compiled code. `variants.check` runs the step of each row. Where none
-of those in `variants.steps` proves what the new transform claims, it needs a step of its own.
+that proves these variants on compiled code. `variants.check` runs the step of each row. Where no
+step proves what the new transform claims, it needs one of its own.
+
+`SameCode` asks whether a variant is the code of what is proven already. The others take for granted
+that the body is the kernel's, and show that the compiler made nothing else of it: a copy rounds
+alike, and is proven as its kernel is. `AsWritten` asks that of the variant itself, `Moved` of one
+that is given its block's index.
 """
 
 from __future__ import annotations
@@ -11,14 +16,122 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from cutune.core.codes import Code
+from cutune.proof.compiled import Compiled, proven
 from cutune.proof.entry_proof import EntryProof
+from cutune.proof.memory.pointers import NotReached, reached
+from cutune.proof.same_code import code_of, rounds_alike
 from cutune.proof.variants import bounds, coarsen, restrict
-from cutune.proof.variants.steps import AsWritten, Moved, SameCode, Step
-from cutune.proof.variants.text import Illegal, KernelText
+from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
+from cutune.proof.variants.restrict import pointers_of
+from cutune.proof.variants.text import Illegal, KernelText, left_out
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Module
 from cutune.source.program import Impurity, Kernel, KernelVariant, Program
 from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.toolchain.kernel_names import base_name
+
+_OTHER_CODE = "is compiled to other code than without its bounds"
+_ROUNDS = "may round other products than the kernel before they are added"
+
+Copy = tuple[Kernel, KernelVariant]
+"""A kernel, and the copy of it that is compiled."""
+Proofs = tuple[Compiled, str | None]
+"""Proofs about a compiled copy, and an objection to it."""
+
+
+def made_by(transform: str, kernel: Kernel) -> tuple[KernelVariant, ...]:
+    """Return the variants of a kernel that a transform made."""
+    return tuple(one for one in kernel.variants if one.transform == transform)
+
+
+class SameCode:
+    """Variants that are, instruction by instruction, the code of the kernel or of `restrict`."""
+
+    def base(self, kernel: Kernel, variant: KernelVariant) -> str | None:
+        """The name of what a variant is compared with; None where that is not there."""
+        if not variant.pointers:
+            return kernel.name
+        return next((one.kernel for one in made_by(restrict.NAME, kernel)), None)
+
+    def difference(self, module: Module, base: str, entry: str) -> str | None:
+        """What of an entry is not as in its base; None where all is."""
+        alike = code_of(module, base, False) == code_of(module, entry, False)
+        return None if alike else _OTHER_CODE
+
+
+class _AsProven:
+    """Variants that round as the kernel does, and have a copy that is proven as it is."""
+
+    def base(self, kernel: Kernel, _: KernelVariant) -> str:
+        return kernel.name
+
+    def difference(self, module: Module, base: str, entry: str) -> str | None:
+        alike = rounds_alike(module.functions[base], module.functions[entry])
+        return None if alike else _ROUNDS
+
+
+class AsWritten(_AsProven):
+    """Variants whose text is compiled as it is."""
+
+    def copy(self, _: Kernel, variant: KernelVariant) -> KernelVariant:
+        """The copy whose proof is that of a variant."""
+        return variant
+
+    def falling_with(self, kernel: Kernel, variant: KernelVariant) -> tuple[KernelVariant, ...]:
+        """The variants that go where one is not proven."""
+        # Variants with conditions on pointers make the same assertion.
+        return tuple(
+            v for v in kernel.variants if v == variant or (variant.pointers and v.pointers)
+        )
+
+    def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
+        """The proofs of a copy that was compiled to these texts."""
+        compiled = proven(texts, lambda entry: base_name(entry) == copy.kernel)
+        return compiled, _other_memory(kernel, copy, compiled)
+
+
+class Moved(_AsProven):
+    """Variants whose threads do several ids, proven by a copy that is given its block's index."""
+
+    def copy(self, kernel: Kernel, variant: KernelVariant) -> KernelVariant:
+        assert variant.moved is not None
+        return replace(variant, kernel=moved_name(kernel), edit=variant.moved)
+
+    def falling_with(self, _: Kernel, variant: KernelVariant) -> tuple[KernelVariant, ...]:
+        return (variant,)
+
+    def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
+        usual = list(map(with_places, texts))
+        compiled = proven(usual, lambda entry: base_name(entry) == copy.kernel)
+        # Without proofs the texts could not be read.
+        modules = map(_parsed, texts) if compiled.proofs else ()
+        entries = (
+            (m, name) for m in modules for name in m.functions if base_name(name) == copy.kernel
+        )
+        found = [reads_own_place(*entry, kernel) for entry in entries]
+        read = next(filter(None, reversed(found)), None)
+        return compiled, f"reads {read} beside the index that it is given" if read else None
+
+
+#: All copies that are compiled together share their texts.
+_parsed = lru_cache(maxsize=4)(parse)
+Step = SameCode | AsWritten | Moved
+"""A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
+
+
+def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> str | None:
+    for proof in compiled.proofs.get(shown.kernel, ()):
+        try:
+            used = reached(proof.uses, pointers_of(kernel))
+        except NotReached as error:
+            return error.what
+        if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):
+            return "accesses memory through other pointers than the kernel"
+    return None
+
 
 Make = Callable[[KernelText, Sequence[EntryProof]], Iterable[KernelVariant]]
 
@@ -49,22 +162,23 @@ def varied(
     """
     kernels = tuple(kernels)
     counts = Counter(kernel.name for kernel in kernels)
-    varied = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
+    varied = [
+        _with_variants(KernelText(one, texts, counts[one.name]), proofs.get(one.name, ()))
+        for one in kernels
+    ]
     return tuple(_as_all(k, [one for one in varied if one.name == k.name]) for k in varied)
 
 
-def _with_variants(
-    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts, namesakes: int
-) -> Kernel:
+def _with_variants(text: KernelText, proofs: Sequence[EntryProof]) -> Kernel:
+    kernel = text.kernel
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
-    text = KernelText(kernel, texts, namesakes)
     variants, reasons = list[KernelVariant](), list[tuple[str, Impurity]]()
     for name, transform in TRANSFORMS.items():
         try:
             variants += list(transform.make(text, proofs))
         except Illegal as illegal:
-            reasons.append((name, illegal.as_impurity(name, kernel)))
+            reasons.append(left_out(kernel, name, illegal.code, what=illegal.what))
     selector = text.selector() if variants else None
     return replace(
         kernel, variants=tuple(variants), variant_reasons=tuple(reasons), selector=selector
@@ -72,7 +186,6 @@ def _with_variants(
 
 
 def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
-    """The kernel with the variants of all kernels of its name, under the conditions of all."""
     if len(namesakes) == 1:
         return kernel
     of_all = [{one.name: one for one in other.variants} for other in namesakes]
@@ -80,11 +193,9 @@ def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
 
     def joined(variant: KernelVariant) -> KernelVariant:
         alike = [variants[variant.name] for variants in of_all]
-        return replace(
-            variant,
-            pointers=tuple(sorted({p for one in alike for p in one.pointers})),
-            written=tuple(sorted({p for one in alike for p in one.written})),
-        )
+        pointers = sorted({p for one in alike for p in one.pointers})
+        written = sorted({p for one in alike for p in one.written})
+        return replace(variant, pointers=tuple(pointers), written=tuple(written))
 
     has_selectors = all(other.selector is not None for other in namesakes)
     common = (v for v in kernel.variants if all(v.name in names for names in of_all))
@@ -115,10 +226,8 @@ def with_written_variants(program: Program) -> Program:
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
     """Return the kernel without its variants, for a reason whose message names its file."""
     names = dict.fromkeys(variant.transform for variant in kernel.variants)
-    path = kernel.source.path
-    reasons = ((name, code.template.format(variant=name, path=path)) for name in names)
-    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in reasons)
-    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *left_out))
+    reasons = (left_out(kernel, name, code, path=kernel.source.path) for name in names)
+    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *reasons))
 
 
 def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:

@@ -30,8 +30,8 @@ from cutune.core.codes import Code
 from cutune.core.source import Edit, Span
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
-from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated, span_of
-from cutune.source.program import KernelVariant
+from cutune.proof.variants.text import Changes, Illegal, KernelText, declared, not_repeated, span_of
+from cutune.source.program import Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas
@@ -57,6 +57,11 @@ class Restriction:
     changes: Changes
     pointers: tuple[int, ...]
     written: tuple[int, ...]
+
+
+def pointers_of(kernel: Kernel) -> dict[int, str]:
+    """Return the names of the parameters that are pointers, by position."""
+    return {index: one.name for index, one in enumerate(kernel.parameters) if one.is_pointer}
 
 
 def restriction_if_legal(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
@@ -123,8 +128,7 @@ class _Restricted:
 
     @cached_property
     def _pointers(self) -> Mapping[int, str]:
-        parameters = enumerate(self.text.kernel.parameters)
-        return {index: one.name for index, one in parameters if one.is_pointer}
+        return pointers_of(self.text.kernel)
 
     @cached_property
     def _named(self) -> frozenset[int]:
@@ -139,15 +143,13 @@ class _Restricted:
         return "const" not in pointee.split() or "*" in pointee
 
     def _changes(self, pointers: Collection[int]) -> Changes:
-        edits, variables = [], ""
-        for token, declaration in self._names(pointers):
-            edits.append(Edit(span_of(token), f"__restrict__ {token.text}__{NAME}"))
-            variables += f" {declaration} = {token.text}__{NAME};"
+        named = [*self._names(pointers)]
+        edits = (Edit(span_of(token), f"__restrict__ {token.text}__{NAME}") for token, _ in named)
+        variables = (f" {declaration} = {token.text}__{NAME};" for token, declaration in named)
         taken = (f"{name}__{NAME}" for name in self._pointers.values() if name)
-        return Changes(tuple(edits), variables, taken=tuple(taken))
+        return Changes(tuple(edits), "".join(variables), taken=tuple(taken))
 
     def _names(self, pointers: Collection[int]) -> Iterator[tuple[Token, str]]:
-        """Names and declarations of pointers; raises Illegal where one is not plainly declared."""
         opener, closer = self.text.function.parameters
         declared = list(split_commas(self.text.syntax.tokens[opener + 1 : closer]))
         if len(declared) != len(self.text.kernel.parameters):
@@ -163,10 +165,8 @@ class _Restricted:
 
 
 def _declared_pointer(tokens: Sequence[Token], name: str) -> Token | None:
-    """The name in `const T * const NAME`; None for any other declaration."""
+    tokens = declared(tokens)
     texts = [token.text for token in tokens]
-    if "=" in texts:
-        tokens, texts = tokens[: texts.index("=")], texts[: texts.index("=")]
     if len(texts) < 3 or texts[-1] != name or "*" not in texts:
         return None
     star = len(texts) - 1 - texts[::-1].index("*")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
@@ -22,7 +23,7 @@ from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import macros_of
-from cutune.source.unit.unit import split_commas
+from cutune.source.unit.unit import scope_around, split_commas
 from cutune.toolchain.kernel_names import is_qualified, plain_name
 
 #: Words by which a body may tell the copy from the kernel.
@@ -41,9 +42,10 @@ class Illegal(Exception):
         super().__init__(what)
         self.code, self.what = code, what
 
-    def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
-        message = self.code.template.format(variant=variant, what=self.what)
-        return Impurity(self.code, message, kernel.span)
+
+def left_out(kernel: Kernel, variant: str, code: Code, **words: str) -> tuple[str, Impurity]:
+    """Return the name of a variant, and why the kernel has none."""
+    return variant, Impurity(code, code.template.format(variant=variant, **words), kernel.span)
 
 
 def not_repeated(what: str) -> Illegal:
@@ -155,7 +157,7 @@ class KernelText:
             return None
         tokens, (opener, closer) = self.syntax.tokens, self.function.parameters
         head = tokens[self.function.first : opener]
-        parts = [_declared(part) for part in split_commas(tokens[opener + 1 : closer])]
+        parts = [declared(part) for part in split_commas(tokens[opener + 1 : closer])]
         words = {token.text for part in parts for token in part}
         if words & _NO_SELECTOR or any(token.text == "requires" for token in head):
             return None
@@ -178,32 +180,24 @@ class KernelText:
         is_special = any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head)))
         if is_special or head[-1] != self.kernel.name:
             raise not_repeated("it is specialised for template arguments")
-        if not _is_in_namespaces(self.syntax, function.first):
+        if scope_around(self.syntax, function.first) is None:
             raise not_repeated("it is defined in a class")
         if self.syntax.directives_within(function.first, closer):
             raise not_repeated("its head depends on an #if")
-        if self._has_static_variable:
+        words = [token.text for token in self.body]
+        static, telling = (macros_of(one, self.texts.files) for one in (("static",), _TELLING))
+        around = (words[max(0, i - 1) : i + 2] for i, word in enumerate(words) if word in static)
+        if any(map(_CONSTANT.isdisjoint, around)):
             raise not_repeated("it has a static variable, of which a copy would have another")
-        telling = macros_of(_TELLING, self.texts.files)
-        if told := sorted({token.text for token in self.body} & telling):
+        if told := sorted({*words} & telling):
             raise not_repeated(f"its text uses {told[0]}")
         if any(_ASKING.search(file.text) for file in self.texts.files):
             raise not_repeated("a function may ask for the name of its caller")
 
-    @property
-    def _has_static_variable(self) -> bool:
-        """Has the body a variable that launches share? Constants are none."""
-        static = macros_of(("static",), self.texts.files)
-        words = [token.text for token in self.body]
-        return any(
-            word in static and not _CONSTANT & {*words[max(0, i - 1) : i + 2]}
-            for i, word in enumerate(words)
-        )
 
-
-def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
-    texts = [token.text for token in parameter]
-    return parameter[: texts.index("=")] if "=" in texts else parameter
+def declared(parameter: Sequence[Token]) -> Sequence[Token]:
+    """Return a parameter without its default value."""
+    return list(takewhile(lambda token: token.text != "=", parameter))
 
 
 def _end_of_templates(head: Sequence[Token]) -> int:
@@ -222,26 +216,3 @@ def _end_of_templates(head: Sequence[Token]) -> int:
 
 def span_of(token: Token) -> Span:
     return Span(token.start, token.end)
-
-
-def _is_in_namespaces(syntax: Syntax, index: int) -> bool:
-    """Is the place in nothing but namespaces and linkage specifications?"""
-    tokens, partner, index = syntax.tokens, syntax.brackets.partner, index - 1
-    while index >= 0:
-        text = tokens[index].text
-        if text in (")", "]", "}") and partner[index] >= 0:
-            index = partner[index] - 1
-            continue
-        if text in ("(", "[") or (text == "{" and not _opens_namespace(syntax, index)):
-            return False
-        index -= 1
-    return True
-
-
-def _opens_namespace(syntax: Syntax, brace: int) -> bool:
-    tokens, first = syntax.tokens, brace
-    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
-        first -= 1
-    words = [token.text for token in tokens[first:brace]]
-    is_linkage = len(words) > 1 and words[-2] == "extern" and tokens[brace - 1].kind == "STRING"
-    return is_linkage or "namespace" in words

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.proof.flow.cas_loops import without_cas_loops
+from cutune.proof.flow.simplified import without_cas_loops
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Instruction, Label, Module
 from cutune.toolchain.nvcc import find_nvcc

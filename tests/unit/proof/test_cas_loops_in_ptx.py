@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.proof.flow.cas_loops import without_cas_loops
+from cutune.proof.flow.simplified import without_cas_loops
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Instruction
 

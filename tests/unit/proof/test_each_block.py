@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.proof.entry import judge, prove
+from cutune.proof.values.built_ins import RowsOfEachBlock
 from cutune.ptx.types import Module
 from tests.support.proof_verdicts import NAMES, compiled, described
 
@@ -347,6 +348,6 @@ def test_first_threads_do_rows_in_blocks_that_have_them(module: Module, name: st
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_nothing_is_proven(module: Module, name: str) -> None:
     assert prove(module, name).refused is not None
-    refused = judge(module, module.functions[name], "x", beside_ids=True).refused
+    refused = judge(module, module.functions[name], RowsOfEachBlock(dimension="x")).refused
     assert refused is not None
     assert HOSTILE[name][1] in refused.message

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.proof.entry import judge, prove
+from cutune.proof.values.built_ins import WholeGrid
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.toolchain.nvcc import find_nvcc
@@ -149,7 +150,7 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
 @pytest.mark.parametrize("name", list(FREE))
 def test_any_number_of_threads_does_the_same(module: Module, name: str) -> None:
     proof = prove(module, name)
-    refused = judge(module, module.functions[name], "x", whole_grid=True).refused
+    refused = judge(module, module.functions[name], WholeGrid(dimension="x")).refused
     assert limits_of(proof, NAMES) == FREE[name][1], refused
 
 

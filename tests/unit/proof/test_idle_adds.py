@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.proof.entry import prove
-from cutune.proof.flow.idle_adds import without_idle_adds
+from cutune.proof.flow.simplified import without_idle_adds
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Function, Module
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from cutune.proof.values.operation_results import (
+from cutune.proof.values.operations import (
     bits_of,
     held_of,
     hull,

@@ -8,6 +8,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.proof.entry import judge, prove
+from cutune.proof.values.built_ins import KeptGrid
 from cutune.ptx.types import Module
 from tests.support.proof_verdicts import compiled
 
@@ -537,35 +538,35 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
 
 @pytest.mark.parametrize("name", WHOLE_WARPS)
 def test_whole_warps(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], "x", reducing=True)
+    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is None, proof.refused
     assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_long_runs(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], "x", reducing=True)
+    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is None, proof.refused
     assert {32, 64, 128, 256, 512, 1024} <= {*proof.widths} < {*range(32, 1025, 32)}
 
 
 @pytest.mark.parametrize("name", ROUNDED)
 def test_rounded(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], "x", reducing=True)
+    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is None, proof.refused
     assert proof.widths == tuple(range(32, 1025, 32)) and proof.reassociates
 
 
 @pytest.mark.parametrize("name", POWERS)
 def test_powers_of_two(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], "x", reducing=True)
+    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is None, proof.refused
     assert proof.widths == (32, 64, 128, 256, 512, 1024)
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], "x", reducing=True)
+    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is not None
 
 

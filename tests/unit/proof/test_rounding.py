@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.proof.rounding import rounds_alike
+from cutune.proof.same_code import rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Function
 

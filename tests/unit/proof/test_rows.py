@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.proof.entry import judge, prove
+from cutune.proof.values.built_ins import KeptGrid
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.toolchain.nvcc import find_nvcc
@@ -430,7 +431,7 @@ def test_nothing_is_proven(module: Module, name: str) -> None:
 
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_why_a_row_is_not_shared(module: Module, name: str) -> None:
-    refused = judge(module, module.functions[name], "x").refused
+    refused = judge(module, module.functions[name], KeptGrid(dimension="x")).refused
     assert refused is not None
     (reason,) = [reason for reason, names in REASONS.items() if name in names.split()]
     assert refused.message.removeprefix("holds a construct that is not analysed: ") == reason

@@ -9,7 +9,7 @@ from math import prod
 
 import pytest
 
-from cutune.proof.values.operation_results import chosen, divided
+from cutune.proof.values.operations import chosen, divided
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import AtomProperties, Atoms, Interval
 

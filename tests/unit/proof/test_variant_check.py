@@ -18,8 +18,7 @@ from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants import check, registry
 from cutune.proof.variants.check import checked
-from cutune.proof.variants.registry import Transform
-from cutune.proof.variants.steps import AsWritten, SameCode
+from cutune.proof.variants.registry import AsWritten, SameCode, Transform
 from cutune.proof.variants.text import Changes, KernelText
 from cutune.source.program import KernelVariant, Program
 from cutune.source.rewrite.pipeline import TranslationUnit

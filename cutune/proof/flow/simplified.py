@@ -1,4 +1,6 @@
-"""Loops around a compare-and-swap that are one atomic operation. Takes an entry, gives an entry.
+"""Code that does what simpler code does. Takes an entry, gives an entry that the proof can read.
+
+Loops around a compare-and-swap that are one atomic operation:
 
     L:  add.f64 %new, %old, %v;                   L:  setp.le.s64 %p, %old, %v;
         atom.cas.b64 %r, [%a], %old, %new;            @%p bra END;
@@ -12,6 +14,18 @@
 With any guess in %old at the beginning, memory holds the function of its value before and of %v in
 the end, unless it is that already. Loops of another form, and those whose registers are read behind
 them, stay as they are.
+
+Tests that leave out adding nothing:
+
+    setp.eq.s32 %p, %v, 0;
+    @%p bra SKIP;                           add.s64 %a, %b, %rd1;
+    add.s64 %a, %b, %rd1;                   red.global.add.u32 [%a], %v;
+    red.global.add.u32 [%a], %v;        SKIP:
+SKIP:
+
+Memory holds the same in the end. What stands between must be functions of registers that nothing
+else reads, and one operation whose result is not read. Nor may it read what it has left there the
+last time: `p += 1` between counts the values that are not 0.
 """
 
 from __future__ import annotations
@@ -21,6 +35,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cutune.proof.values.operations import FUNCTIONS
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function, Instruction, Label
 
@@ -46,13 +61,8 @@ _OLD, _SWAPPED = object(), object()
 
 
 @dataclass(frozen=True)
-class _Steady:
-    text: str
-
-
-@dataclass(frozen=True)
 class _Applied:
-    """An operation on values; `name` with its modifiers."""
+    """An operation on values; `name` with its modifiers. Registers that stay are their names."""
 
     name: tuple[str, ...]
     operands: tuple[object, ...]
@@ -176,9 +186,11 @@ class _Reading:
                 if new is None:
                     return None
             elif one.opcode == "bra":
-                exit_test = self._exit_test(one) if new is None else None
-                if exit_test is None:
+                is_exit = bool(self.end) and one.operands[0] == self.end and not one.negated
+                test = self._value(one.guard)
+                if new is not None or not is_exit or not isinstance(test, _Applied):
                     return None
+                exit_test = test
             elif not self._compute(one):
                 return None
         if new is None or not self._is_repeated(self.body[-1]):
@@ -187,7 +199,6 @@ class _Reading:
         return _operation(swap, self._known_as(new, exit_test), exit_test)
 
     def begins_with_memory(self, outside: Sequence[Item]) -> bool:
-        """Tell whether the first guess is the value of memory at the place of the swap."""
         (swap,) = (one for one in self.body if one.opcode == "atom")
         first = [one for one in _instructions(outside) if self.guess in results(one)]
         if len(first) != 1 or first[0].opcode != "ld" or first[0].guard:
@@ -212,35 +223,26 @@ class _Reading:
     def _known_as(self, new: object, exit_test: _Applied | None) -> object:
         """The new value by the name under which it is tested, where it is computed again."""
         for operand in exit_test.operands if exit_test is not None else ():
-            if isinstance(operand, _Steady) and self._bits_of(new) == operand:
-                return operand
             one = self._definition(operand)
-            if one is None:
-                continue
-            if new == _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:]))):
+            again = _Applied((one.opcode, *one.modifiers), one.operands[1:]) if one else None
+            if operand == self._bits_of(new) or new == again:
                 return operand
         return new
 
     def _definition(self, value: object) -> Instruction | None:
-        one = self.definitions.get(value.text) if isinstance(value, _Steady) else None
+        one = self.definitions.get(value) if isinstance(value, str) else None
         return one if one is not None and self._is_fixed(one) else None
 
     def _bits_of(self, new: object) -> object:
-        """The value that a steady one is a copy of, as bits or as a number."""
-        if isinstance(new, _Steady) and new.text in self.copies:
-            return _Steady(self.copies[new.text])
+        if isinstance(new, str) and new in self.copies:
+            return self.copies[new]
         one = self._definition(new)
-        return _Steady(one.operands[1]) if one is not None and one.opcode == "mov" else new
-
-    def _exit_test(self, branch: Instruction) -> _Applied | None:
-        test = self._value(branch.guard)
-        is_exit = bool(self.end) and branch.operands[0] == self.end and not branch.negated
-        return test if is_exit and isinstance(test, _Applied) else None
+        return one.operands[1] if one is not None and one.opcode == "mov" else new
 
     def _value(self, text: str) -> object:
         if text in self._values:
             return self._values[text]
-        return None if text in self._changed else _Steady(text)
+        return None if text in self._changed else text
 
     def _compute(self, one: Instruction) -> bool:
         if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp"):
@@ -266,53 +268,134 @@ class _Reading:
 
     def _is_repeated(self, branch: Instruction) -> bool:
         """Does the loop go on where memory held another value, which is the guess then?"""
-        test = self._value(branch.guard)
-        if not isinstance(test, _Applied) or self._values.get(self.guess) != _SWAPPED:
-            return False
-        opcode, relation, *modifiers = test.name
-        wanted = "eq" if branch.negated else "ne"
-        is_exact = len(modifiers) == 1 and _INTEGER.fullmatch(modifiers[0]) is not None
-        is_both = {*test.operands} == {_OLD, _SWAPPED}
-        return opcode == "setp" and relation == wanted and is_exact and is_both
+        if self._values.get(self.guess) is _SWAPPED:
+            match self._value(branch.guard):
+                case _Applied(("setp", "eq" | "ne" as relation, kind), operands):
+                    is_exact = _INTEGER.fullmatch(kind) is not None
+                    is_both = {*operands} == {_OLD, _SWAPPED}
+                    return is_exact and is_both and (relation == "eq") == branch.negated
+        return False
 
 
 def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> Instruction | None:
-    """`red` with the function that memory is changed by."""
     width = swap.modifiers[-1][1:]
-    if exit_test is None:
-        if not isinstance(new, _Applied) or len(new.name) < 2 or len(new.operands) != 2:
-            return None
-        opcode, kind = new.name[0], new.name[-1]
-        values = [value for value in new.operands if value != _OLD]
-        rounding = {*new.name[1:-1]} - {"rn"}
-        if opcode not in _COMMUTATIVE or rounding or len(values) != 1:
-            return None
-        value = values[0]
-    else:
-        found = _extremum(exit_test, new)
-        if found is None:
-            return None
-        opcode, kind, value = *found, new
-    if kind not in _TYPES or kind[1:] != width or not isinstance(value, _Steady):
+    found = _function(new) if exit_test is None else _extremum(exit_test, new)
+    opcode, kind, value = found or ("", "", None)
+    if kind not in _TYPES or kind[1:] != width or not isinstance(value, str):
         return None
     marks = [word for word in swap.modifiers if word not in ("cas", swap.modifiers[-1])]
     modifiers = (*marks, opcode, kind)
-    return replace(swap, opcode="red", modifiers=modifiers, operands=(swap.operands[1], value.text))
+    return replace(swap, opcode="red", modifiers=modifiers, operands=(swap.operands[1], value))
 
 
-def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
-    """`min` where memory stays if it is no more than the new value, and its type.
+_Changed = tuple[str, str, object]
+"""The operation by which memory is changed, its type, and the operand beside memory."""
+
+
+def _function(new: object) -> _Changed | None:
+    match new:
+        case _Applied((opcode, *rounding, kind), (_, _) as operands) if {*rounding} <= {"rn"}:
+            values = [value for value in operands if value != _OLD]
+            is_one = opcode in _COMMUTATIVE and len(values) == 1
+            return (opcode, kind, values[0]) if is_one else None
+    return None
+
+
+def _extremum(test: _Applied, new: object) -> _Changed | None:
+    """`min` where memory stays if it is no more than the new value.
 
     Of two zeros the first one stays, in any order: which, the program leaves open, too.
     """
-    if len(test.name) != 3 or test.name[0] != "setp" or len(test.operands) != 2:
-        return None
-    _, relation, kind = test.name
-    known = _REAL_EXTREMUM if kind[0] == "f" else _EXTREMUM
-    if relation not in known or _NUMBER.fullmatch(kind) is None:
-        return None
-    if relation in ("lo", "ls", "hi", "hs"):
-        kind = f"u{kind[1:]}"
-    if test.operands == (_OLD, new):
-        return known[relation], kind
-    return (_MIRRORED[known[relation]], kind) if test.operands == (new, _OLD) else None
+    match test:
+        case _Applied(("setp", relation, kind), (first, second)) if _NUMBER.fullmatch(kind):
+            name = (_REAL_EXTREMUM if kind[0] == "f" else _EXTREMUM).get(relation, "")
+            if relation in ("lo", "ls", "hi", "hs"):
+                kind = f"u{kind[1:]}"
+            if (first, second) == (_OLD, new) and name:
+                return name, kind, new
+            return (_MIRRORED[name], kind, new) if (first, second) == (new, _OLD) and name else None
+    return None
+
+
+#: Operations on integers that a 0 does not change.
+_IDLE = frozenset({"add", "or", "xor"})
+_INTEGERS = ("s32", "u32", "b32", "s64", "u64", "b64")
+
+
+def without_idle_adds(function: Function) -> Function:
+    """Return the entry without tests that only leave out adding 0."""
+    items = list(function.body or ())
+    ends = {item.name: place for place, item in enumerate(items) if isinstance(item, Label)}
+    defined = Counter(name for item in _instructions(items) for name in results(item))
+    kept = [
+        item
+        for place, item in enumerate(items)
+        if not (
+            isinstance(item, Instruction)
+            and item.opcode == "bra"
+            and item.guard
+            and place < (end := ends.get(item.operands[0], -1))
+            and defined[item.guard] == 1
+            and _adds_nothing(items, place, end)
+        )
+    ]
+    return replace(function, body=tuple(kept)) if len(kept) < len(items) else function
+
+
+def _adds_nothing(items: Sequence[Item], place: int, end: int) -> bool:
+    branch, inside = items[place], [*items[place + 1 : end]]
+    assert isinstance(branch, Instruction), "a branch is an instruction"
+    value = _tested(items[:place], branch)
+    *before, last = inside or [branch]
+    if not value or not isinstance(last, Instruction) or not _adds(last, value):
+        return False
+    if not all(isinstance(item, Instruction) and _is_function(item) for item in before):
+        return False
+    functions = list(_instructions(inside))
+    written = {name for item in functions for name in results(item)}
+    outside = _instructions([*items[: place + 1], *items[end:]])
+    return (
+        value not in written
+        and not any(written & {*sources(item)} for item in outside)
+        and not _goes_on(functions, written)
+    )
+
+
+def _goes_on(items: Sequence[Instruction], written: set[str]) -> bool:
+    """Is a register that they write read before: what the last time has left?"""
+    left = {*written}
+    for item in items:
+        if not left.isdisjoint(sources(item)):
+            return True
+        left.difference_update(results(item))
+    return False
+
+
+def _tested(before: Sequence[Item], branch: Instruction) -> str:
+    """The register that is 0 where a branch is taken, tested just before; empty: none."""
+    changed = set[str]()
+    for item in reversed(before):
+        if not isinstance(item, Instruction) or item.opcode in ("bra", "call"):
+            return ""
+        if branch.guard in results(item):
+            relation = "ne" if branch.negated else "eq"
+            is_test = item.opcode == "setp" and len(item.operands) == 3 and not item.guard
+            # Behind `|` is the opposite.
+            is_its = is_test and item.operands[0] == branch.guard
+            is_zero = is_its and item.modifiers[0] == relation and item.operands[2] == "0"
+            is_integer = item.modifiers[-1:] and item.modifiers[-1] in _INTEGERS
+            value = item.operands[1]
+            return value if is_zero and is_integer and value not in changed else ""
+        changed.update(results(item))
+    return ""
+
+
+def _adds(item: Instruction, value: str) -> bool:
+    operation = next((word for word in item.modifiers if word in _IDLE), "")
+    is_plain = item.opcode in ("red", "atom") and item.operands[-1] == value and not item.guard
+    return is_plain and operation != "" and item.modifiers[-1] in _INTEGERS
+
+
+def _is_function(item: Instruction) -> bool:
+    # A carry is a result that no operand names.
+    return item.opcode in FUNCTIONS and not item.guard and "cc" not in item.modifiers

@@ -1,6 +1,6 @@
-"""Each thread writes a place of its own where ids are split by `/` and `%`.
+"""Each thread writes places of its own. Takes places, gives conditions under which that holds.
 
-Takes a place, gives conditions under which no two threads have the same one.
+By digits, where ids are split by `/` and `%`: no two threads have the same place.
 
 A place is a sum of digits, each with its step (`digits`), as in `out[(x % w) * h + x / w]`. Let the
 digits be in some order, so that each step is at least as long as the step before it times the
@@ -14,17 +14,33 @@ are longer than all digits together.
 
 In `for (j = id; j < n; j += threads)` each thread does the elements j = id + threads * rounds, and
 no two do the same one: there digits of j tell threads and rounds apart, as those of an id do.
+
+In a row, within which a loop moves: where thread i writes `out[i * C + c]`, no two threads meet as
+long as 0 <= c < C, whatever way the loops take, in any order and for any part of the row. So a
+place is `step * id + rest`, and from where the row begins the rest is neither negative nor, with
+the bytes of the access, more than the step. Where rows lie in larger ones, with one for each
+thread, `step * (id + threads * k) + rest`, the same holds for any k; and so it does for planes that
+are as long as all rows, which is a condition of the launch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import chain, permutations
+from math import gcd
 
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.access_places import LARGEST_UNSIGNED, AccessPlace, common_width, size_of
+from cutune.proof.memory.access_places import (
+    LARGEST_UNSIGNED,
+    AccessPlace,
+    by_size,
+    common_width,
+    is_multiple,
+    size_of,
+    steps_of,
+)
 from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.id_digits import Digit, DigitReader, InDigits
 from cutune.proof.values.launch_conditions import (
@@ -32,19 +48,21 @@ from cutune.proof.values.launch_conditions import (
     NO_CONDITIONS,
     SizeConditions,
     Spread,
+    all_of,
     can_hold,
 )
 from cutune.proof.values.polynomial import (
     IDENTITY,
     ONE,
     OPAQUE,
+    PARAMETER,
     STRIDE,
     ZERO,
     IntegerPolynomial,
     TooLarge,
     exactly,
 )
-from cutune.proof.values.terms import Atoms, is_of_parameters
+from cutune.proof.values.terms import is_of_parameters, only_atom
 
 
 def elements_of(header: int, dimension: str) -> IntegerPolynomial:
@@ -128,7 +146,6 @@ def _strided(
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     walk: Walk,
 ) -> _Ends | None:
-    """Limits for elements of loops around the place instead of ids; None: there are none."""
     ends: dict[str, Sequence[IntegerPolynomial]] = {}
     elements: dict[str, IntegerPolynomial] = {}
     for header in sorted(walk.graph.loops_around[place.access.block]):
@@ -147,9 +164,12 @@ def _by_ends(
     parts = _in_digits(place, ends, walk)
     if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
         return None
-    moving = _moving(parts.rest, walk.atoms)
-    if moving is None or not all(walk.atoms.of(d.step).is_uniform for d in parts.digits):
+    terms = [IntegerPolynomial((term,)) for term in parts.rest.terms]
+    known = walk.atoms.joined(terms)
+    is_uniform = all(walk.atoms.of(digit.step).is_uniform for digit in parts.digits)
+    if known.ids or known.is_loaded or not is_uniform:
         return None
+    moving = [term for term in terms if walk.atoms.of(term).loops]
     width = common_width(moving, walk.atoms) if moving else None
     if moving and width is None:
         return None
@@ -174,14 +194,6 @@ def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
     return InDigits(parts.digits, parts.rest, conditions)
 
 
-def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
-    terms = [IntegerPolynomial((term,)) for term in rest.terms]
-    known = [atoms.of(term) for term in terms]
-    if any(one.ids or one.is_loaded for one in known):
-        return None
-    return [term for term, one in zip(terms, known, strict=True) if one.loops]
-
-
 def _least(
     digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
@@ -189,17 +201,13 @@ def _least(
     moving = [digit for digit in digits if digit.step != ZERO]
     # A digit that is not in the place must be 0. For one digit alone that never holds.
     zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
-    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
+    of_zeros = frozenset(spread for zero in zeros for spread in zero or ())
+    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros) or None in zeros:
         return None
-    of_zeros: frozenset[Spread] = frozenset()
-    for zero in zeros:
-        if zero is None or not all(map(can_hold, zero)):
-            return None
-        of_zeros |= zero
-    of_orders = (
-        _conditions(order, bytes, width, ends)
-        for order in permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
-    )
+    if not all(map(can_hold, of_zeros)):
+        return None
+    orders = permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
+    of_orders = (_conditions(order, bytes, width, ends) for order in orders)
     least = min((one for one in of_orders if one is not None), key=len, default=None)
     return None if least is None else least | of_zeros
 
@@ -294,3 +302,109 @@ def _fits(value: InDigits | None, ends: _Ends) -> SizeConditions | None:
     if any((one.literal or 0) < 0 for one in not_negative):
         return None
     return SizeConditions(frozenset(one for one in not_negative if one.literal is None))
+
+
+@dataclass(frozen=True)
+class RowPerThread:
+    """Conditions under which threads stay in rows of their own, and the steps of their ids.
+
+    `plane`: a width that must reach beyond the rows of all threads.
+    """
+
+    conditions: SizeConditions
+    steps: tuple[tuple[str, IntegerPolynomial], ...]
+    plane: IntegerPolynomial | None = None
+
+
+def row_per_thread(
+    places: Sequence[AccessPlace],
+    bytes: int,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    ranges: Ranges,
+) -> RowPerThread | None:
+    """Return when all of these places lie in one row per thread; None: not proven.
+
+    `bytes`: how many are used there, if more than in an access. `needed`: dimensions in which
+    threads differ there. `limits`: for each, numbers that the id stays below. Raises TooLarge.
+    """
+    steps = _common_steps(places, needed, ranges)
+    # A launch is asked whether an unsigned index of one parameter is exact.
+    unsigned = [value for place in places for value in place.unsigned]
+    if not steps or not all(only_atom(v) and is_of_parameters(v) for v in unsigned):
+        return None
+    rests = [place.offset for place in places]
+    for d, of_id in steps:
+        rests = [rest - of_id * IntegerPolynomial.atom(IDENTITY, d) for rest in rests]
+    # The part of the beginning of rows that is the same for all threads: `out + first`.
+    beside = {m: c for m, c in rests[0].terms if m and m not in dict(steps[0][1].terms)}
+    common = {m: c for m, c in beside.items() if all(atom.kind == PARAMETER for atom in m)}
+    rests = [rest - IntegerPolynomial.of(common) for rest in rests]
+    (dimension, step), own_rows = steps[-1], []
+
+    def try_rows(
+        width: IntegerPolynomial,
+        conditions: SizeConditions | None,
+        plane: IntegerPolynomial | None = None,
+    ) -> None:
+        proven = (
+            ranges.not_negative(goal, place.access.known)
+            for place, rest in zip(places, rests, strict=True)
+            for goal in _staying(place, bytes, _without_rows(rest, width), steps[0][1])
+        )
+        if (found := all_of(chain([conditions], proven))) is not None:
+            own_rows.append(RowPerThread(found, steps, plane))
+
+    try_rows(ZERO, NO_CONDITIONS)
+    for row in limits.get(dimension, ()):
+        if len((step * row).terms) == 1:
+            room = row - IntegerPolynomial.atom(IDENTITY, dimension) - 1
+            below = (ranges.not_negative(room, place.access.known) for place in places)
+            try_rows(step * row, all_of([*below]))
+    if not own_rows:
+        degree = max(len(monomial) for monomial, _ in step.terms)
+        moving = ranges.walk.atoms.joined(rests)
+        # Planes that threads choose, not loops alone, are shorter than all rows.
+        for plane in () if moving.ids or moving.is_loaded else _planes(rests, degree):
+            try_rows(plane, NO_CONDITIONS, plane)
+    return min(own_rows, key=lambda row: len(row.conditions.not_negative), default=None)
+
+
+def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPolynomial]:
+    terms = [(m, c) for rest in rests for m, c in rest.terms]
+    sizes = {tuple(atom for atom in monomial if atom.kind == PARAMETER) for monomial, _ in terms}
+    planes = []
+    for product in sorted(one for one in sizes if len(one) > degree):
+        unit = IntegerPolynomial.of({product: 1})
+        moving = [c for m, c in terms if is_multiple(unit, IntegerPolynomial.of({m: 1}))]
+        planes.append(IntegerPolynomial.of({product: gcd(*moving)}))
+    return planes
+
+
+def _common_steps(
+    places: Sequence[AccessPlace], needed: frozenset[str], ranges: Ranges
+) -> tuple[tuple[str, IntegerPolynomial], ...]:
+    of_places = [steps_of(place) or {} for place in places]
+    if not needed or any(not needed <= one.keys() for one in of_places):
+        return ()
+    steps = {dimension: of_places[0][dimension] for dimension in needed}
+    are_alike = all(one[d] == steps[d] for one in of_places for d in needed)
+    atoms = ranges.walk.atoms
+    if not are_alike or any(s == ZERO or not atoms.of(s).is_uniform for s in steps.values()):
+        return ()
+    return tuple(by_size(steps))
+
+
+def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerPolynomial:
+    if width == ZERO:
+        return rest
+    terms = {m: c for m, c in rest.terms if not is_multiple(width, IntegerPolynomial.of({m: c}))}
+    return IntegerPolynomial.of(terms)
+
+
+def _staying(
+    place: AccessPlace, bytes: int, offset: IntegerPolynomial, step: IntegerPolynomial
+) -> tuple[IntegerPolynomial, ...]:
+    """Values that are not negative where an offset stays within the step."""
+    length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
+    return offset, length - max(bytes, place.access.bytes) - offset, *place.unsigned
