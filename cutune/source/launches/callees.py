@@ -17,7 +17,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.source.configuration.definitions import MATHEMATICAL
-from cutune.source.program import Deduced, DeducedFrom, Kernel
+from cutune.source.program import Deduced, DeducedFrom, Kernel, KernelCopy
 from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, begin_of
@@ -41,6 +41,23 @@ _FUNCTIONS = {
     "cudaLaunchKernelExC": _PLAINLY,
     "cudaLaunchCooperativeKernel": _TOGETHER,
 }
+
+
+def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
+    """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
+    return callee_named(callee, kernel, f"{copy.namespace}::{kernel}")
+
+
+def selector_name(kernel: str) -> str:
+    """Return the name of the selectors of all kernels of a name."""
+    return f"cutune_which_{kernel}"
+
+
+def callee_named(callee: str, kernel: str, name: str) -> str | None:
+    """`ns::k<4>` with another name in place of `k`; None where that is not written."""
+    qualified, bracket, arguments = callee.partition("<")
+    found = re.fullmatch(rf"((?:.*\W)?){re.escape(kernel)}(\s*)", qualified, re.DOTALL)
+    return f"{found[1]}{name}{found[2]}{bracket}{arguments}" if found is not None else None
 
 
 def called_launches(syntax: Syntax, kernels: Container[str]) -> Iterator[Diagnostic]:

@@ -59,6 +59,12 @@ class SourceFunction:
     is_kernel: bool
 
     @property
+    def braces(self) -> tuple[int, int]:
+        """Those around its body, which it has."""
+        assert self.body is not None, "it is only declared"
+        return self.body
+
+    @property
     def is_device_code(self) -> bool:
         """Does it run on the device (perhaps on the host, too)?"""
         return self.is_kernel or "__device__" in self.qualifiers
@@ -322,6 +328,11 @@ class Syntax:
                 is_closed = token.text in (")", "]", "}") and partner[index] >= 0
                 found.append(found[partner[index] if is_closed else index])
         return found
+
+    def around(self, index: int) -> Iterator[int]:
+        """The brackets that are open before a token, from the innermost outwards."""
+        while (index := self._open[index]) >= 0:
+            yield index
 
     def functions_around(self, index: int) -> list[SourceFunction]:
         """The functions whose bodies hold the place before a token, from the outermost inwards."""
