@@ -61,27 +61,27 @@ class CallTargets:
         sizes = _sizes(table)
         if sizes is None or not self.module.is_whole:
             return None
-        return tuple(name for name in self._addressed if self._fits(name, sizes))
-
-    def _fits(self, name: str, sizes: _Sizes) -> bool:
-        function = self.module.functions[name]
-        return _are(sizes[0], function.results) and _are(sizes[1], function.parameters)
+        known = ((name, self.module.functions[name]) for name in self._addressed)
+        return tuple(
+            name
+            for name, one in known
+            if _are(sizes[0], one.results) and _are(sizes[1], one.parameters)
+        )
 
     @cached_property
     def _addressed(self) -> tuple[str, ...]:
         """Functions whose address is taken, by their own names."""
         functions, aliases = self.module.functions, self.module.aliases
-        found = (aliases.get(name, name) for name in _named(self.module))
+        found = (aliases.get(name, name) for name in self._named())
         own = (name for name in found if name in functions and not functions[name].is_kernel)
         return tuple(dict.fromkeys(own))
 
-
-def _named(module: Module) -> Iterator[str]:
-    variables = [*module.variables, *(v for f in module.functions.values() for v in f.variables)]
-    for variable in variables:
-        yield from _NAME.findall(variable.initial)
-    for function in module.functions.values():
-        for item in function.instructions:
+    def _named(self) -> Iterator[str]:
+        """What stands in initial values and in operands, but for the targets of calls."""
+        functions = self.module.functions.values()
+        for variable in (*self.module.variables, *(v for f in functions for v in f.variables)):
+            yield from _NAME.findall(variable.initial)
+        for item in (item for function in functions for item in function.instructions):
             called = call_target(item) if item.opcode == "call" else None
             for operand in item.operands:
                 if operand != called:

@@ -93,8 +93,20 @@ class ControlFlow:
 def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> ControlFlow:
     """Build the blocks of a function with a body. A call of a builtin does not end a block."""
     blocks = _with_single_latches(_reachable(_Splitter(function, is_builtin).split()))
-    loops = _nested(_natural_loops(blocks))
-    return _renumbered(blocks, loops, _order(blocks, loops))
+    loops = _natural_loops(blocks)
+    innermost = [-1] * len(blocks)
+    for index, loop in enumerate(loops):
+        for block in loop.blocks:
+            innermost[block] = index
+    order = _order(blocks, loops, innermost)
+    place = {old: new for new, old in enumerate(order)}
+    return ControlFlow(
+        tuple(replace(_retarget(blocks[old], place), loop=innermost[old]) for old in order),
+        tuple(
+            Loop(place[loop.header], frozenset(place[old] for old in loop.blocks), loop.parent)
+            for loop in loops
+        ),
+    )
 
 
 def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
@@ -179,9 +191,9 @@ class _Splitter:
         self._end(Terminator(item.opcode, (), instruction=item))
 
     def _suspends(self, item: Instruction) -> bool:
-        if item.opcode not in _SUSPENDING or "arrive" in item.modifiers:
+        if item.opcode == "call" and self.is_builtin(call_target(item)):
             return False
-        return item.opcode != "call" or not self.is_builtin(call_target(item))
+        return item.opcode in _SUSPENDING and "arrive" not in item.modifiers
 
     def _suspend(self, item: Instruction) -> None:
         if item.opcode == "call" and call_target(item) in self.registers:
@@ -196,7 +208,11 @@ class _Splitter:
 
     def _terminator(self, index: int, item: Instruction) -> Terminator:
         if item.opcode == "brx":
-            targets = tuple(self._place(name, item) for name in self._table(item))
+            table = self.tables.get(item.operands[1], "")
+            if not table.startswith(".branchtargets"):
+                raise PtxError(item.line, "brx.idx without .branchtargets", item.source_line)
+            names = table.removeprefix(".branchtargets").split(",")
+            targets = tuple(self._place(name.strip(), item) for name in names)
             if item.guard:
                 raise PtxError(item.line, "guarded brx.idx is not supported", item.source_line)
             return Terminator("table", targets, instruction=item)
@@ -204,12 +220,6 @@ class _Splitter:
         if not item.guard:
             return Terminator("jump", (target,), instruction=item)
         return _branch(item, target, index + 1)
-
-    def _table(self, item: Instruction) -> list[str]:
-        text = self.tables.get(item.operands[1], "")
-        if not text.startswith(".branchtargets"):
-            raise PtxError(item.line, "brx.idx without .branchtargets", item.source_line)
-        return [name.strip() for name in text.removeprefix(".branchtargets").split(",")]
 
     def _place(self, name: str, item: Instruction) -> int:
         if name not in self.places:
@@ -286,6 +296,7 @@ def _with_single_latches(blocks: list[BasicBlock]) -> list[BasicBlock]:
 
 
 def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
+    """All loops, an outer one before those in it."""
     predecessors, loops = _predecessors(blocks), []
     for header, sources in _back_edges(blocks).items():
         inside, stack = {header}, [x for x in sources if x != header]
@@ -295,11 +306,6 @@ def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
                 inside.add(node)
                 stack += predecessors[node]
         loops.append(Loop(header, frozenset(inside)))
-    return loops
-
-
-def _nested(loops: list[Loop]) -> list[Loop]:
-    """Sort from outer to inner and set parents."""
     nested: list[Loop] = []
     for loop in sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header)):
         around = [i for i, outer in enumerate(nested) if loop.header in outer.blocks]
@@ -307,9 +313,10 @@ def _nested(loops: list[Loop]) -> list[Loop]:
     return nested
 
 
-def _order(blocks: Sequence[BasicBlock], loops: Sequence[Loop]) -> list[int]:
+def _order(
+    blocks: Sequence[BasicBlock], loops: Sequence[Loop], innermost: Sequence[int]
+) -> list[int]:
     """Topological order with every loop contiguous: order each region with its loops collapsed."""
-    innermost = _innermost_loops(loops, len(blocks))
 
     def child(block: int, region: int) -> int:
         """The loop directly inside `region` that holds the block; `region` when there is none."""
@@ -338,30 +345,3 @@ def _order(blocks: Sequence[BasicBlock], loops: Sequence[Loop]) -> list[int]:
         return order
 
     return arrange(-1, 0, range(len(blocks)))
-
-
-def _renumbered(
-    blocks: Sequence[BasicBlock], loops: Sequence[Loop], order: Sequence[int]
-) -> ControlFlow:
-    place = {old: new for new, old in enumerate(order)}
-    innermost = _innermost_loops(loops, len(blocks))
-    return ControlFlow(
-        tuple(replace(_retarget(blocks[old], place), loop=innermost[old]) for old in order),
-        tuple(
-            replace(
-                loop,
-                header=place[loop.header],
-                blocks=frozenset(map(place.__getitem__, loop.blocks)),
-            )
-            for loop in loops
-        ),
-    )
-
-
-def _innermost_loops(loops: Sequence[Loop], count: int) -> list[int]:
-    """By block the index of the innermost loop around it, or -1; `loops` from outer to inner."""
-    innermost = [-1] * count
-    for index, loop in enumerate(loops):
-        for block in loop.blocks:
-            innermost[block] = index
-    return innermost

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from operator import itemgetter
 
 from cutune.source.syntax.directives import CLOSER, template_end
@@ -42,10 +43,10 @@ class Nesting:
         """The first token of the statement, declaration or head part that holds a token."""
         return self._starts[index - self.extent[0]]
 
-    @cached_property
+    @property
     def extent(self) -> Range:
-        assert self.function.body is not None
-        return self.function.body
+        """The braces of the function."""
+        return self.function.braces
 
     @cached_property
     def _starts(self) -> Sequence[int]:
@@ -112,13 +113,11 @@ class Nesting:
 
     def has_label(self, first: int, last: int, block: int) -> bool:
         """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
-        place = self.syntax.innermost(last)
-        while place >= block:
+        for place in takewhile(lambda place: place >= block, self.syntax.around(last)):
             labels = self._labels.get(place, ())
             number = bisect_left(labels, max(first, place))
             if number < len(labels) and labels[number] < last:
                 return True
-            place = self.syntax.innermost(place)
         return False
 
     @cached_property
@@ -292,11 +291,8 @@ class Declarations:
         if not is_after_type and before.text not in ("*", "&", "&&", ">", ","):
             return None
         start = self.nesting.statement_start(index)
-        first = self._first_declarator(start, index)
-        if first is None:
-            return None
-        scope = self._scope(index)
-        if scope is None:
+        first, scope = self._first_declarator(start, index), self._scope(index)
+        if first is None or scope is None:
             return None
         words = [token.text for token in tokens[start:first]]
         initialiser, opening = self._initialiser(index)

@@ -46,7 +46,6 @@ class HostTypes:
 
     @cached_property
     def callees(self) -> Callees:
-        """Answers about the names of kernels and functions."""
         return Callees(self.unit)
 
     def is_word(self, name: str) -> bool:
@@ -62,9 +61,8 @@ class HostTypes:
         names = [w for w in words if w not in QUALIFIERS and w not in (*_NO_TYPE, "&", "&&")]
         if not names or "<" in names:
             return False
-        if integer_type(names, self.unit.typedefs) is not None:
-            return True
-        if set(names) <= (_PLAIN - {"auto"}) | {"long"}:
+        integer = integer_type(names, self.unit.typedefs)
+        if integer is not None or {*names} <= (_PLAIN - {"auto"}) | {"long"}:
             return True
         alias = self.unit.typedefs.get(names[0]) if len(names) == 1 else None
         if alias is not None and depth < _DEEPEST:
@@ -81,8 +79,7 @@ class HostTypes:
     def declared(self, name: str) -> tuple[Declared, ...]:
         """All variables and members of a name that stand outside of functions."""
         if name not in self._declared:
-            parts = self.unit.parts
-            found = (d for part in parts for d in self._find(part.syntax, name))
+            found = (d for part in self.unit.parts for d in self._find(part.syntax, name))
             self._declared[name] = tuple(dict.fromkeys(found))
         return self._declared[name]
 
@@ -145,13 +142,9 @@ def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:
     if launch.function is None:
         return "code outside of functions"
     names = Declarations(Nesting(syntax, launch.function))
-    for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
-        for first, last in ranges:
-            place = _Place(types, names, first)
-            found = place.doubt(syntax.part((first, last)), is_argument)
-            if found is not None:
-                return found
-    return None
+    parts = [(one, one in launch.arguments) for one in (*launch.configuration, *launch.arguments)]
+    found = (_Place(types, names, one[0]).doubt(syntax.part(one), is_any) for one, is_any in parts)
+    return next(filter(None, found), None)
 
 
 @dataclass(frozen=True)
@@ -187,14 +180,15 @@ class _Place:
             elif token.kind == "IDENTIFIER":
                 if not self._is_known(tokens, index, before, following):
                     yield f"'{token.text}'"
-            elif token.kind in ("NUMBER", "STRING", "CHARACTER"):
+            elif token.kind == "NUMBER":
                 # Any other is a literal of the user's: 3_rows.
-                if token.kind == "NUMBER" and not _NUMBER.fullmatch(token.text):
+                if not _NUMBER.fullmatch(token.text):
                     yield f"'{token.text}'"
-            elif token.text not in _OPERATORS and token.text != "=":
+            elif token.text == "=":
+                if before not in (">", "<", "=", "!"):
+                    yield "'='"
+            elif token.kind not in ("STRING", "CHARACTER") and token.text not in _OPERATORS:
                 yield f"'{token.text}'"
-            elif token.text == "=" and before not in (">", "<", "=", "!"):
-                yield "'='"
 
     def _is_known(self, tokens: Sequence[Token], index: int, before: str, following: str) -> bool:
         name = tokens[index].text
@@ -214,13 +208,10 @@ class _Place:
     def _is_path(self, tokens: Sequence[Token]) -> bool:
         """path = NAME (("." | "->") NAME)*, of which nothing but the first name is looked up."""
         texts = [token.text for token in tokens]
-        if not texts or tokens[0].kind != "IDENTIFIER" or len(texts) % 2 == 0:
+        if len(texts) % 2 == 0:
             return False
-        names = tokens[::2]
-        if any(token.kind != "IDENTIFIER" for token in names):
-            return False
-        steps = set(texts[1::2])
-        if steps and not steps <= {".", "->"}:
+        steps = {*texts[1::2]}
+        if any(token.kind != "IDENTIFIER" for token in tokens[::2]) or not steps <= {".", "->"}:
             return False
         if texts[0] in _WORDS:
             return True
@@ -289,18 +280,15 @@ class _Place:
         return all(self._is_formula(part.syntax, f) for part, f in definitions)
 
     def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
-        assert function.body is not None
-        first, last = function.body
+        first, last = function.braces
         body = syntax.tokens[first + 1 : last]
         texts = [token.text for token in body]
         if texts[:1] != ["return"] or texts.count(";") != 1 or texts[-1] != ";":
             return False
         given = self.types.plain_parameters(syntax, function)
-        if given is None:
-            return False
         names = Declarations(Nesting(syntax, function))
-        inner = _Place(self.types, names, first, given, self.depth + 1)
-        return inner.doubt(body[1:-1]) is None
+        inner = _Place(self.types, names, first, given or frozenset(), self.depth + 1)
+        return given is not None and inner.doubt(body[1:-1]) is None
 
 
 def _is_pointer(words: Sequence[str]) -> bool:

@@ -51,7 +51,7 @@ class TranslationUnit:
         return replace(self, edits=self.edits + added)
 
     def with_numbered_edits(self, edits: Iterable[Edit], source: Source) -> TranslationUnit:
-        """The same; in a header nvcc's messages go on naming the user's file."""
+        """This unit with further edits; in a header nvcc goes on naming the user's file."""
         is_header = source is not self.program.source
         return self.with_edits([*([prelude_edit(source, "")] if is_header else []), *edits], source)
 

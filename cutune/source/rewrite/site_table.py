@@ -18,7 +18,6 @@ from cutune.source.program import (
     DIMENSIONS,
     DistinctPlaces,
     Kernel,
-    KernelParameter,
     LaunchSite,
     Program,
 )
@@ -72,9 +71,8 @@ def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
 
 def lent_code(program: Program) -> str:
     """What tells others, whose definition is weak, that they got the code that was proven."""
-    if program.code is None or not program.is_lent:
-        return ""
-    return _lent(program.code.name, program.code.versions)
+    code = program.code if program.is_lent else None
+    return _lent(code.name, code.versions) if code is not None else ""
 
 
 def _lent(name: str, versions: Iterable[int], attribute: str = "") -> str:
@@ -138,30 +136,17 @@ def _free_grids(kernel: Kernel) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
 class _Arguments:
     """Arguments that a formula reads, by position, and their names in C++."""
 
-    kernel: Kernel
-    positions: tuple[int, ...]
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        names = {i: self._of(i).name for i in self.positions}
-        return {n: f"cutune_member_{i}" if "." in n else n for i, n in names.items()}
-
-    @property
-    def declared(self) -> str:
-        pairs = zip(self.positions, self.names.values(), strict=True)
-        return "".join(f"const cutune_exact {name} = argument_[{i}]; " for i, name in pairs)
-
-    @property
-    def fit(self) -> str:
-        named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
-        return " && ".join(named) or "true"
-
-    def _of(self, position: int) -> KernelParameter:
-        return (*self.kernel.parameters, *self.kernel.members)[position]
+    def __init__(self, kernel: Kernel, positions: Iterable[int]) -> None:
+        known = (*kernel.parameters, *kernel.members)
+        read = {i: known[i] for i in positions}
+        own = {i: f"cutune_member_{i}" if "." in one.name else one.name for i, one in read.items()}
+        declared = (f"const cutune_exact {name} = argument_[{i}]; " for i, name in own.items())
+        self.names = {read[i].name: name for i, name in own.items()}
+        self.declared = "".join(declared)
+        self.fit = " && ".join(_fits(one.type, f"argument_[{i}]") for i, one in read.items())
 
 
 @dataclass(frozen=True)
@@ -177,12 +162,12 @@ class _Row:
         for dimension, guard in _guards(kernel).items():
             # Exact integers (`DimensionProof.guard`); where one is too large, 0 is "not known".
             arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
-            unused = "" if arguments.positions else "(void)argument_; "
+            unused = "" if arguments.names else "(void)argument_; "
             value = renamed(one_line(guard), arguments.names)
             yield (
                 f"static inline long long cutune_guard_{site.id}_{dimension}"
                 f"(const long long *argument_) {{ {arguments.declared}{unused}"
-                f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
+                f"return {arguments.fit or 'true'} ? cutune_bound({value}) : 0; }}"
             )
         if site.shared is not None:
             # Bytes of dynamic shared memory of a block; all in 64 bits, products of literals, too.
@@ -235,7 +220,7 @@ class _Row:
         known = (
             f"if ((~integers_ & {argument_bits(integers)}) != 0) return false; " if integers else ""
         )
-        conditions = " && ".join([arguments.fit, *reaching, *meeting])
+        conditions = " && ".join([arguments.fit or "true", *reaching, *meeting])
         return f"{known}{arguments.declared}return {conditions};"
 
     @cached_property
@@ -246,14 +231,11 @@ class _Row:
         is_told = self.site.has_all_arguments(kernel) and not kernel.inner_pointers
         if self.site.called is None and not is_told:
             return None
-        integers: set[int] = set()
-        for text in (t for one in kernel.distinct_places for t in (one.larger, one.smaller)):
-            positions = guard_parameters(kernel, text)
-            if positions is None or re.search(r"[^\w\s.+\-*/%()]", text):
-                return None
-            integers |= {*positions}
-        pointers = {position for pair in kernel.may_meet for position in pair}
-        return tuple(sorted(integers)), tuple(sorted(pointers))
+        texts = [text for one in kernel.distinct_places for text in (one.larger, one.smaller)]
+        integers = guard_parameters(kernel, " ".join(texts))
+        if integers is None or any(re.search(r"[^\w\s.+\-*/%()]", text) for text in texts):
+            return None
+        return integers, tuple(sorted({place for pair in kernel.may_meet for place in pair}))
 
     def text(self, routine: str, threads: str) -> str:
         """Initialise a `cutune_site`."""

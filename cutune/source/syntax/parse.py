@@ -42,6 +42,7 @@ _NOT_A_NAME = word_set(
     """
 )
 _HEAD_ENDS = frozenset({";", "{", "}", "="})
+_TEMPLATE = ("template", "<")
 KERNEL_QUALIFIER = "__global__"
 
 
@@ -70,17 +71,6 @@ class SourceFunction:
         return self.is_kernel or "__device__" in self.qualifiers
 
 
-def find_functions(
-    tokens: Sequence[Token], brackets: Brackets, kernel_qualifiers: frozenset[str]
-) -> Iterator[SourceFunction]:
-    """All function definitions in order, and kernels that only `__global__` shows."""
-    scan = _Scan(tokens, brackets, kernel_qualifiers | {KERNEL_QUALIFIER})
-    functions = list(scan.definitions())
-    known = {f.parameters[0] for f in functions}
-    functions += (f for f in scan.stray_kernels() if f.parameters[0] not in known)
-    return iter(sorted(functions, key=lambda function: function.parameters[0]))
-
-
 @dataclass
 class _Head:
     """How far the tokens before a brace have been read; the next brace goes on from there."""
@@ -98,9 +88,15 @@ class _Head:
 class _Scan:
     tokens: Sequence[Token]
     brackets: Brackets
-    kernel_qualifiers: frozenset[str]
+    kernel_qualifiers: set[str]
     _head: _Head | None = None
     _template_ends: dict[int, int | None] = field(default_factory=dict)
+
+    def functions(self) -> tuple[SourceFunction, ...]:
+        """All function definitions in order, and kernels that only `__global__` shows."""
+        found = {one.parameters[0]: one for one in self.stray_kernels()}
+        found |= {one.parameters[0]: one for one in self.definitions()}
+        return tuple(found[opener] for opener in sorted(found))
 
     def definitions(self) -> Iterator[SourceFunction]:
         """declaration = head (";" | body | "{" declaration* "}")."""
@@ -217,7 +213,7 @@ class _Scan:
                     index -= 1
             index -= 1
         for before in range(index, max(-1, index - 3), -1):
-            if before >= 0 and self.tokens[before].text == "operator":
+            if self.tokens[before].text == "operator":
                 return before, "operator"
         name = self.tokens[index].text
         is_destructor = index > 0 and self.tokens[index - 1].text == "~"
@@ -226,10 +222,7 @@ class _Scan:
     def _after_template(self, first: int, brace: int) -> int:
         """template = ("template" "<" … ">")*."""
         tokens = self.tokens
-        while first + 1 < brace and [t.text for t in tokens[first : first + 2]] == [
-            "template",
-            "<",
-        ]:
+        while first + 1 < brace and (tokens[first].text, tokens[first + 1].text) == _TEMPLATE:
             closer = self._template_end(first + 1)
             if closer is None or closer >= brace:
                 return first
@@ -311,7 +304,6 @@ class Syntax:
 
     @property
     def kernels(self) -> tuple[SourceFunction, ...]:
-        """Definitions of `__global__` functions."""
         return tuple(f for f in self.functions if f.is_kernel and f.body is not None)
 
     def innermost(self, index: int) -> int:
@@ -340,18 +332,15 @@ class Syntax:
         return [function for function, body in bodies if body and body[0] < index <= body[1]]
 
     def span(self, tokens: Range) -> Span:
-        """The bytes from the first to the last token."""
         first, last = tokens
         if last < first:
             return Span(self.tokens[first].start, self.tokens[first].start)
         return Span(self.tokens[first].start, self.tokens[last].end)
 
     def text(self, tokens: Range) -> str:
-        """The text from the first to the last token."""
         return self.source[self.span(tokens)]
 
     def part(self, tokens: Range) -> Sequence[Token]:
-        """The tokens from the first to the last."""
         return self.tokens[tokens[0] : tokens[1] + 1]
 
     def outer(self, first: int) -> Iterator[int]:
@@ -376,8 +365,8 @@ def parse(source: Source) -> Syntax:
     tokens, directives = _significant(source.text)
     brackets = match_brackets(tokens, directives)
     all_macros = macros(directives)
-    qualifiers = frozenset(m.name for m in all_macros if "__global__" in m.body_text)
-    functions = tuple(find_functions(tokens, brackets, qualifiers))
+    qualifiers = {m.name for m in all_macros if KERNEL_QUALIFIER in m.body_text}
+    functions = _Scan(tokens, brackets, qualifiers | {KERNEL_QUALIFIER}).functions()
     return Syntax(
         *(source, tokens, tuple(directives), brackets, all_macros, functions),
         tuple(_Launches(tokens, brackets, directives, functions).find()),
@@ -519,9 +508,9 @@ class _Launches:
             return False
         while (attribute := attribute_opener(tokens, self.brackets, callee - 1)) > 0:
             callee = attribute
-        before = tokens[callee - 1].text
         if tokens[end + 1].text != ";":
             return False
+        before = tokens[callee - 1].text
         if before == ")":
             head = partner[callee - 1] - 1
             return head >= 0 and tokens[head].text in _CONTROL
@@ -551,13 +540,10 @@ def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int
     depth, index = 0, closer
     while index >= 0:
         text = tokens[index].text
-        if text == ">":
-            depth += 1
-        elif text == "<":
-            depth -= 1
-            if depth == 0:
-                return index
-        elif text in (")", "]", "}"):
+        depth += {">": 1, "<": -1}.get(text, 0)
+        if depth == 0:
+            return index
+        if text in (")", "]", "}"):
             if partner[index] < 0:
                 return None
             index = partner[index]

@@ -42,7 +42,6 @@ class MacroTable:
 
     @staticmethod
     def of(macros: Iterable[Macro]) -> MacroTable:
-        """Collect the definitions of each name."""
         table: defaultdict[str, list[Macro]] = defaultdict(list)
         for macro in macros:
             table[macro.name].append(macro)
