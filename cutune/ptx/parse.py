@@ -282,8 +282,9 @@ class _Parser:
                 self.scopes.pop()
             elif kind == "directive":
                 self._declare(match["directive"], match.start(kind))
-        declared = {"registers": self.registers, "variables": tuple(self.variables)}
-        return replace(header, **declared, body=tuple(body)), position
+        variables = tuple(self.variables)
+        function = replace(header, registers=self.registers, variables=variables, body=tuple(body))
+        return function, position
 
     def _labels_of_scope(self, position: int, unique: int) -> dict[str, str]:
         """Labels of inline assembly are local to its braces; branches may stand before them."""

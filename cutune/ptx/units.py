@@ -156,7 +156,8 @@ def _rounds(flow: ControlFlow, loop: Loop) -> int | None:
     # The comparison on which the loop is left, if there is one way out of it.
     ends = (flow.blocks[index].terminator for index in loop.blocks)
     end = _only(end for end in ends if not set(end.targets) <= loop.blocks)
-    test = end and _only(i for i in inside if i.opcode == "setp" and end.guard in results(i))
+    tests = (i for i in inside if end and i.opcode == "setp" and end.guard in results(i))
+    test = _only(tests)
     if test is None:
         return None
     others = [block for index, block in enumerate(flow.blocks) if index not in loop.blocks]

@@ -21,12 +21,11 @@ from cutune.source.configuration.host_scopes import (
     CONTROL,
     NO_TYPE,
     PARAMETER,
-    Declarations,
+    HostFunction,
     HostVariable,
-    Nesting,
 )
 from cutune.source.host_formula import basic_size
-from cutune.source.syntax.parse import Range, SourceFunction, Syntax
+from cutune.source.syntax.parse import Range
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
 
@@ -73,27 +72,19 @@ class ReachingDefinition:
 
 
 @dataclass(frozen=True)
-class Reaching:
-    """Answers for the places of one function."""
+class Reaching(HostFunction):
+    """The definitions that reach the places of one function."""
 
-    syntax: Syntax
     unit: Unit
-    function: SourceFunction
-    _known_changes: dict[tuple[str, int, str | None], _Changes] = field(default_factory=dict)
-
-    @cached_property
-    def nesting(self) -> Nesting:
-        return Nesting(self.syntax, self.function)
-
-    @cached_property
-    def declarations(self) -> Declarations:
-        return Declarations(self.nesting)
+    _known_changes: dict[tuple[str, int, str | None], _Changes] = field(
+        default_factory=dict, kw_only=True
+    )
 
     def reaching(
         self, variable: HostVariable, at: int, component: str | None = None
     ) -> ReachingDefinition | None:
         """The definition of a variable, or of one component of a `dim3`, that reaches a token."""
-        if not variable.is_plain or not self.nesting.same_branch(variable.declared, at):
+        if not variable.is_plain or not self.same_branch(variable.declared, at):
             return None
         if variable.is_constant:
             return None if self._is_redeclared(variable, at) else self._first_definition(variable)
@@ -141,7 +132,7 @@ class Reaching:
             places: list[int] = []
             values: list[tuple[Range | None, bool]] = []
             escapes: list[int] = []
-            for index in self.declarations.uses(variable):
+            for index in self.uses(variable):
                 touched = self._touches(index)
                 if touched is None:
                     continue
@@ -180,7 +171,7 @@ class Reaching:
             return _Touch(None, component)
         # A method, or a call through a member.
         is_call = component is not None and after == "("
-        is_address = before == "&" and not self.nesting.is_operand(index - 2)
+        is_address = before == "&" and not self.is_operand(index - 2)
         if is_call or is_address or after in ("[", "->"):
             return _ESCAPE
         if before == ">" and tokens[index - 2].text == ">":
@@ -259,31 +250,31 @@ class Reaching:
 
     def _is_declared_here(self, index: int) -> bool:
         name = self.syntax.tokens[index].text
-        if index not in self.nesting.occurrences[name]:
+        if index not in self.occurrences[name]:
             return False
-        variable = self.declarations.declaration(name, index)
+        variable = self.declaration(name, index)
         if variable is None or not variable.is_plain:
             return False
         is_number = variable.type[-1:] == ("dim3",) or basic_size(variable.type) is not None
         return is_number or not _CONTAINERS.isdisjoint(variable.type)
 
     def _dominates(self, index: int, at: int) -> bool:
-        if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
+        if not self.same_branch(index, at) or self.statement_start(index) != index:
             return False
         tokens = self.syntax.tokens
         block = self.syntax.innermost(index)
         if tokens[index - 1].text not in (";", "{", "}") or tokens[block].text != "{":
             return False
         is_around = 0 <= block < at < self.syntax.brackets.partner[block]
-        return is_around and not self.nesting.has_label(index, at, block)
+        return is_around and not self.has_label(index, at, block)
 
     def _runs_again(self, definition: int, at: int) -> int:
         """The last token of those loops around a place that do not hold the definition."""
-        around = [(first, last) for first, last in self.nesting.loops if first <= at <= last]
+        around = [(first, last) for first, last in self.loops if first <= at <= last]
         return max((last for first, last in around if not first < definition <= last), default=-1)
 
     def _is_captured(self, variable: HostVariable, at: int) -> bool:
-        for _, first, last in self.nesting.lambdas:
+        for _, first, last in self.lambdas:
             if first <= variable.declared <= last:
                 continue
             if first <= at <= last:
@@ -298,13 +289,13 @@ class Reaching:
         return any(
             first <= at <= last
             and any(token.text == variable.name for token in tokens[introducer:first])
-            for introducer, first, last in self.nesting.lambdas
+            for introducer, first, last in self.lambdas
             if not first <= variable.declared <= last
         )
 
     @cached_property
     def _has_jumps(self) -> bool:
-        return any(token.text in ("goto", "setjmp") for _, token in self.nesting.body)
+        return any(token.text in ("goto", "setjmp") for _, token in self.body)
 
     @cached_property
     def _hidden_names(self) -> frozenset[str]:

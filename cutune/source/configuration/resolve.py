@@ -76,8 +76,8 @@ class Configurations:
 
         `passed_as`: the type of the kernel's parameter. A block has 32 bits of an integer.
         """
-        variables = self._resolver(syntax, launch.function).reaching
-        variable = variables.declarations.variable(syntax.tokens[place].text, place)
+        variables = self._resolver(syntax, launch.function)
+        variable = variables.variable(syntax.tokens[place].text, place)
         size = constant(block)
         is_whole = size is not None and size.denominator == 1 and size <= _LARGEST
         if variable is None:
@@ -114,7 +114,7 @@ class Configurations:
         assert function is not None
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
-            self._functions[key] = _Resolver(Reaching(syntax, self.unit, function))
+            self._functions[key] = _Resolver(syntax, function, self.unit)
         return self._functions[key]
 
 
@@ -132,9 +132,8 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
     return (found[0], found[1], found[2])
 
 
-@dataclass(frozen=True)
-class _Resolver:
-    reaching: Reaching
+class _Resolver(Reaching):
+    """Formulas of one function, names in which are replaced by what reaches them."""
 
     def shape(self, tokens: Range, at: int) -> Shape:
         formula = self.read(tokens)
@@ -142,7 +141,7 @@ class _Resolver:
         return (x, y, z)
 
     def read(self, tokens: Range) -> Formula:
-        return formula_of(self.reaching.syntax.part(tokens), self._size_of)
+        return formula_of(self.syntax.part(tokens), self._size_of)
 
     def _size_of(self, words: Sequence[str]) -> int | None:
         seen = list(words)
@@ -151,11 +150,11 @@ class _Resolver:
             if size is not None or len(seen) != 1:
                 return size
             name = seen[0]
-            macros = self.reaching.unit.macros.definitions.get(name, ())
+            macros = self.unit.macros.definitions.get(name, ())
             if len(macros) == 1 and not macros[0].conditional and macros[0].parameters is None:
                 seen = [token.text for token in macros[0].body]
-            elif name in self.reaching.unit.typedefs and not macros:
-                seen = [*self.reaching.unit.typedefs[name]]
+            elif name in self.unit.typedefs and not macros:
+                seen = [*self.unit.typedefs[name]]
             else:
                 return None
         return None
@@ -169,7 +168,7 @@ class _Resolver:
             case Name():
                 return self._name(formula, at, depth)
             case MemberAccess(Name(text), axis) if axis in DIMENSIONS:
-                if self.reaching.declarations.variable(text, at) is not None:
+                if self.variable(text, at) is not None:
                     return self.component(Name(text), at, DIMENSIONS.index(axis), depth)
                 return Name(f"{text}.{axis}", _free(f"{text}.{axis}", at))
             case MemberAccess(base, member):
@@ -185,8 +184,8 @@ class _Resolver:
         return formula
 
     def _name(self, name: Name, at: int, depth: int) -> Name:
-        text, unit = name.text, self.reaching.unit
-        variable = self.reaching.declarations.variable(text, at)
+        text, unit = name.text, self.unit
+        variable = self.variable(text, at)
         if variable is not None:
             return self._variable(text, variable, at, depth)
         if text in unit.macros.definitions:
@@ -196,7 +195,7 @@ class _Resolver:
         return Name(text, _free(text, at))
 
     def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
-        definition = self.reaching.reaching(variable, at)
+        definition = self.reaching(variable, at)
         if definition is None:
             return Name(text, _now(variable, at))
         key = _key(definition)
@@ -217,14 +216,14 @@ class _Resolver:
 
     def _macro(self, name: str, at: int, depth: int) -> Name:
         """A macro that has one certain meaning is looked through."""
-        macro, *others = self.reaching.unit.macros.definitions[name]
+        macro, *others = self.unit.macros.definitions[name]
         if others or macro.parameters is not None or not macro.body:
             return Name(name)
         key = f"macro {name}"
         if macro.conditional:
             return Name(name, key)
         try:
-            tokens = self.reaching.unit.macros.expand(macro.body)
+            tokens = self.unit.macros.expand(macro.body)
         except Unexpandable:
             return Name(name)
         value = self.resolved(formula_of(tokens, self._size_of), at, depth + 1)
@@ -239,7 +238,7 @@ class _Resolver:
             case Call("dim3" | "", arguments):
                 return self._argument(arguments, at, axis, depth)
             case Name(text):
-                variable = self.reaching.declarations.variable(text, at)
+                variable = self.variable(text, at)
                 if variable is not None:
                     return self._variable_component(text, variable, at, axis, depth)
                 return self._free_component(formula, at, axis, depth)
@@ -258,9 +257,9 @@ class _Resolver:
         return _UNKNOWN
 
     def _gives_number(self, name: str) -> bool:
-        if name.removeprefix("std::") in _ROUNDING or self.reaching.unit.macros.is_formula(name):
+        if name.removeprefix("std::") in _ROUNDING or self.unit.macros.is_formula(name):
             return True
-        functions = self.reaching.unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
+        functions = self.unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
         types = ([q for q in f.qualifiers if q not in _SPECIFIERS] for _, f in functions)
         return bool(functions) and all(basic_size(words) is not None for words in types)
 
@@ -279,7 +278,7 @@ class _Resolver:
                 return self.component(found.value, at, axis, depth + 1)
         if axis == 0:
             return found
-        if name.text in self.reaching.unit.macros.symbols:
+        if name.text in self.unit.macros.symbols:
             return ONE
         return Name(f"{name.text}.{DIMENSIONS[axis]}", _free(name.text, at) + f".{axis}")
 
@@ -293,7 +292,7 @@ class _Resolver:
                 return Name(text, scalar.key) if axis == 0 else _UNKNOWN
             return scalar if axis == 0 else ONE
         name = f"{text}.{DIMENSIONS[axis]}"
-        definition = self.reaching.reaching(variable, at, DIMENSIONS[axis])
+        definition = self.reaching(variable, at, DIMENSIONS[axis])
         if definition is None:
             now = _now(variable, at)
             return Name(name, f"{now}.{axis}" if now is not None else None)
@@ -312,7 +311,7 @@ class _Resolver:
             return self.resolved(self.read(definition.value), at, depth)
         if not definition.is_constructor:
             return self.component(self.read(definition.value), at, axis, depth)
-        parts = split_commas(self.reaching.syntax.part(definition.value))
+        parts = split_commas(self.syntax.part(definition.value))
         arguments = tuple(formula_of(part, self._size_of) for part in parts)
         return self._argument(arguments, at, axis, depth)
 

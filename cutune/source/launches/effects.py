@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 
-from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
+from cutune.source.configuration.host_scopes import PARAMETER, HostFunction, HostVariable
 from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import Callees, begins_lambda
 from cutune.source.syntax.directives import template_end
@@ -141,16 +141,16 @@ def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:
     """The first part of a launch that is not known to be harmless; None: there is none."""
     if launch.function is None:
         return "code outside of functions"
-    names = Declarations(Nesting(syntax, launch.function))
+    around = HostFunction(syntax, launch.function)
     parts = [(one, one in launch.arguments) for one in (*launch.configuration, *launch.arguments)]
-    found = (_Place(types, names, one[0]).doubt(syntax.part(one), is_any) for one, is_any in parts)
+    found = (_Place(types, around, one[0]).doubt(syntax.part(one), is_any) for one, is_any in parts)
     return next(filter(None, found), None)
 
 
 @dataclass(frozen=True)
 class _Place:
     types: HostTypes
-    names: Declarations
+    around: HostFunction
     at: int
     #: Names that are known besides: parameters of a function that is read.
     given: frozenset[str] = frozenset()
@@ -234,7 +234,7 @@ class _Place:
         if name not in self.given and variable is not None and variable.type[-1:] == ("auto",):
             if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
                 return False
-            tokens = self.names.nesting.syntax.part(variable.initialiser)
+            tokens = self.around.syntax.part(variable.initialiser)
             inner = replace(self, at=variable.initialiser[0], depth=self.depth + 1)
             return inner.doubt(tokens) is None
         return name in self.given or self._has_type(name, self.types.is_plain)
@@ -247,10 +247,10 @@ class _Place:
         return bool(words) and all(map(test, words))
 
     def _variable(self, name: str) -> HostVariable | None:
-        return self.names.variable(name, self.at)
+        return self.around.variable(name, self.at)
 
     def _words(self, variable: HostVariable) -> tuple[str, ...]:
-        syntax, function = self.names.nesting.syntax, self.names.nesting.function
+        syntax, function = self.around.syntax, self.around.function
         if variable.opening != PARAMETER:
             star = ("*",) if syntax.tokens[variable.declared - 1].text == "*" else ()
             return (*variable.type, *star)
@@ -286,8 +286,8 @@ class _Place:
         if texts[:1] != ["return"] or texts.count(";") != 1 or texts[-1] != ";":
             return False
         given = self.types.plain_parameters(syntax, function)
-        names = Declarations(Nesting(syntax, function))
-        inner = _Place(self.types, names, first, given or frozenset(), self.depth + 1)
+        around = HostFunction(syntax, function)
+        inner = _Place(self.types, around, first, given or frozenset(), self.depth + 1)
         return given is not None and inner.doubt(body[1:-1]) is None
 
 
