@@ -76,7 +76,6 @@ class TunableConstant(Tunable):
 
     @property
     def is_integer(self) -> bool:
-        """Are all its values integers?"""
         return all(isinstance(value, int) for value in self.parameter.values)
 
     @property
@@ -354,7 +353,6 @@ class Kernel:
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
-        """The names of the free dimensions."""
         return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
 
     def keeps_warps_of(self, block: Block) -> bool:
@@ -525,7 +523,6 @@ class Program:
 
     @property
     def tunable_headers(self) -> tuple[Source, ...]:
-        """Headers with a parameter or a region."""
         return self._headers_of((*self.tunables, *self.constants, *self.regions))
 
     @property

@@ -100,10 +100,11 @@ class Reaching(HostFunction):
         if number > 0:
             # If it certainly runs, nothing before it matters.
             last = changes.places[number - 1]
-            value, is_component = changes.values[number - 1]
-            if value is None or not self._dominates(last, at):
+            value, part = changes.touches[number - 1].value, changes.touches[number - 1].component
+            if value is None or part not in (None, component) or not self._dominates(last, at):
                 return None
-            found = ReachingDefinition(_identity(variable), last, value, is_component=is_component)
+            name, is_component = variable.identity, part is not None
+            found = ReachingDefinition(name, last, value, is_component=is_component)
         if self._runs_again(last, at) >= changes.place(number):
             return None
         # A variable that escapes stays escaped, whatever defines it next.
@@ -129,27 +130,19 @@ class Reaching(HostFunction):
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
-            places: list[int] = []
-            values: list[tuple[Range | None, bool]] = []
-            escapes: list[int] = []
-            for index in self.uses(variable):
-                touched = self._touches(index)
-                if touched is None:
-                    continue
-                is_other = touched.component is not None and component is not None
-                if is_other and touched.component != component:
-                    continue
-                if touched.escapes:
-                    escapes.append(len(places))
-                is_whole = touched.component in (None, component)
-                places.append(index)
-                values.append((touched.value if is_whole else None, touched.component is not None))
-            first_escape = min(escapes, default=len(places))
-            self._known_changes[key] = _Changes(places, values, first_escape)
+            touches = {index: self._touches(index) for index in self.uses(variable)}
+            changes = {
+                index: touch
+                for index, touch in touches.items()
+                if touch is not None and (component is None or touch.component in (None, component))
+            }
+            escapes = (number for number, touch in enumerate(changes.values()) if touch.escapes)
+            first_escape = next(escapes, len(changes))
+            self._known_changes[key] = _Changes([*changes], [*changes.values()], first_escape)
         return self._known_changes[key]
 
     def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
-        name, at = _identity(variable), variable.declared
+        name, at = variable.identity, variable.declared
         if variable.opening == PARAMETER:
             return ReachingDefinition(name, at, None)
         if variable.initialiser is not None:
@@ -322,20 +315,14 @@ _ESCAPE = _Touch(escapes=True)
 
 @dataclass(frozen=True)
 class _Changes:
-    """The places where a variable may change, in order.
+    """The places where a variable may change, in order, and how.
 
-    `values` are the tokens that it then has as a whole (None: not known), and whether they are
-    those of one component. `first_escape` is the number of the first place from which on it may
-    change unseen.
+    `first_escape` is the number of the first place from which on it may change unseen.
     """
 
     places: Sequence[int]
-    values: Sequence[tuple[Range | None, bool]]
+    touches: Sequence[_Touch]
     first_escape: int
 
     def place(self, number: int) -> float:
         return self.places[number] if number < len(self.places) else math.inf
-
-
-def _identity(variable: HostVariable) -> str:
-    return f"{variable.name}@{variable.declared}"

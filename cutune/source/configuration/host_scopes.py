@@ -56,6 +56,11 @@ class HostVariable:
     is_plain: bool
     is_constant: bool = False
 
+    @property
+    def identity(self) -> str:
+        """A name that no other variable of the function has."""
+        return f"{self.name}@{self.declared}"
+
 
 @dataclass(frozen=True)
 class HostFunction:

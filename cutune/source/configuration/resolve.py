@@ -325,7 +325,7 @@ def _now(variable: HostVariable, at: int) -> str | None:
     """Two readings at one place give the same value, whatever definition reaches it."""
     if "volatile" in variable.type:
         return None
-    return f"{variable.name}@{variable.declared} read at {at}"
+    return f"{variable.identity} read at {at}"
 
 
 def _key(definition: ReachingDefinition) -> str:

@@ -490,7 +490,6 @@ def _copy_with_indices(
 def _built_ins(
     syntax: Syntax, function: SourceFunction, known: Mapping[str, str]
 ) -> Iterator[tuple[str, Span]]:
-    """Where a kernel reads its built-ins."""
     for index in range(function.braces[0] + 1, function.braces[1] - 2):
         first, dot, last = syntax.tokens[index : index + 3]
         name = f"{first.text}.{last.text}"

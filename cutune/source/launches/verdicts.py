@@ -190,13 +190,6 @@ def launch_sites(
     return tuple(sites), tuple(diagnostics)
 
 
-def _ignored(syntax: Syntax) -> Iterator[int]:
-    starts = sorted(launch.callee[0] for launch in syntax.launches)
-    for pragma in syntax.pragmas:
-        if pragma.text.split()[:2] == ["cutune", "ignore"]:
-            yield from starts[(at := bisect_left(starts, pragma.index)) : at + 1]
-
-
 def _in_macro(syntax: Syntax, macro: Macro, number: int) -> tuple[LaunchSite, Diagnostic]:
     """The launch in the body of a macro, which stays."""
     refusal = Diagnostic.at(Code.LAUNCH_IN_MACRO, name=macro.name)
@@ -224,8 +217,12 @@ class _File:
         self.is_early, self.named = is_early, named
         self.types, self.columns = HostTypes(unit), LaunchColumns(unit)
         self.shown, self.configurations = ShownLaunches(syntax, unit), Configurations(unit)
-        #: First tokens of launches that stay because a pragma says so.
-        self.ignored = frozenset(_ignored(syntax))
+        #: First tokens of launches that stay because the pragma before them says so.
+        self.ignored = set[int]()
+        starts = sorted(launch.callee[0] for launch in syntax.launches)
+        for pragma in syntax.pragmas:
+            if pragma.text.split()[:2] == ["cutune", "ignore"]:
+                self.ignored.update(starts[bisect_left(starts, pragma.index) :][:1])
         self._declared: dict[int, dict[str, int]] = {}
 
     def declared_in(self, function: SourceFunction) -> dict[str, int]:
@@ -360,7 +357,6 @@ class _Judged:
         return Diagnostic.at(Code.SEEN_COLUMN, name=column) if column is not None else None
 
     def _may_be_copy(self, copy: KernelCopy) -> bool:
-        """Can the copy of the kernel stand in for it?"""
         text, launch = self.file.syntax.text, self.launch
         written, arguments = map(text, launch.configuration), map(text, launch.arguments)
         return (

@@ -126,7 +126,6 @@ class ShadowTree:
         return self.place(source)
 
     def place(self, file: Source) -> Path:
-        """The place of a file's copy."""
         copy = self.copy_of(file.path)
         assert copy is not None, "the root holds all files of the program"
         return Path(copy)

@@ -41,7 +41,6 @@ class TranslationUnit:
 
     @property
     def failed(self) -> bool:
-        """Did a pass report an error?"""
         return any(diagnostic.is_error for diagnostic in self.diagnostics)
 
     def with_edits(self, edits: Iterable[Edit], source: Source | None = None) -> TranslationUnit:

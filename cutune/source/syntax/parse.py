@@ -166,7 +166,7 @@ class _Scan:
             if text == "operator":
                 head.index = self._operator_end(head.index, brace)
                 if head.index >= brace:
-                    return head
+                    break
                 head.groups.append(head.index)
             elif text == "=" or text in ("enum", "namespace"):
                 head.is_none = True
@@ -188,10 +188,9 @@ class _Scan:
 
     def _may_name(self, index: int, start: int) -> bool:
         index = self._before_attributes(index)
-        if index < start:
-            return False
-        token = self.tokens[index]
-        return token.text == ">" or (token.kind == "IDENTIFIER" and token.text not in _NOT_A_NAME)
+        kind, text, _ = self.tokens[index]
+        is_name = text == ">" or (kind == "IDENTIFIER" and text not in _NOT_A_NAME)
+        return index >= start and is_name
 
     def _operator_end(self, index: int, brace: int) -> int:
         index += 1
@@ -203,14 +202,10 @@ class _Scan:
 
     def _name(self, opener: int) -> tuple[int, str]:
         index = self._before_attributes(opener - 1)
-        while index > 0 and self.tokens[index].kind != "IDENTIFIER":
-            if self.tokens[index].text == ">":
-                depth = 0
-                while index > 0:
-                    depth += {">": 1, "<": -1}.get(self.tokens[index].text, 0)
-                    if depth == 0:
-                        break
-                    index -= 1
+        depth = 0
+        while index > 0 and (depth > 0 or self.tokens[index].kind != "IDENTIFIER"):
+            # A `<` before any `>` opens nothing.
+            depth = max(0, depth + {">": 1, "<": -1}.get(self.tokens[index].text, 0))
             index -= 1
         for before in range(index, max(-1, index - 3), -1):
             if self.tokens[before].text == "operator":
@@ -440,11 +435,10 @@ class _Launches:
         while index < len(tokens) - 3:
             text = tokens[index].text
             if text in CLOSER and partner[index] >= 0:
-                index = partner[index] + 1
-                continue
-            if text in (";", "{", "}", ")", "]") or tokens[index].kind == "LAUNCH_OPEN":
+                index = partner[index]
+            elif text in (";", "{", "}", ")", "]") or tokens[index].kind == "LAUNCH_OPEN":
                 return None
-            if text == ">" and [t.text for t in tokens[index + 1 : index + 4]] == [">", ">", "("]:
+            elif [t.text for t in tokens[index : index + 4]] == [">", ">", ">", "("]:
                 return index
             index += 1
         return None
@@ -468,10 +462,9 @@ class _Launches:
         if token.kind == "IDENTIFIER":
             return None if token.text in ("return", "else", "do") else last
         if token.text == ">":
-            opener = template_opener(self.tokens, partner, last)
-            if opener is None or opener == 0 or self.tokens[opener - 1].kind != "IDENTIFIER":
-                return None
-            return opener - 1
+            opener = template_opener(self.tokens, partner, last) or 0
+            is_named = opener > 0 and self.tokens[opener - 1].kind == "IDENTIFIER"
+            return opener - 1 if is_named else None
         if token.text == ")" and partner[last] >= 0:
             opener = partner[last]
             before = self.tokens[opener - 1] if opener > 0 else token

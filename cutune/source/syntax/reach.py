@@ -76,27 +76,26 @@ class Reach:
         namesakes = [(s, k) for s in self.expanded for k in s.kernels if k.name == kernel.name]
         texts = [_text(*found) for found in ((syntax, kernel), *namesakes)]
         names = self._reached(frozenset().union(*map(_words, texts)), entries)
-        if names & self._pasting:
+        # Macros that make names of parts may lead anywhere.
+        macros = (macro for file in self.files for macro in file.macros if macro.name in names)
+        if any("##" in macro.body_text for macro in macros):
             return self._functions
         return [one for one in self._functions if self._leads_to(one, names)]
 
     def _reached(self, words: frozenset[str], entries: Iterable[str]) -> frozenset[str]:
         found = words | _UNNAMED | {name for entry in entries for name in _in_mangled(entry)}
-        left = list(self._regions)
-        while True:
-            reached = [region for region in left if region.names & found]
-            if not reached:
-                return found
+        left = self._regions
+        while reached := [region for region in left if region.names & found]:
             left = [region for region in left if not region.names & found]
             found = found.union(*(region.words for region in reached))
+        return found
 
     def _leads_to(self, function: Function, names: frozenset[str]) -> bool:
         syntax, one = function
         around = [each for each in self._classes[id(syntax)] if each.has(one)]
-        if any(each.names & names for each in around):
-            return True
-        is_member_operator = bool(around) and one.name == "operator"
-        return not is_member_operator and bool(_names_of(syntax, one) & names)
+        is_member_operator = around and one.name == "operator"
+        own = frozenset[str]() if is_member_operator else _names_of(syntax, one)
+        return not names.isdisjoint(own.union(*(each.names for each in around)))
 
     @cached_property
     def _functions(self) -> list[Function]:
@@ -119,12 +118,6 @@ class Reach:
         spans = [(one.first, one.body[1]) for one in syntax.functions if one.body is not None]
         spans += [(each.first, each.last) for each in self._classes[id(syntax)]]
         return any(first < place <= last for place in places for first, last in spans)
-
-    @cached_property
-    def _pasting(self) -> frozenset[str]:
-        """Macros that make names of parts."""
-        macros = (macro for syntax in self.files for macro in syntax.macros)
-        return frozenset(macro.name for macro in macros if "##" in macro.body_text)
 
     @cached_property
     def _classes(self) -> dict[int, list[_Class]]:
