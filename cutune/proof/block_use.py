@@ -26,8 +26,7 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import Both, Not, Relation
 from cutune.proof.values.terms import WARP, Atoms
-from cutune.ptx.call_targets import CallTargets
-from cutune.ptx.control_flow import control_flow
+from cutune.ptx.control_flow import CallTargets, control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse, FlatUse

@@ -50,8 +50,7 @@ from cutune.proof.values.launch_conditions import Meetings, SizeConditions
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of
 from cutune.proof.values.terms import WARP, Atoms
-from cutune.ptx.call_targets import CallTargets
-from cutune.ptx.control_flow import control_flow
+from cutune.ptx.control_flow import CallTargets, control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
 from cutune.source.candidates import BlockUse

@@ -115,11 +115,9 @@ def _renamed_apart(text: str, names: Iterable[str], number: int) -> str:
 
 
 def _without_comments(text: str) -> str:
-    def blank(match: re.Match[str]) -> str:
-        found = match.group()
-        return found if found[0] == '"' else "\n" * found.count("\n")
-
-    return _COMMENT.sub(blank, text) if "//" in text or "/*" in text else text
+    if "//" not in text and "/*" not in text:
+        return text
+    return _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else "\n" * m[0].count("\n"), text)
 
 
 class _Parser:

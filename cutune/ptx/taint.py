@@ -33,16 +33,11 @@ from cutune.ptx.types import (
 )
 
 
-@dataclass(frozen=True)
-class Detour:
-    """The instructions of a detour, and how many of them access memory."""
+def _detour(flow: ControlFlow, branch: Instruction) -> tuple[list[Instruction], int] | None:
+    """The instructions of the detour behind a branch, and how many of them access memory.
 
-    instructions: tuple[Instruction, ...]
-    accesses: int
-
-
-def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
-    """The detour behind a branch; None if the skipped or repeated code changes counts."""
+    None if the skipped or repeated code changes counts.
+    """
     start = next((i for i, b in enumerate(flow.blocks) if b.terminator.instruction is branch), None)
     if start is None or flow.blocks[start].terminator.kind != "branch":
         return None
@@ -50,14 +45,14 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
     if start in between:  # the branch decides how often a loop runs
         return None
     blocks = [flow.blocks[index] for index in between]
-    instructions = tuple(i for block in blocks for i in block.instructions)
+    instructions = [i for block in blocks for i in block.instructions]
     leaves = any(block.terminator.kind in LEAVING for block in blocks)
     if leaves or any(i.opcode in BINDING for i in instructions):
         return None
     accesses = sum(i.opcode in MEMORY and "param" not in i.modifiers for i in instructions)
     if accesses and any(block.loop >= 0 for block in blocks):
         return None
-    return Detour(instructions, accesses)
+    return instructions, accesses
 
 
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
@@ -258,12 +253,12 @@ class _Analysis:
             if not any(one is instruction for block in loops for one in block.instructions):
                 self.detours[instruction.line] = 1
                 return True
-        found = detour(self._flow, instruction) if instruction.opcode == "bra" else None
+        found = _detour(self._flow, instruction) if instruction.opcode == "bra" else None
         if found is None:
             return False
-        self.detours[instruction.line] = found.accesses
-        self.on_detour.update(map(id, found.instructions))
-        for inner in found.instructions:
+        instructions, self.detours[instruction.line] = found
+        self.on_detour.update(map(id, instructions))
+        for inner in instructions:
             self.tainted.update(results(inner))
             if inner.opcode == "st" and "global" not in spaces(inner):
                 self.memory = True

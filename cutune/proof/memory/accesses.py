@@ -43,8 +43,7 @@ from cutune.proof.values.terms import (
     Interval,
     number_range,
 )
-from cutune.ptx.call_targets import is_by_address
-from cutune.ptx.control_flow import call_target
+from cutune.ptx.control_flow import call_target, is_by_address
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 

@@ -280,7 +280,7 @@ class Callees:
             self._known[name] = frozenset(
                 signature
                 for part in self.unit.parts
-                for index in _places(part.syntax, name)
+                for index in _calls(part.syntax, name)
                 if (signature := self._signature(part.syntax, index)) is not None
             )
         return self._known[name]
@@ -312,12 +312,11 @@ class Callees:
         return names, namespaces
 
 
-def _places(syntax: Syntax, name: str) -> Iterator[int]:
+def _calls(syntax: Syntax, name: str) -> Iterator[int]:
     """Where a name stands before a parenthesis, outside of functions."""
     tokens = syntax.tokens
-    for index in (i for i in outside_bodies(syntax) if tokens[i].text == name):
-        if any(token.text == "(" for token in tokens[index + 1 : index + 2]):
-            yield index
+    named = (i for i in outside_bodies(syntax) if tokens[i].text == name)
+    return (i for i in named if [token.text for token in tokens[i + 1 : i + 2]] == ["("])
 
 
 def _type(tokens: Sequence[Token]) -> str:

@@ -216,10 +216,9 @@ class _Place:
         if texts[0] in _WORDS:
             return True
         # A class used as a pointer has an operator of its own.
-        if "->" in steps and (
-            texts[1:].count("->") > 1 or not self._has_type(texts[0], _is_pointer)
-        ):
-            return texts[0] == "this" and texts.count("->") == 1
+        count = texts.count("->")
+        if count > 1 or (count and not self._has_type(texts[0], lambda words: "*" in words)):
+            return texts[0] == "this" and count == 1
         return self._is_variable(texts[0])
 
     def _is_variable(self, name: str) -> bool:
@@ -289,10 +288,6 @@ class _Place:
         around = HostFunction(syntax, function)
         inner = _Place(self.types, around, first, given or frozenset(), self.depth + 1)
         return given is not None and inner.doubt(body[1:-1]) is None
-
-
-def _is_pointer(words: Sequence[str]) -> bool:
-    return "*" in words
 
 
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:

@@ -248,6 +248,9 @@ class _Row:
         files = (self.program.source, *self.program.headers)
         edits = any(_GRAPH_EDIT.search(file.text) for file in files)
         integers, pointers = (self._positions if self._is_bound else None) or ((), ())
+        # A bit for each 32 threads of the blocks for which the kernel is proven; 0: for any.
+        proven = kernel.allowed.proven if kernel.allowed is not None else ()
+        widths = f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
         code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
         variants = variants_at(self.program, site)
         fields = (
@@ -266,7 +269,7 @@ class _Row:
             _WITNESS if kernel.proven_for and site.called is None else "nullptr",
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
-            *(f"{len(variants)}", _boolean(kernel.must_hold), _widths(kernel)),
+            *(f"{len(variants)}", _boolean(kernel.must_hold), widths),
             threads if routine != "nullptr" and _free_grids(kernel) else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"
@@ -284,12 +287,6 @@ def _fits(type_text: str, name: str) -> str:
     is_signed = type_ is not None and type_.signed
     fits = f"cutune_fits_int({name})"
     return fits if is_signed else f"{name} >= 0 && {fits}"
-
-
-def _widths(kernel: Kernel) -> str:
-    """A bit for each 32 threads of the blocks for which the kernel is proven; 0: for any."""
-    proven = kernel.allowed.proven if kernel.allowed is not None else ()
-    return f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
 
 
 def _boolean(value: bool) -> str:

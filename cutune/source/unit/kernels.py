@@ -24,7 +24,6 @@ from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
 from cutune.source.unit.unit import (
     FunctionText,
     Unit,
-    defined_types,
     scope_around,
     split_commas,
 )
@@ -116,15 +115,50 @@ _VECTORS = (
 
 
 def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
-    """Types with a body, by each of their names; None for what is no plain structure."""
+    """definition = "typedef"? ("struct" | …) attribute* NAME? (":" bases)? "{" … "}" NAME?.
+
+    Gives types by each of their names; None for what is no plain structure.
+    """
     tokens, partner = syntax.tokens, syntax.brackets.partner
-    for definition in defined_types(syntax):
-        opener, scope = definition.body, definition.scope
-        is_plain = definition.is_plain and scope is not None
-        members = _members(tokens[opener + 1 : partner[opener]]) if is_plain else None
-        for name in definition.names:
+    for index, token in enumerate(tokens):
+        if token.text not in ("struct", "class", "union", "enum"):
+            continue
+        names, opener, is_derived = _tag(tokens, partner, index + 1)
+        if opener is None or partner[opener] < 0:
+            continue
+        before = tokens[index - 1].text if index else ""
+        alias = tokens[partner[opener] + 1 : partner[opener] + 3]
+        is_alias = len(alias) > 1 and alias[1].text in (";", ",")
+        if before == "typedef" and is_alias and alias[0].kind == "IDENTIFIER":
+            names.append(alias[0].text)
+        scope = None if syntax.functions_around(index) else scope_around(syntax, index)
+        # No template, and without bases.
+        is_plain = token.text == "struct" and before != ">" and not is_derived
+        is_known = is_plain and scope is not None
+        members = _members(tokens[opener + 1 : partner[opener]]) if is_known else None
+        for name in dict.fromkeys(names):
             path = "".join(f"::{part}" for part in (*(scope or ()), name))
             yield name, Structure(path, members) if members is not None else None
+
+
+def _tag(
+    tokens: Sequence[Token], partner: Sequence[int], index: int
+) -> tuple[list[str], int | None, bool]:
+    """The tag of a type, the `{` of its definition if it is one, and whether it has bases."""
+    names: list[str] = []
+    while index < len(tokens) and tokens[index].kind == "IDENTIFIER":
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if following == "(" and tokens[index].text.startswith(("__", "alignas")):
+            index = partner[index + 1] + 1 if partner[index + 1] > 0 else len(tokens)
+            continue
+        if tokens[index].text not in ("class", "struct", "final"):
+            names.append(tokens[index].text)
+        index += 1
+    is_derived = index < len(tokens) and tokens[index].text == ":"
+    while is_derived and index < len(tokens) and tokens[index].text not in ("{", ";", "?"):
+        index += 1
+    is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
+    return names, index if is_definition else None, is_derived
 
 
 def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
@@ -183,7 +217,7 @@ def _has_parameters(statement: Sequence[Token]) -> bool:
 
 def _declared(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """declaration = type NAME initialiser? ("," NAME initialiser?)*; without bit-fields, arrays."""
-    items = [[*takewhile(_is_declarator, item)] for item in split_commas(statement)]
+    items = [[*takewhile(lambda t: t.text not in "={", item)] for item in split_commas(statement)]
     first = items[0]
     type_ = " ".join(token.text for token in first[:-1] if token.text != "*")
     # A qualified name is one word.
@@ -195,10 +229,6 @@ def _declared(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]
         is_pointer = "*" in texts
         if words and (item is first or len(item) == 1 or is_pointer):
             yield item[-1].text, _POINTER if is_pointer else words
-
-
-def _is_declarator(token: Token) -> bool:
-    return token.text not in ("=", "{")
 
 
 _REAL_BYTES = {"float": 4, "double": 8, "half": 2, "__half": 2, "__nv_bfloat16": 2}

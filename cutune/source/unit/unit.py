@@ -75,35 +75,6 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
             yield index, token
 
 
-@dataclass(frozen=True)
-class TypeDefinition:
-    """A type with a body; `is_plain`: a `struct` that is no template and has no bases."""
-
-    names: tuple[str, ...]
-    scope: tuple[str, ...] | None
-    body: int
-    is_plain: bool
-
-
-def defined_types(syntax: Syntax) -> Iterator[TypeDefinition]:
-    """definition = "typedef"? ("struct" | …) attribute* NAME? (":" bases)? "{" … "}" NAME?."""
-    tokens, partner = syntax.tokens, syntax.brackets.partner
-    for index, token in enumerate(tokens):
-        if token.text not in ("struct", "class", "union", "enum"):
-            continue
-        names, opener, is_derived = _head(tokens, partner, index + 1)
-        if opener is None or partner[opener] < 0:
-            continue
-        before = tokens[index - 1].text if index else ""
-        alias = tokens[partner[opener] + 1 : partner[opener] + 3]
-        is_alias = len(alias) > 1 and alias[1].text in (";", ",")
-        if before == "typedef" and is_alias and alias[0].kind == "IDENTIFIER":
-            names.append(alias[0].text)
-        scope = None if syntax.functions_around(index) else scope_around(syntax, index)
-        is_plain = token.text == "struct" and before != ">" and not is_derived
-        yield TypeDefinition(tuple(dict.fromkeys(names)), scope, opener, is_plain)
-
-
 def namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
     """("namespace" (NAME ("::" NAME)*)? | "extern" STRING) "{"; None for other braces."""
     if opener >= 2 and tokens[opener - 1].kind == "STRING":
@@ -130,26 +101,6 @@ def scope_around(
             return None
         found = [*(inner or ()), *found]
     return tuple(found)
-
-
-def _head(
-    tokens: Sequence[Token], partner: Sequence[int], index: int
-) -> tuple[list[str], int | None, bool]:
-    """The tag of a type, the `{` of its definition if it is one, and whether it has bases."""
-    names: list[str] = []
-    while index < len(tokens) and tokens[index].kind == "IDENTIFIER":
-        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        if following == "(" and tokens[index].text.startswith(("__", "alignas")):
-            index = partner[index + 1] + 1 if partner[index + 1] > 0 else len(tokens)
-            continue
-        if tokens[index].text not in ("class", "struct", "final"):
-            names.append(tokens[index].text)
-        index += 1
-    is_derived = index < len(tokens) and tokens[index].text == ":"
-    while is_derived and index < len(tokens) and tokens[index].text not in ("{", ";", "?"):
-        index += 1
-    is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
-    return names, index if is_definition else None, is_derived
 
 
 @dataclass(frozen=True)
