@@ -248,10 +248,9 @@ def _retarget(block: BasicBlock, places: Mapping[int, int]) -> BasicBlock:
 def _reachable(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
     seen, stack = {0}, [0]
     while stack:
-        for target in blocks[stack.pop()].terminator.targets:
-            if target not in seen:
-                seen.add(target)
-                stack.append(target)
+        new = {*blocks[stack.pop()].terminator.targets} - seen
+        seen |= new
+        stack += new
     place = {old: new for new, old in enumerate(sorted(seen))}
     return [_retarget(blocks[old], place) for old in sorted(seen)]
 

@@ -57,13 +57,12 @@ def _detour(flow: ControlFlow, branch: Instruction) -> tuple[list[Instruction], 
 
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
     """Blocks that can run after `start` and before `meeting`."""
-    found: set[int] = set()
-    waiting = list(flow.blocks[start].terminator.targets)
+    found = set[int]()
+    waiting = {*flow.blocks[start].terminator.targets} - {meeting}
     while waiting:
-        index = waiting.pop()
-        if index != meeting and index not in found:
-            found.add(index)
-            waiting.extend(flow.blocks[index].terminator.targets)
+        found |= waiting
+        after = {one for index in waiting for one in flow.blocks[index].terminator.targets}
+        waiting = after - found - {meeting}
     return found
 
 

@@ -88,14 +88,10 @@ def number(value: int | Fraction) -> Number:
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The direct parts; the definition of a name is not one of them."""
     match formula:
-        case HostOperation(_, operands):
-            return operands
-        case Call(_, arguments):
-            return arguments
-        case Cast(_, operand):
-            return (operand,)
-        case MemberAccess(base, _):
-            return (base,)
+        case HostOperation(_, parts) | Call(_, parts):
+            return parts
+        case Cast(_, part) | MemberAccess(part, _):
+            return (part,)
     return ()
 
 
@@ -180,11 +176,12 @@ def _apply(operator: str, values: list[Fraction], real: bool) -> Fraction | None
         return Fraction(_ARITHMETIC[operator](left, right))
     if operator == "/" and right != 0 and (real or (left >= 0 and right > 0)):
         return left / right if real else Fraction(left // right)
-    if operator == "%" and left >= 0 and right > 0 and not real:
+    if real or left < 0:
+        return None
+    if operator == "%" and right > 0:
         return left % right
-    if operator in ("<<", ">>") and left >= 0 and 0 <= right < 31 and not real:
-        scaled = left * 2 ** int(right) if operator == "<<" else left // 2 ** int(right)
-        return Fraction(scaled)
+    if operator in ("<<", ">>") and 0 <= right < 31:
+        return Fraction(left * 2 ** int(right) if operator == "<<" else left // 2 ** int(right))
     return None
 
 

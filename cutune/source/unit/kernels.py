@@ -183,24 +183,17 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
 def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
     statement: list[Token] = []
     depth = 0
-    for index, token in enumerate(body):
+    for token, following in zip(body, [*(one.text for one in body[1:]), ""], strict=False):
         depth += (token.text in CLOSER) - (token.text in CLOSER.values())
-        is_label = statement and statement[-1].text in ("public", "private", "protected")
-        following = body[index + 1].text if index + 1 < len(body) else ""
-        ends_function = token.text == "}" and _has_parameters(statement) and following != ";"
-        if depth == 0 and token.text == ";":
-            if statement:
+        last = statement[-1].text if statement else ""
+        is_label = token.text == ":" and last in ("public", "private", "protected")
+        is_end = depth == 0 and (token.text == ";" or is_label)
+        ends_function = token.text == "}" and _has_parameters(statement)
+        if not is_end:
+            statement.append(token)
+        if is_end or (depth == 0 and ends_function and following not in (",", "{", ";")):
+            if statement and not (is_label and last == "public"):
                 yield statement
-            statement = []
-            continue
-        if depth == 0 and is_label and token.text == ":":
-            if statement[-1].text != "public":
-                yield statement
-            statement = []
-            continue
-        statement.append(token)
-        if depth == 0 and ends_function and following not in (",", "{"):
-            yield statement
             statement = []
     if statement:
         yield statement

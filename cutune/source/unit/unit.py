@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from cutune.core.source import Source, Span
-from cutune.source.syntax.directives import CLOSER
+from cutune.source.syntax.directives import CLOSER, OPENER
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import integer_type, literal_value
@@ -213,19 +213,14 @@ def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     item: list[Token] = []
     depth = angle = 0
     for token in tokens:
-        if token.text in CLOSER:
-            depth += 1
-        elif token.text in (")", "]", "}"):
-            depth -= 1
-        elif token.text == "<" and depth == 0:
-            angle += 1
-        elif token.text == ">" and depth == 0:
-            angle -= 1
-        elif token.text == "," and depth == 0 and angle <= 0:
+        text = token.text
+        depth += (text in CLOSER) - (text in OPENER)
+        angle += {"<": 1, ">": -1}.get(text, 0) if depth == 0 else 0
+        if text == "," and depth == 0 and angle <= 0:
             yield item
             item = []
-            continue
-        item.append(token)
+        else:
+            item.append(token)
     if item:
         yield item
 
