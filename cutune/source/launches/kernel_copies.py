@@ -261,20 +261,16 @@ class _Wrapping:
 
     def read_widths(self) -> Iterator[Token]:
         """Where the kernel reads an argument that is the width of its block, and stays that."""
-        uses: defaultdict[str, list[int]] = defaultdict(list)
-        for index in self._places:
-            if self.tokens[index].text in self.widths:
-                uses[self.tokens[index].text].append(index)
-        for places in uses.values():
-            if all(map(self._only_reads, places)):
-                yield from (self.tokens[index] for index in places)
-
-    def _only_reads(self, index: int) -> bool:
-        before, after = self.tokens[index - 1], self.tokens[index + 1]
-        is_other = before.text in _BEFORE_OTHERS or after.text in _AFTER_OTHERS
+        uses = [index for index in self._places if self.tokens[index].text in self.widths]
         # Behind a type stands what it is the type of.
-        is_declared = before.kind == "IDENTIFIER" and before.text != "return"
-        return not (is_other or is_declared)
+        declared = (i for i in uses if self.tokens[i - 1].kind == "IDENTIFIER")
+        changed = {self.tokens[i].text for i in declared if self.tokens[i - 1].text != "return"}
+        changed |= {self.tokens[index].text for index in uses if not self._is_read(index)}
+        return (self.tokens[i] for i in uses if self.tokens[i].text not in changed)
+
+    def _is_read(self, index: int) -> bool:
+        before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
+        return before not in _BEFORE_OTHERS and after not in _AFTER_OTHERS
 
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
@@ -305,10 +301,9 @@ class _Wrapping:
     def _is_operand(self, index: int) -> bool:
         """Is it a literal, or a name from outside of the kernel, beside an operator?"""
         token = self.tokens[index]
-        before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
-        if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
-            return False
-        if not {before, after} & _OPERATORS and not self._stepping(index):
+        beside = {self.tokens[index - 1].text, self.tokens[index + 1].text}
+        is_computed = not beside.isdisjoint(_OPERATORS) or self._stepping(index)
+        if not self._is_read(index) or not is_computed:
             return False
         if token.kind == "IDENTIFIER":
             return token.text in self._names
@@ -331,13 +326,13 @@ class _Wrapping:
 
     def loops_over_rows(self) -> list[int]:
         """Where loops begin in which a variable that begins as an index steps by an `int`."""
-        begins = set()
-        for index in self._places:
-            is_constant = self._is_operand(index) and self._sized(index)
-            is_step = self.tokens[index].text in self._steps or is_constant
-            if is_step and self._stepping(index) and (begin := self._loop_with(index)) is not None:
-                begins.add(begin)
-        return sorted(begins)
+        steps = (
+            index
+            for index in filter(self._stepping, self._places)
+            if self.tokens[index].text in self._steps
+            or (self._is_operand(index) and self._sized(index))
+        )
+        return sorted({begin for i in steps if (begin := self._loop_with(i)) is not None})
 
     def _loop_with(self, index: int) -> int | None:
         for opener in range(index, self._places.start, -1):
@@ -349,14 +344,11 @@ class _Wrapping:
         return None
 
     @cached_property
-    def _steps(self) -> frozenset[str]:
+    def _steps(self) -> set[str]:
         """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
-        found = {*self.widths}
-        for index in self._places[:-5]:
-            texts = [token.text for token in self.tokens[index : index + 6]]
-            if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):
-                found.add(texts[0])
-        return frozenset(found)
+        texts = ([t.text for t in self.tokens[i : i + 6]] for i in self._places[:-5])
+        sizes = (words for words in texts if words[1:4] == ["=", "blockDim", "."])
+        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ","))}
 
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
@@ -366,7 +358,7 @@ class _Wrapping:
     def _multiplied(self, index: int) -> str:
         """The dimension whose index is a factor beside this operand, or begins what it steps."""
         meant = self._product(index) | self._stepping(index)
-        return next(iter(meant)) if len(meant) == 1 and meant <= self._sized(index) else ""
+        return "".join(meant) if len(meant) == 1 and meant <= self._sized(index) else ""
 
     def _possible(self, index: int) -> str:
         """The dimensions that a name may stand for; none where its value leaves that open."""
