@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from types import MappingProxyType
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -160,9 +159,9 @@ def launch_sites(
     syntax: Syntax,
     unit: Unit,
     kernels: ByName,
-    first: int = 1,
-    is_early: bool = False,
-    named: Mapping[int, str] = MappingProxyType({}),
+    first: int,
+    is_early: bool,
+    named: Mapping[int, str],
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 

@@ -26,7 +26,6 @@ from cutune.source.syntax.directives import (
     Macro,
     Pragma,
     macros,
-    match_brackets,
     pragmas,
 )
 from cutune.source.syntax.tokens import TRIVIA, Token, lex, word_set
@@ -358,7 +357,7 @@ _index = attrgetter("index")
 def parse(source: Source) -> Syntax:
     """Lex a source and recognise its islands. Never fails: errors are diagnostics."""
     tokens, directives = _significant(source.text)
-    brackets = match_brackets(tokens, directives)
+    brackets = Brackets.of(tokens, directives)
     all_macros = macros(directives)
     qualifiers = {m.name for m in all_macros if KERNEL_QUALIFIER in m.body_text}
     functions = _Scan(tokens, brackets, qualifiers | {KERNEL_QUALIFIER}).functions()
