@@ -184,7 +184,6 @@ class _GridReader:
         return False
 
     def is_named(self, formula: Formula) -> bool:
-        """Is it a component of the block by its name?"""
         labels = {*_labels(formula)}
         return any(not labels.isdisjoint(_labels(size)) for size in self.block)
 

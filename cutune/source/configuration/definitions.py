@@ -95,16 +95,15 @@ class Reaching(HostFunction):
         number = bisect_left(changes.places, at)
         if changes.first_escape < number:
             return None
-        last = variable.declared
-        found = self._first_definition(variable)
+        last, found = variable.declared, self._first_definition(variable)
         if number > 0:
             # If it certainly runs, nothing before it matters.
-            last = changes.places[number - 1]
-            value, part = changes.touches[number - 1].value, changes.touches[number - 1].component
-            if value is None or part not in (None, component) or not self._dominates(last, at):
+            last, touch = changes.places[number - 1], changes.touches[number - 1]
+            is_whole = touch.component in (None, component)
+            if touch.value is None or not is_whole or not self._dominates(last, at):
                 return None
-            name, is_component = variable.identity, part is not None
-            found = ReachingDefinition(name, last, value, is_component=is_component)
+            about = variable.identity, last, touch.value
+            found = ReachingDefinition(*about, is_component=touch.component is not None)
         if self._runs_again(last, at) >= changes.place(number):
             return None
         # A variable that escapes stays escaped, whatever defines it next.
@@ -170,9 +169,8 @@ class Reaching(HostFunction):
         if before == ">" and tokens[index - 2].text == ">":
             # `stream >> name`, or a shift.
             return _Touch(None, component)
-        if self._binds_reference(index) or self._may_be_referenced(index, last):
-            return _ESCAPE
-        return None
+        is_bound = self._binds_reference(index) or self._may_be_referenced(index, last)
+        return _ESCAPE if is_bound else None
 
     def _right_side(self, first: int) -> Range | None:
         """expression ";" of an assignment that is a statement of its own."""
@@ -196,9 +194,8 @@ class Reaching(HostFunction):
     def _may_be_referenced(self, index: int, last: int) -> bool:
         """Is the bare name an argument of a call that may take it by reference?"""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        if tokens[last + 1].text not in (",", ")", "}"):
-            return False
-        if tokens[index - 1].text not in (",", "(", "{"):
+        before, after = tokens[index - 1].text, tokens[last + 1].text
+        if before not in (",", "(", "{") or after not in (",", ")", "}"):
             return False
         place, position = index - 1, 0
         while place > 0 and tokens[place].text not in ("(", "{", "["):

@@ -385,9 +385,8 @@ class HostFunction:
             tokens[place].kind == "IDENTIFIER" or tokens[place].text in ("->", "::", "*", "&")
         ):
             place += 1
-        if tokens[place].text != "{" or partner[place] < 0:
-            return None
-        return (index, partner[place])
+        is_body = tokens[place].text == "{" and partner[place] >= 0
+        return (index, partner[place]) if is_body else None
 
     def _scope(self, index: int) -> Range | None:
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner

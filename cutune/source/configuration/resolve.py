@@ -323,9 +323,7 @@ def _free(text: str, at: int) -> str:
 
 def _now(variable: HostVariable, at: int) -> str | None:
     """Two readings at one place give the same value, whatever definition reaches it."""
-    if "volatile" in variable.type:
-        return None
-    return f"{variable.identity} read at {at}"
+    return f"{variable.identity} read at {at}" if "volatile" not in variable.type else None
 
 
 def _key(definition: ReachingDefinition) -> str:

@@ -49,7 +49,6 @@ class HostTypes:
         return Callees(self.unit)
 
     def is_word(self, name: str) -> bool:
-        """Is it the name of a built-in type?"""
         return name in _INTEGERS or self.is_plain([name])
 
     def is_plain(self, words: Sequence[str], depth: int = 0) -> bool:
@@ -163,9 +162,8 @@ class _Place:
             expanded = tokens if unit.is_expanded else unit.macros.expand(tokens)
         except Unexpandable as error:
             return f"macro '{error.token.text}'"
-        if may_be_any and self._is_path(expanded):
-            return None
-        return next(self._doubts(expanded), None)
+        is_path = may_be_any and self._is_path(expanded)
+        return None if is_path else next(self._doubts(expanded), None)
 
     def _doubts(self, tokens: Sequence[Token]) -> Iterator[str]:
         for index, token in enumerate(tokens):

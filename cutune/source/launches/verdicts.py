@@ -190,7 +190,6 @@ def launch_sites(
 
 
 def _in_macro(syntax: Syntax, macro: Macro, number: int) -> tuple[LaunchSite, Diagnostic]:
-    """The launch in the body of a macro, which stays."""
     refusal = Diagnostic.at(Code.LAUNCH_IN_MACRO, name=macro.name)
     callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", macro.body_text)
     offset = macro.body_start + (callee.start() if callee else 0)

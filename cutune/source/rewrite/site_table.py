@@ -51,10 +51,8 @@ _GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NOD
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
     """Indices of the parameters a guard bound is made of; None when it holds another name."""
     order = {name: index for index, name in enumerate(kernel.argument_names) if name}
-    words = names_in(guard)
-    if any(word not in order for word in words):
-        return None
-    return tuple(sorted({order[word] for word in words}))
+    words = {*names_in(guard)}
+    return tuple(sorted(order[word] for word in words)) if words <= order.keys() else None
 
 
 def dimension_rule(kernel: Kernel, dimension: int) -> Rule:

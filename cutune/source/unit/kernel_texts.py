@@ -173,7 +173,7 @@ class _Names:
         elif before in self.types or (
             before == "auto"
             and following in ("=", "(", "{")
-            and _Reader(tokens, self).has_pointer(index + 1, _next(texts, ";", index))
+            and _Reader(tokens, self).has_pointer(index + 1, _statement_end(texts, index))
         ):
             self.pointers.add(name)
 
@@ -206,8 +206,8 @@ def _is_declaration(texts: Sequence[str], star: int) -> bool:
     return index < 0 or texts[index] in _STATEMENT or texts[index] == ":" or is_loop
 
 
-def _next(texts: Sequence[str], text: str, first: int) -> int:
-    return next((i for i in range(first, len(texts)) if texts[i] == text), len(texts))
+def _statement_end(texts: Sequence[str], first: int) -> int:
+    return next((i for i in range(first, len(texts)) if texts[i] == ";"), len(texts))
 
 
 def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
@@ -216,7 +216,7 @@ def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
     for index, text in enumerate(texts):
         if text not in ("typedef", "using"):
             continue
-        end = _next(texts, ";", index)
+        end = _statement_end(texts, index)
         name = texts[end - 1] if text == "typedef" else texts[index + 1]
         (names.types if "*" in texts[index:end] else names.aliases).add(name)
 
@@ -327,9 +327,8 @@ class _Reader:
         return name in self.names.pointers and not is_read
 
     def arguments(self, index: int) -> Sequence[Token]:
-        if self._text(index + 1) != "(":
-            return ()
-        return self.tokens[index + 2 : self._end(index + 1)]
+        is_call = self._text(index + 1) == "("
+        return self.tokens[index + 2 : self._end(index + 1)] if is_call else ()
 
     def _opener(self, index: int) -> int:
         return self.texts.index("(", index) if "(" in self.texts[index:] else index
@@ -353,10 +352,8 @@ class _Reader:
         return is_name or text in (")", "]")
 
     def _begins_operand(self, index: int) -> bool:
-        if not 0 <= index < len(self.tokens):
-            return False
-        token = self.tokens[index]
-        return token.kind in ("IDENTIFIER", "NUMBER") or token.text in ("(", "&", "*", "~", "+")
+        is_word = any(t.kind in ("IDENTIFIER", "NUMBER") for t in self.tokens[index : index + 1])
+        return is_word or self._text(index) in ("(", "&", "*", "~", "+")
 
 
 #: Macros that are put away, directives that change nothing.

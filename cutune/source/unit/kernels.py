@@ -247,10 +247,10 @@ def layout_at(structures: Structures, path: str) -> Layout | None:
 def layout(structures: Structures, words: Sequence[str]) -> Layout | None:
     """The layout of a type; None where it is not known."""
     integer = integer_type(words, structures.unit.typedefs)
-    size = _REAL_BYTES.get(words[0]) if len(words) == 1 else None
-    if "*" in words or integer is not None or size is not None:
-        size = _POINTER_BYTES if "*" in words else integer.bits // 8 if integer else size
-        return Layout(size or 0, size or 0, {})
+    size = integer.bits // 8 if integer is not None else _REAL_BYTES.get(" ".join(words))
+    size = _POINTER_BYTES if "*" in words else size
+    if size is not None:
+        return Layout(size, size, {})
     structure = structures.of(words)
     if structure is None:
         return None
