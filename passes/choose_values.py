@@ -49,4 +49,4 @@ class ChooseValues(Pass):
             return unit
         unit = unit.with_prelude(self.selection)
         edits = copy_edits(self.copies, self.routine)
-        return unit.with_edits(self.name, edits, self.copies.source)
+        return unit.with_edits(edits, self.copies.source)

@@ -39,7 +39,7 @@ class InstrumentLaunches(Pass):
         types = _included("cutune_launch.h", *needed_headers(program, sites))
         launching = _included("cutune_probe.h", "cutune_deduced.h", "cutune_call.h")
         text = f"{types}{site_table(program, sites)}{launching}"
-        return with_launch_edits(unit, self.name, sites, text)
+        return with_launch_edits(unit, sites, text)
 
 
 def _included(*headers: str) -> str:

@@ -44,7 +44,6 @@ from cutune.source.rewrite.edits import (
     data_arguments,
     region_edits,
     settable,
-    with_file_edits,
     with_tunable_edits,
     with_value,
 )
@@ -71,11 +70,11 @@ class InstrumentTunables(Pass):
         given = settable(program.constants) if self.values is None else ""
         unit = unit.with_prelude(f'#include "{self.header}"\n{given}')
         for tunable in program.tunables:
-            unit = with_tunable_edits(unit, self.name, tunable, _call)
+            unit = with_tunable_edits(unit, tunable, _call)
         for constant in program.constants:
-            unit = with_value(unit, self.name, constant, self._text(constant))
+            unit = with_value(unit, constant, self._text(constant))
         for region in program.regions:
-            unit = with_file_edits(unit, self.name, region_edits(region), region.source)
+            unit = unit.with_numbered_edits(region_edits(region), region.source)
         return unit
 
     def _text(self, constant: TunableConstant) -> str:

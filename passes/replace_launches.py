@@ -107,7 +107,7 @@ class ReplaceLaunches(Pass):
         launches = _words_in_launches(program, sites)
         code = _with_headers(before, with_short_casts(emitted), behind, launches)
         text = optimized(packed_text(with_joined_declarations(code)))
-        return with_launch_edits(unit, self.name, sites, _title(self.selection) + text)
+        return with_launch_edits(unit, sites, _title(self.selection) + text)
 
 
 def _title(selection: str) -> str:

@@ -40,13 +40,13 @@ class ReplaceTunables(Pass):
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         for constant in unit.program.constants:
             if constant.name in self.values:
-                unit = with_value(unit, self.name, constant, self.values[constant.name])
+                unit = with_value(unit, constant, self.values[constant.name])
         tunables = [t for t in unit.program.tunables if t.name in self.routines]
         if not tunables:
             return unit
         unit = unit.with_prelude(self.selection)
         for tunable in tunables:
-            unit = with_tunable_edits(unit, self.name, tunable, self._call)
+            unit = with_tunable_edits(unit, tunable, self._call)
         return unit
 
     def _call(self, tunable: HostTunable) -> tuple[str, str]:

@@ -21,8 +21,7 @@ from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Ope
 from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation, all_parts_of
 from cutune.proof.values.terms import WARP, Atoms
-from cutune.ptx.call_targets import CallTargets
-from cutune.ptx.control_flow import control_flow
+from cutune.ptx.control_flow import CallTargets, control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse, FlatUse

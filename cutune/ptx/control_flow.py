@@ -11,22 +11,35 @@ the latter, which holds for reducible graphs if
 
 The order made here has these properties; loops with several back edges get an empty latch. In an
 irreducible graph (none seen from nvcc) lanes may meet later than they could: results are the same.
+
+A call by address, of a virtual function or through a pointer, names a prototype:
+
+    call (result), %rd7, (arguments), prototype_0;
+
+A module that is linked with no other one has all functions that such a call may reach: those whose
+address is taken somewhere, in a table of virtual functions or by an instruction, and whose results
+and parameters have the sizes of the prototype.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cutune.ptx.types import (
     BARRIERS,
     LEAVING,
+    TYPE_BYTES,
     Function,
     Instruction,
     Label,
+    Module,
     PtxError,
+    Variable,
     first_of,
+    split_operands,
 )
 
 _SUSPENDING = BARRIERS | {"call"}
@@ -93,8 +106,20 @@ class ControlFlow:
 def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> ControlFlow:
     """Build the blocks of a function with a body. A call of a builtin does not end a block."""
     blocks = _with_single_latches(_reachable(_Splitter(function, is_builtin).split()))
-    loops = _nested(_natural_loops(blocks))
-    return _renumbered(blocks, loops, _order(blocks, loops))
+    loops = _natural_loops(blocks)
+    innermost = [-1] * len(blocks)
+    for index, loop in enumerate(loops):
+        for block in loop.blocks:
+            innermost[block] = index
+    order = _order(blocks, loops, innermost)
+    place = {old: new for new, old in enumerate(order)}
+    return ControlFlow(
+        tuple(replace(_retarget(blocks[old], place), loop=innermost[old]) for old in order),
+        tuple(
+            Loop(place[loop.header], frozenset(place[old] for old in loop.blocks), loop.parent)
+            for loop in loops
+        ),
+    )
 
 
 def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
@@ -147,7 +172,10 @@ class _Splitter:
                 self.pending.append((len(self.blocks) - 1, item))
                 self._end(Terminator("jump", ()))
             elif item.opcode in LEAVING:
-                self._leave(item)
+                self.blocks[-1][0].append(item)
+                if item.guard:
+                    self._end(_branch(item, len(self.blocks), len(self.blocks) + 1))
+                self._end(Terminator(item.opcode, (), instruction=item))
             elif self._suspends(item):
                 self._suspend(item)
             else:
@@ -171,17 +199,10 @@ class _Splitter:
         self._set(len(self.blocks) - 1, terminator)
         self.blocks.append(([], None))
 
-    def _leave(self, item: Instruction) -> None:
-        self.blocks[-1][0].append(item)
-        here = len(self.blocks) - 1
-        if item.guard:
-            self._end(_branch(item, here + 1, here + 2))
-        self._end(Terminator(item.opcode, (), instruction=item))
-
     def _suspends(self, item: Instruction) -> bool:
-        if item.opcode not in _SUSPENDING or "arrive" in item.modifiers:
+        if item.opcode == "call" and self.is_builtin(call_target(item)):
             return False
-        return item.opcode != "call" or not self.is_builtin(call_target(item))
+        return item.opcode in _SUSPENDING and "arrive" not in item.modifiers
 
     def _suspend(self, item: Instruction) -> None:
         if item.opcode == "call" and call_target(item) in self.registers:
@@ -196,7 +217,11 @@ class _Splitter:
 
     def _terminator(self, index: int, item: Instruction) -> Terminator:
         if item.opcode == "brx":
-            targets = tuple(self._place(name, item) for name in self._table(item))
+            table = self.tables.get(item.operands[1], "")
+            if not table.startswith(".branchtargets"):
+                raise PtxError(item.line, "brx.idx without .branchtargets", item.source_line)
+            names = table.removeprefix(".branchtargets").split(",")
+            targets = tuple(self._place(name.strip(), item) for name in names)
             if item.guard:
                 raise PtxError(item.line, "guarded brx.idx is not supported", item.source_line)
             return Terminator("table", targets, instruction=item)
@@ -204,12 +229,6 @@ class _Splitter:
         if not item.guard:
             return Terminator("jump", (target,), instruction=item)
         return _branch(item, target, index + 1)
-
-    def _table(self, item: Instruction) -> list[str]:
-        text = self.tables.get(item.operands[1], "")
-        if not text.startswith(".branchtargets"):
-            raise PtxError(item.line, "brx.idx without .branchtargets", item.source_line)
-        return [name.strip() for name in text.removeprefix(".branchtargets").split(",")]
 
     def _place(self, name: str, item: Instruction) -> int:
         if name not in self.places:
@@ -229,10 +248,9 @@ def _retarget(block: BasicBlock, places: Mapping[int, int]) -> BasicBlock:
 def _reachable(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
     seen, stack = {0}, [0]
     while stack:
-        for target in blocks[stack.pop()].terminator.targets:
-            if target not in seen:
-                seen.add(target)
-                stack.append(target)
+        new = {*blocks[stack.pop()].terminator.targets} - seen
+        seen |= new
+        stack += new
     place = {old: new for new, old in enumerate(sorted(seen))}
     return [_retarget(blocks[old], place) for old in sorted(seen)]
 
@@ -286,6 +304,7 @@ def _with_single_latches(blocks: list[BasicBlock]) -> list[BasicBlock]:
 
 
 def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
+    """All loops, an outer one before those in it."""
     predecessors, loops = _predecessors(blocks), []
     for header, sources in _back_edges(blocks).items():
         inside, stack = {header}, [x for x in sources if x != header]
@@ -295,11 +314,6 @@ def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
                 inside.add(node)
                 stack += predecessors[node]
         loops.append(Loop(header, frozenset(inside)))
-    return loops
-
-
-def _nested(loops: list[Loop]) -> list[Loop]:
-    """Sort from outer to inner and set parents."""
     nested: list[Loop] = []
     for loop in sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header)):
         around = [i for i, outer in enumerate(nested) if loop.header in outer.blocks]
@@ -307,9 +321,10 @@ def _nested(loops: list[Loop]) -> list[Loop]:
     return nested
 
 
-def _order(blocks: Sequence[BasicBlock], loops: Sequence[Loop]) -> list[int]:
+def _order(
+    blocks: Sequence[BasicBlock], loops: Sequence[Loop], innermost: Sequence[int]
+) -> list[int]:
     """Topological order with every loop contiguous: order each region with its loops collapsed."""
-    innermost = _innermost_loops(loops, len(blocks))
 
     def child(block: int, region: int) -> int:
         """The loop directly inside `region` that holds the block; `region` when there is none."""
@@ -340,28 +355,84 @@ def _order(blocks: Sequence[BasicBlock], loops: Sequence[Loop]) -> list[int]:
     return arrange(-1, 0, range(len(blocks)))
 
 
-def _renumbered(
-    blocks: Sequence[BasicBlock], loops: Sequence[Loop], order: Sequence[int]
-) -> ControlFlow:
-    place = {old: new for new, old in enumerate(order)}
-    innermost = _innermost_loops(loops, len(blocks))
-    return ControlFlow(
-        tuple(replace(_retarget(blocks[old], place), loop=innermost[old]) for old in order),
-        tuple(
-            replace(
-                loop,
-                header=place[loop.header],
-                blocks=frozenset(map(place.__getitem__, loop.blocks)),
-            )
-            for loop in loops
-        ),
+#: results "_" parameters, each in parentheses; no results may be none at all.
+_PROTOTYPE = re.compile(r"\.callprototype\s*(?:\(([^()]*)\))?\s*_\s*(?:\(([^()]*)\))?")
+_PARAMETER = re.compile(r"\.param\s*(?:\.align\s+\d+\s*)?\.(\w+)\s+_\s*(?:\[\s*(\d+)\s*\])?$")
+_NAME = re.compile(r"[%$A-Za-z_][\w$]*")
+_Sizes = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def is_by_address(call: Instruction, function: Function) -> bool:
+    """Does a register say which function is called?"""
+    return call_target(call) in function.registers
+
+
+@dataclass(frozen=True)
+class CallTargets:
+    """Answers for one module."""
+
+    module: Module
+    _known: dict[str, tuple[str, ...] | None] = field(default_factory=dict, compare=False)
+
+    def of(self, call: Instruction, function: Function) -> tuple[str, ...] | None:
+        """All functions that an instruction of a function may call; None where more may be."""
+        target = call_target(call)
+        if target not in function.registers:
+            return (target,)
+        tables = (x for x in function.body or () if isinstance(x, Label) and x.table)
+        table = next((x.table for x in tables if x.name == call.operands[-1]), "")
+        if table not in self._known:
+            self._known[table] = self._of_table(table)
+        return self._known[table]
+
+    def _of_table(self, table: str) -> tuple[str, ...] | None:
+        if table.startswith(".calltargets"):
+            return split_operands(table.removeprefix(".calltargets"))
+        sizes = _sizes(table)
+        if sizes is None or not self.module.is_whole:
+            return None
+        known = ((name, self.module.functions[name]) for name in self._addressed)
+        return tuple(
+            name
+            for name, one in known
+            if _are(sizes[0], one.results) and _are(sizes[1], one.parameters)
+        )
+
+    @cached_property
+    def _addressed(self) -> tuple[str, ...]:
+        """Functions whose address is taken, by their own names."""
+        functions, aliases = self.module.functions, self.module.aliases
+        found = (aliases.get(name, name) for name in self._named())
+        own = (name for name in found if name in functions and not functions[name].is_kernel)
+        return tuple(dict.fromkeys(own))
+
+    def _named(self) -> Iterator[str]:
+        """What stands in initial values and in operands, but for the targets of calls."""
+        functions = self.module.functions.values()
+        for variable in (*self.module.variables, *(v for f in functions for v in f.variables)):
+            yield from _NAME.findall(variable.initial)
+        for item in (item for function in functions for item in function.instructions):
+            called = call_target(item) if item.opcode == "call" else None
+            for operand in item.operands:
+                if operand != called:
+                    yield from _NAME.findall(operand)
+
+
+def _sizes(table: str) -> _Sizes | None:
+    """The bytes of each result and parameter of a prototype; None where it is not understood."""
+    found = _PROTOTYPE.match(table)
+    if found is None:
+        return None
+    parts = [[_PARAMETER.match(p) for p in split_operands(text or "")] for text in found.groups()]
+    if not all(match is not None and match[1] in TYPE_BYTES for part in parts for match in part):
+        return None
+    results, parameters = (
+        tuple(TYPE_BYTES[m[1]] * int(m[2] or 1) for m in part if m is not None) for part in parts
     )
+    return results, parameters
 
 
-def _innermost_loops(loops: Sequence[Loop], count: int) -> list[int]:
-    """By block the index of the innermost loop around it, or -1; `loops` from outer to inner."""
-    innermost = [-1] * count
-    for index, loop in enumerate(loops):
-        for block in loop.blocks:
-            innermost[block] = index
-    return innermost
+def _are(sizes: tuple[int, ...], variables: tuple[Variable, ...]) -> bool:
+    """May arguments of these sizes be passed so? A list of any length has no size."""
+    lengths = tuple(variable.size for variable in variables)
+    return lengths == sizes or 0 in lengths

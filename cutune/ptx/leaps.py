@@ -77,9 +77,7 @@ def leap_of(
         return None
     final, tests, carried = _executed(body, registers)
     steps = []
-    for name in carried:
-        if name in loaded:
-            continue
+    for name in (name for name in carried if name not in loaded):
         value = final[name]
         if value is None or value.start != name:
             return None
@@ -133,11 +131,7 @@ def _executed(
         return Sum(start=operand) if operand in written else Sum(terms=((operand, 1),))
 
     for instruction in body:
-        carried += [
-            name
-            for name in sources(instruction)
-            if name in written and name not in values and name not in carried
-        ]
+        carried += (n for n in sources(instruction) if n in written - values.keys())
         found = _sum(instruction, value)
         test = _test(instruction, value)
         for name in results(instruction):
@@ -145,7 +139,7 @@ def _executed(
             tests.pop(name, None)
             if test is not None:
                 tests[name] = test
-    return values, tests, carried
+    return values, tests, list(dict.fromkeys(carried))
 
 
 _Value = Callable[[str], Sum | None]

@@ -115,11 +115,9 @@ def _renamed_apart(text: str, names: Iterable[str], number: int) -> str:
 
 
 def _without_comments(text: str) -> str:
-    def blank(match: re.Match[str]) -> str:
-        found = match.group()
-        return found if found[0] == '"' else "\n" * found.count("\n")
-
-    return _COMMENT.sub(blank, text) if "//" in text or "/*" in text else text
+    if "//" not in text and "/*" not in text:
+        return text
+    return _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else "\n" * m[0].count("\n"), text)
 
 
 class _Parser:
@@ -130,6 +128,10 @@ class _Parser:
         self.lines_before = lines_before
         self.newlines = [match.start() for match in re.finditer("\n", text)]
         self.target = ""
+        # Of the function whose body is read, and what names of inner scopes became, by scope.
+        self.registers: dict[str, str] = {}
+        self.variables: list[Variable] = []
+        self.scopes: list[dict[str, str]] = []
 
     def line(self, position: int) -> int:
         return self.lines_before + bisect_right(self.newlines, position - 1) + 1
@@ -251,12 +253,10 @@ class _Parser:
             yield Variable(name, space, kind, count, alignment, initial.strip(), external)
 
     def _body(self, header: Function, position: int) -> tuple[Function, int]:
-        registers: dict[str, str] = {}
-        variables: list[Variable] = []
+        self.registers, self.variables, self.scopes = {}, [], [{}]
         body: list[Instruction | Label] = []
-        scopes: list[dict[str, str]] = [{}]
         source_line = 0
-        while scopes:
+        while self.scopes:
             match = _STATEMENT.match(self.text, position)
             if match is None:
                 start = self._skip_blanks(position)
@@ -264,24 +264,24 @@ class _Parser:
             position = match.end()
             kind = match.lastgroup
             if kind == "operands":
-                body.append(self._instruction(match, scopes, source_line))
+                body.append(self._instruction(match, source_line))
             elif kind == "loc":
                 location = _LOCATION.match(match["loc"])
                 source_line = int(location.group(2)) if location else 0
             elif kind in ("label", "table"):
-                name = _renamed(match["label"], scopes)
-                body.append(Label(name, (match["table"] or "").rstrip(";")))
+                body.append(
+                    Label(self._renamed(match["label"]), (match["table"] or "").rstrip(";"))
+                )
             elif kind == "open":
-                if len(scopes) > _MOST_SCOPES:
+                if len(self.scopes) > _MOST_SCOPES:
                     raise self.fail(match.start(kind), f"more than {_MOST_SCOPES} nested scopes")
-                scopes.append(self._labels_of_scope(position, len(body)))
+                self.scopes.append(self._labels_of_scope(position, len(body)))
             elif kind == "close":
-                scopes.pop()
+                self.scopes.pop()
             elif kind == "directive":
-                self._declare(match["directive"], match.start(kind), registers, variables, scopes)
-        function = replace(
-            header, registers=registers, variables=tuple(variables), body=tuple(body)
-        )
+                self._declare(match["directive"], match.start(kind))
+        variables = tuple(self.variables)
+        function = replace(header, registers=self.registers, variables=variables, body=tuple(body))
         return function, position
 
     def _labels_of_scope(self, position: int, unique: int) -> dict[str, str]:
@@ -294,15 +294,7 @@ class _Parser:
         names = re.findall(rf"(?:^|[;{{}}\n])\s*({_NAME})\s*:(?!:)", self.text[position:end])
         return {name: f"{name}@{unique}" for name in names}
 
-    def _declare(
-        self,
-        directive: str,
-        position: int,
-        registers: dict[str, str],
-        variables: list[Variable],
-        scopes: list[dict[str, str]],
-    ) -> None:
-        nested = len(scopes) > 1
+    def _declare(self, directive: str, position: int) -> None:
         if match := _REGISTERS.match(directive):
             vector, kind, names = match.groups()
             if vector or kind not in TYPE_BYTES:
@@ -312,27 +304,22 @@ class _Parser:
                 if found is None:
                     raise self.fail(position, f"register '{declarator}' not understood")
                 name, count = found.groups()
-                if count and len(registers) + int(count) > _MOST_REGISTERS:
+                if count and len(self.registers) + int(count) > _MOST_REGISTERS:
                     raise self.fail(position, f"more than {_MOST_REGISTERS} registers")
-                plain = [f"{name}{i}" for i in range(int(count))] if count else [name]
-                for each in plain:
-                    registers[_declared(each, scopes, len(registers)) if nested else each] = kind
+                for each in [f"{name}{i}" for i in range(int(count))] if count else [name]:
+                    self.registers[self._declared(each, len(self.registers))] = kind
         elif match := _VARIABLE.match(directive):
             for variable in self._variables(match.group(1), match.group(2), position, False):
-                name = variable.name
-                if nested:
-                    name = _declared(name, scopes, len(variables))
-                variables.append(replace(variable, name=name))
+                name = self._declared(variable.name, len(self.variables))
+                self.variables.append(replace(variable, name=name))
         elif not directive.startswith((".pragma", ".file")):
             raise self.fail(position, f"directive '{directive[:40]}' is not supported")
 
-    def _instruction(
-        self, match: re.Match[str], scopes: list[dict[str, str]], source_line: int
-    ) -> Instruction:
+    def _instruction(self, match: re.Match[str], source_line: int) -> Instruction:
         negated, guard, opcode, operands = match.group("negated", "guard", "opcode", "operands")
-        if len(scopes) > 1 and any(scopes):
-            operands = _IDENTIFIER.sub(lambda name: _renamed(name.group(), scopes), operands)
-            guard = guard and _renamed(guard, scopes)
+        if len(self.scopes) > 1 and any(self.scopes):
+            operands = _IDENTIFIER.sub(lambda name: self._renamed(name.group()), operands)
+            guard = guard and self._renamed(guard)
         name, *modifiers = opcode.split(".")
         return Instruction(
             name,
@@ -344,15 +331,12 @@ class _Parser:
             source_line,
         )
 
+    def _declared(self, name: str, unique: int) -> str:
+        """A name of an inner scope gets a suffix: nvcc reuses `param0` for each call."""
+        if len(self.scopes) == 1:
+            return name
+        self.scopes[-1][name] = f"{name}@{unique}"
+        return self.scopes[-1][name]
 
-def _declared(name: str, scopes: list[dict[str, str]], unique: int) -> str:
-    """A name of an inner scope gets a suffix: nvcc reuses `param0` for each call."""
-    scopes[-1][name] = f"{name}@{unique}"
-    return scopes[-1][name]
-
-
-def _renamed(name: str, scopes: list[dict[str, str]]) -> str:
-    for scope in reversed(scopes):
-        if name in scope:
-            return scope[name]
-    return name
+    def _renamed(self, name: str) -> str:
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), name)

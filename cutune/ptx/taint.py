@@ -15,7 +15,7 @@ thread. The results of a detour are tainted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 
@@ -33,16 +33,11 @@ from cutune.ptx.types import (
 )
 
 
-@dataclass(frozen=True)
-class Detour:
-    """The instructions of a detour, and how many of them access memory."""
+def _detour(flow: ControlFlow, branch: Instruction) -> tuple[list[Instruction], int] | None:
+    """The instructions of the detour behind a branch, and how many of them access memory.
 
-    instructions: tuple[Instruction, ...]
-    accesses: int
-
-
-def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
-    """The detour behind a branch; None if the skipped or repeated code changes counts."""
+    None if the skipped or repeated code changes counts.
+    """
     start = next((i for i, b in enumerate(flow.blocks) if b.terminator.instruction is branch), None)
     if start is None or flow.blocks[start].terminator.kind != "branch":
         return None
@@ -50,25 +45,24 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
     if start in between:  # the branch decides how often a loop runs
         return None
     blocks = [flow.blocks[index] for index in between]
-    instructions = tuple(i for block in blocks for i in block.instructions)
+    instructions = [i for block in blocks for i in block.instructions]
     leaves = any(block.terminator.kind in LEAVING for block in blocks)
     if leaves or any(i.opcode in BINDING for i in instructions):
         return None
     accesses = sum(i.opcode in MEMORY and "param" not in i.modifiers for i in instructions)
     if accesses and any(block.loop >= 0 for block in blocks):
         return None
-    return Detour(instructions, accesses)
+    return instructions, accesses
 
 
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
     """Blocks that can run after `start` and before `meeting`."""
-    found: set[int] = set()
-    waiting = list(flow.blocks[start].terminator.targets)
+    found = set[int]()
+    waiting = {*flow.blocks[start].terminator.targets} - {meeting}
     while waiting:
-        index = waiting.pop()
-        if index != meeting and index not in found:
-            found.add(index)
-            waiting.extend(flow.blocks[index].terminator.targets)
+        found |= waiting
+        after = {one for index in waiting for one in flow.blocks[index].terminator.targets}
+        waiting = after - found - {meeting}
     return found
 
 
@@ -131,37 +125,35 @@ def _bases(modifiers: tuple[str, ...]) -> frozenset[str]:
 
 def data_oblivious(kernel: Function, functions: dict[str, Function]) -> Obliviousness:
     """Judge a kernel together with the functions that it calls."""
-    verdict = _Analysis(kernel, functions, frozenset()).verdict(False)[0]
-    return replace(verdict, countable=verdict.holds or _is_countable(kernel, functions, set()))
+    analysis = _Analysis(kernel, functions, frozenset())
+    try:
+        analysis.run()
+    except _DataDependent as error:
+        return Obliviousness(False, str(error), _is_countable(kernel, functions, set()))
+    uncertain = sum(analysis.detours.values())
+    return Obliviousness(True, uncertain=uncertain, loaded=frozenset(analysis.tainted))
 
 
 def _is_countable(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
     """Are all of its instructions known, and does a counter cover each?"""
     seen.add(function.name)
-    for instruction in function.instructions:
-        if instruction.opcode in UNCOUNTED:
+    if any(instruction.opcode in UNCOUNTED for instruction in function.instructions):
+        return False
+    called = {call_target(item) for item in function.instructions if item.opcode == "call"}
+    if not called.isdisjoint(function.registers):  # by an address, any function of the module
+        called -= function.registers.keys()
+        called |= {name for name, one in functions.items() if one.body and not one.is_kernel}
+    for target in called - _WITHOUT_COST:
+        callee = functions.get(target)
+        if callee is None or callee.body is None:
             return False
-        for target in _callees(instruction, function, functions):
-            if target in _WITHOUT_COST:
-                continue
-            callee = functions.get(target)
-            if callee is None or callee.body is None:
-                return False
-            if target not in seen and not _is_countable(callee, functions, seen):
-                return False
+        if target not in seen and not _is_countable(callee, functions, seen):
+            return False
     return True
 
 
-def _callees(
-    instruction: Instruction, function: Function, functions: dict[str, Function]
-) -> list[str]:
-    """What an instruction may call: by an address, any function of the module."""
-    if instruction.opcode != "call":
-        return []
-    target = call_target(instruction)
-    if target not in function.registers:
-        return [target]
-    return [name for name, one in functions.items() if one.body is not None and not one.is_kernel]
+class _DataDependent(Exception):
+    """Why a kernel is not data-oblivious."""
 
 
 class _Analysis:
@@ -177,92 +169,77 @@ class _Analysis:
         self.on_detour: set[int] = set()  # ids of instructions
         self.memory = False  # shared or local memory holds something tainted
 
-    def verdict(self, parameters_tainted: bool) -> tuple[Obliviousness, bool]:
-        if parameters_tainted:
-            self.tainted |= {parameter.name for parameter in self.function.parameters}
-            self.memory = True
+    def run(self) -> None:
+        """Find all that is tainted. Raises _DataDependent."""
         before = (-1, False)
-        problem = Obliviousness(True)
-        while problem.holds and before != (len(self.tainted), self.memory):
+        while before != (len(self.tainted), self.memory):
             before = (len(self.tainted), self.memory)
             for instruction in self.instructions:
-                found = self._propagate(instruction)
-                problem = problem if not problem.holds or found is None else found
+                self._propagate(instruction)
             for instruction in self.instructions:
-                if problem.holds:
-                    problem = self._judge(instruction)
-        if problem.holds:
-            uncertain = sum(self.detours.values())
-            problem = Obliviousness(True, uncertain=uncertain, loaded=frozenset(self.tainted))
-        return problem, any(result.name in self.tainted for result in self.function.results)
+                self._check(instruction)
 
     def _is_tainted(self, found: tuple[str, ...]) -> bool:
         return not self.tainted.isdisjoint(found)
 
-    def _propagate(self, instruction: Instruction) -> Obliviousness | None:
+    def _propagate(self, instruction: Instruction) -> None:
         opcode, where = instruction.opcode, spaces(instruction)
         if opcode == "call":
-            return self._call(instruction)
-        if opcode in ("st", "red"):
-            if not self._is_tainted(names(instruction.operands[1])):
-                return None
-            if "param" in where:
+            self._call(instruction)
+        elif opcode in ("st", "red"):
+            is_tainted = self._is_tainted(names(instruction.operands[1]))
+            if is_tainted and "param" in where:
                 self.tainted.update(names(instruction.operands[0]))
-            elif "global" not in where:
+            elif is_tainted and "global" not in where:
                 self.memory = True
         elif self._gives_tainted(instruction):
             self.tainted.update(results(instruction))
-        return None
 
     def _gives_tainted(self, instruction: Instruction) -> bool:
         opcode, where = instruction.opcode, spaces(instruction)
         if opcode in ("atom", "mbarrier", "tex", "tld4", "suld", "ldmatrix", "wmma"):
             return True
-        if opcode in ("ld", "ldu"):
-            if "param" in where:
-                return self._is_tainted(sources(instruction))
-            if "shared" in where or "local" in where:
-                return self.memory or self._is_tainted(sources(instruction))
-            return True
+        if opcode in ("ld", "ldu") and "param" not in where:
+            is_own = "shared" in where or "local" in where
+            return not is_own or self.memory or self._is_tainted(sources(instruction))
         read = sources(instruction)
         return self._is_tainted(read) or any(name.startswith(_CLOCKS) for name in read)
 
-    def _call(self, instruction: Instruction) -> Obliviousness | None:
+    def _call(self, instruction: Instruction) -> None:
         target = call_target(instruction)
         at = instruction.operands.index(target)
         arguments = [n for text in instruction.operands[at + 1 :] for n in names(text)]
         returned = names(instruction.operands[0]) if at else ()
         callee = self.functions.get(target)
         if target in _WITHOUT_COST:
-            return None
+            return
         if callee is None or callee.body is None or target in self.above:
-            self.tainted.update(returned)
             is_known = target not in self.function.registers
-            called = target if is_known else "functions by their address"
-            return Obliviousness(False, f"calls {called}")
+            raise _DataDependent(f"calls {target if is_known else 'functions by their address'}")
         inner = _Analysis(callee, self.functions, self.above)
         inner.memory = self.memory
-        problem, results_tainted = inner.verdict(self._is_tainted(tuple(arguments)))
+        if self._is_tainted(tuple(arguments)):
+            inner.tainted |= {parameter.name for parameter in callee.parameters}
+            inner.memory = True
+        inner.run()
         self.memory |= inner.memory
-        if results_tainted:
+        if inner._is_tainted(tuple(result.name for result in callee.results)):
             self.tainted.update(returned)
-        return None if problem.holds else problem
 
-    def _judge(self, instruction: Instruction) -> Obliviousness:
+    def _check(self, instruction: Instruction) -> None:
         opcode = instruction.opcode
         if opcode in UNCOUNTED:
-            return Obliviousness(False, f"no model has the cost of its '{opcode}' instructions")
+            raise _DataDependent(f"no model has the cost of its '{opcode}' instructions")
         decided = instruction.guard in self.tainted and id(instruction) not in self.on_detour
         if decided and opcode in STEERING and not self._is_detour(instruction):
             what = "a branch" if opcode == "bra" else f"whether '{opcode}' is executed"
-            return Obliviousness(False, f"{what} depends on loaded data")
+            raise _DataDependent(f"{what} depends on loaded data")
         if opcode == "brx" and self._is_tainted(names(instruction.operands[0])):
-            return Obliviousness(False, "a branch depends on loaded data")
+            raise _DataDependent("a branch depends on loaded data")
         if opcode in MEMORY and "param" not in spaces(instruction):
             place = 0 if opcode in ("st", "red") else 1
             if self._is_tainted(names(instruction.operands[place])):
-                return Obliviousness(False, "an address depends on loaded data")
-        return Obliviousness(True)
+                raise _DataDependent("an address depends on loaded data")
 
     @cached_property
     def _flow(self) -> ControlFlow:
@@ -275,12 +252,12 @@ class _Analysis:
             if not any(one is instruction for block in loops for one in block.instructions):
                 self.detours[instruction.line] = 1
                 return True
-        found = detour(self._flow, instruction) if instruction.opcode == "bra" else None
+        found = _detour(self._flow, instruction) if instruction.opcode == "bra" else None
         if found is None:
             return False
-        self.detours[instruction.line] = found.accesses
-        self.on_detour.update(map(id, found.instructions))
-        for inner in found.instructions:
+        instructions, self.detours[instruction.line] = found
+        self.on_detour.update(map(id, instructions))
+        for inner in instructions:
             self.tainted.update(results(inner))
             if inner.opcode == "st" and "global" not in spaces(inner):
                 self.memory = True

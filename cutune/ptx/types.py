@@ -175,11 +175,8 @@ def split_operands(text: str) -> tuple[str, ...]:
         return tuple(part.strip() for part in text.split(",")) if text.strip() else ()
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
-        if character in "{[(":
-            depth += 1
-        elif character in "}])":
-            depth -= 1
-        elif character == "," and depth == 0:
+        depth += (character in "{[(") - (character in "}])")
+        if character == "," and depth == 0:
             parts.append(text[start:position].strip())
             start = position + 1
     return (*parts, text[start:].strip())

@@ -13,7 +13,8 @@ place of the table, and about twenty times slower otherwise (measured on an H200
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import TypeVar
 
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, Loop
@@ -47,13 +48,7 @@ class Demand:
     constants: int = 0
 
     def __add__(self, other: Demand) -> Demand:
-        return Demand(
-            self.slots + other.slots,
-            self.double + other.double,
-            self.special + other.special,
-            self.barriers + other.barriers,
-            self.constants + other.constants,
-        )
+        return Demand(*map(add, astuple(self), astuple(other)))
 
 
 def demand_of(block: BasicBlock) -> Demand:
@@ -72,22 +67,17 @@ def _instruction_demand(instruction: Instruction) -> Demand:
     if opcode in NOT_ISSUED or (opcode in ("ld", "st") and "param" in modifiers):
         return Demand()
     if opcode in ("div", "rem"):
-        return _quotient(kind, "approx" in modifiers or "full" in modifiers)
+        is_approximate = "approx" in modifiers or "full" in modifiers
+        if kind == "f64":
+            return Demand(slots=14, double=10, special=1)
+        if kind == "f32":
+            return Demand(slots=3 if is_approximate else 12, special=1)
+        return Demand(slots=70, special=4) if kind in _WIDE else Demand(slots=20, special=3)
     if opcode in SPECIAL:
         if kind == "f64":
             return Demand(slots=14, double=8, special=1)
         return Demand(slots=1, special=1) if "approx" in modifiers else Demand(8, 0, 1)
     return Demand(slots=1, double=int("f64" in modifiers))
-
-
-def _quotient(kind: str, is_approximate: bool) -> Demand:
-    if kind == "f64":
-        return Demand(slots=14, double=10, special=1)
-    if kind == "f32":
-        return Demand(slots=3, special=1) if is_approximate else Demand(slots=12, special=1)
-    if kind in _WIDE:
-        return Demand(slots=70, special=4)
-    return Demand(slots=20, special=3)
 
 
 #: What such a read brings into uniform registers at once.
@@ -163,7 +153,11 @@ def _around_uneven_loops(flow: ControlFlow, varying: frozenset[str]) -> set[int]
 def _rounds(flow: ControlFlow, loop: Loop) -> int | None:
     """How many rounds a loop makes that counts from one number to another; None for others."""
     inside = [i for index in loop.blocks for i in flow.blocks[index].instructions]
-    test = _test(flow, loop, inside)
+    # The comparison on which the loop is left, if there is one way out of it.
+    ends = (flow.blocks[index].terminator for index in loop.blocks)
+    end = _only(end for end in ends if not set(end.targets) <= loop.blocks)
+    tests = (i for i in inside if end and i.opcode == "setp" and end.guard in results(i))
+    test = _only(tests)
     if test is None:
         return None
     others = [block for index, block in enumerate(flow.blocks) if index not in loop.blocks]
@@ -174,15 +168,6 @@ def _rounds(flow: ControlFlow, loop: Loop) -> int | None:
     if limit is None or first is None or not each:
         return None
     return -(-abs(limit - first) // abs(each))
-
-
-def _test(flow: ControlFlow, loop: Loop, inside: Iterable[Instruction]) -> Instruction | None:
-    """The comparison on which the loop is left, if there is one way out of it."""
-    ends = (flow.blocks[index].terminator for index in loop.blocks)
-    end = _only(end for end in ends if not set(end.targets) <= loop.blocks)
-    if end is None:
-        return None
-    return _only(i for i in inside if i.opcode == "setp" and end.guard in results(i))
 
 
 def _operand_of_only(

@@ -42,20 +42,17 @@ class BlockRange:
         return tuple(map(int, listed))
 
     def allows(self, shape: tuple[int, int, int]) -> bool:
-        """Does a shape lie within the range?"""
         axes = zip((self.x, self.y, self.z), shape, strict=True)
         if any(values is not None and size not in values for values, size in axes):
             return False
-        if self.proven and shape[0] not in self.proven:
-            return False
-        if self._condition is None:
-            return True
-        return self._condition.holds(dict(zip("xyz", shape, strict=True)))
+        is_proven = not self.proven or shape[0] in self.proven
+        sizes = dict(zip("xyz", shape, strict=True))
+        return is_proven and (self._condition is None or self._condition.holds(sizes))
 
     def asks(self, axis: int) -> bool:
         """Does it say anything about the size of a dimension?"""
-        named = self._condition.names if self._condition is not None else frozenset[str]()
-        return (self.x, self.y, self.z)[axis] is not None or "xyz"[axis] in named
+        is_named = self._condition is not None and "xyz"[axis] in self._condition.names
+        return is_named or (self.x, self.y, self.z)[axis] is not None
 
     @cached_property
     def _condition(self) -> Condition | None:
@@ -69,10 +66,6 @@ class BlockRange:
             raise ValueError(f"`where`: {self.where!r} is no condition on a block") from error
         if not names <= {*"xyz"}:
             raise ValueError(f"`where`: {self.where!r} is no condition on x, y and z")
-
-
-#: Of code that other blocks than that of the launch are not known to leave right.
-NOT_UNDERSTOOD = "its code is not understood well enough"
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,7 @@ class FlatUse:
         most: the widest block that shared arrays have places for.
     """
 
-    obstacle: str = NOT_UNDERSTOOD
+    obstacle: str = "its code is not understood well enough"
     line: int = 0
     splits: tuple[int, ...] = ()
     needs_powers: bool = False
@@ -98,7 +91,6 @@ class FlatUse:
     is_of_block: bool = False
 
     def joined(self, other: FlatUse) -> FlatUse:
-        """The use of two instances."""
         if self.obstacle or other.obstacle:
             return self if self.obstacle else other
         return FlatUse(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, mul, sub
 
 from cutune.source.syntax.directives import template_end
 from cutune.source.syntax.tokens import Token, word_set
@@ -87,14 +88,10 @@ def number(value: int | Fraction) -> Number:
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The direct parts; the definition of a name is not one of them."""
     match formula:
-        case HostOperation(_, operands):
-            return operands
-        case Call(_, arguments):
-            return arguments
-        case Cast(_, operand):
-            return (operand,)
-        case MemberAccess(base, _):
-            return (base,)
+        case HostOperation(_, parts) | Call(_, parts):
+            return parts
+        case Cast(_, part) | MemberAccess(part, _):
+            return (part,)
     return ()
 
 
@@ -118,7 +115,7 @@ def plain(formula: Formula) -> Formula:
             return formula
 
 
-_REAL_TYPES = ("float", "double")
+REAL_TYPES = ("float", "double")
 
 
 def constant(formula: Formula) -> Fraction | None:
@@ -130,7 +127,7 @@ def constant(formula: Formula) -> Fraction | None:
             return constant(value) if value is not None else None
         case Cast(type_, operand):
             inner = constant(operand)
-            if inner is None or type_ in _REAL_TYPES:
+            if inner is None or type_ in REAL_TYPES:
                 return inner
             return Fraction(int(inner)) if inner >= 0 else None
         case HostOperation(operator, operands):
@@ -158,7 +155,7 @@ def is_real(formula: Formula) -> bool:
         case Name(_, _, value):
             return value is not None and is_real(value)
         case Cast(type_, _):
-            return type_ in _REAL_TYPES
+            return type_ in REAL_TYPES
         case HostOperation(operator, operands):
             return operator in ("+", "-", "*", "/") and any(map(is_real, operands))
         case Call(name, _):
@@ -166,11 +163,7 @@ def is_real(formula: Formula) -> bool:
     return False
 
 
-_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-}
+_ARITHMETIC = {"+": add, "-": sub, "*": mul}
 
 
 def _apply(operator: str, values: list[Fraction], real: bool) -> Fraction | None:
@@ -180,14 +173,15 @@ def _apply(operator: str, values: list[Fraction], real: bool) -> Fraction | None
         return None
     left, right = values
     if operator in _ARITHMETIC:
-        return _ARITHMETIC[operator](left, right)
+        return Fraction(_ARITHMETIC[operator](left, right))
     if operator == "/" and right != 0 and (real or (left >= 0 and right > 0)):
         return left / right if real else Fraction(left // right)
-    if operator == "%" and left >= 0 and right > 0 and not real:
+    if real or left < 0:
+        return None
+    if operator == "%" and right > 0:
         return left % right
-    if operator in ("<<", ">>") and left >= 0 and 0 <= right < 31 and not real:
-        scaled = left * 2 ** int(right) if operator == "<<" else left // 2 ** int(right)
-        return Fraction(scaled)
+    if operator in ("<<", ">>") and 0 <= right < 31:
+        return Fraction(left * 2 ** int(right) if operator == "<<" else left // 2 ** int(right))
     return None
 
 
@@ -409,7 +403,11 @@ class _FormulaReader:
             return _literal(token.text)
         if token.kind != "IDENTIFIER":
             raise _NoFormula
-        name = self._qualified_name()
+        name = token.text
+        self.index += 1
+        while self._peek() == "::" and self.index + 1 < len(self.tokens):
+            name += "::" + self._peek(1)
+            self.index += 2
         if name in _NAMED_CASTS:
             return self._named_cast()
         if self._peek() == "<":
@@ -420,14 +418,6 @@ class _FormulaReader:
         if len(arguments) == 1 and self._is_arithmetic_type([name]):
             return Cast(name, arguments[0])
         return Call(name, arguments)
-
-    def _qualified_name(self) -> str:
-        name = self._peek()
-        self.index += 1
-        while self._peek() == "::" and self.index + 1 < len(self.tokens):
-            name += "::" + self._peek(1)
-            self.index += 2
-        return name
 
     def _named_cast(self) -> Formula:
         """cast = NAME "<" type ">" "(" expression ")"."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import prod
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span
 from cutune.core.typed import SiteNumber, Text
 from cutune.source.candidates import BlockRange, BlockUse
-from cutune.source.host_formula import Formula
+from cutune.source.host_formula import Formula, constant
 from cutune.space.parameter import Parameter
 from cutune.toolchain.device.thread_block import EXTENTS, Block
 from cutune.toolchain.kernel_names import may_call
@@ -48,7 +49,6 @@ class Tunable:
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.parameter.name
 
 
@@ -76,12 +76,10 @@ class TunableConstant(Tunable):
 
     @property
     def is_integer(self) -> bool:
-        """Are all its values integers?"""
         return all(isinstance(value, int) for value in self.parameter.values)
 
     @property
     def own_text(self) -> str:
-        """The program's own value, as it is written."""
         return self.source[self.value]
 
 
@@ -126,7 +124,6 @@ class KernelParameter:
 
     @property
     def is_pointer(self) -> bool:
-        """Does it point to memory?"""
         return "*" in self.type or "[" in self.type
 
 
@@ -356,7 +353,6 @@ class Kernel:
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
-        """The names of the free dimensions."""
         return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
 
     def keeps_warps_of(self, block: Block) -> bool:
@@ -513,7 +509,6 @@ class Program:
 
     @property
     def tunable_launches(self) -> tuple[LaunchSite, ...]:
-        """The launch sites that may be tuned."""
         return tuple(site for site in self.launches if site.verdict is Verdict.TUNABLE)
 
     @property
@@ -528,7 +523,6 @@ class Program:
 
     @property
     def tunable_headers(self) -> tuple[Source, ...]:
-        """Headers with a parameter or a region."""
         return self._headers_of((*self.tunables, *self.constants, *self.regions))
 
     @property
@@ -580,6 +574,19 @@ def numbers_of(programs: Iterable[Program]) -> Iterator[SiteNumbers]:
     for program in programs:
         yield SiteNumbers(before)
         before += len(program.launches)
+
+
+def constant_blocks(site: LaunchSite, kernel: Kernel | None) -> int:
+    """Return the blocks of a kernel that shares its work among any number of them.
+
+    0 where it is not known to, where another number is chosen at the launch, or where the text does
+    not give one number.
+    """
+    if site.resolved is None or kernel is None or "gridDim" not in kernel.source[kernel.span]:
+        return 0
+    if any(dimension.grid_free is not None for dimension in kernel.dimensions):
+        return 0
+    return prod(int(constant(size) or 0) for size in site.resolved.grid)
 
 
 def may_launch(program: Program, site: LaunchSite, entry: str) -> bool:

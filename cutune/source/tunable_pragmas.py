@@ -25,7 +25,7 @@ from typing import Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
-from cutune.source.program import HostTunable, Region, Tunable, TunableConstant
+from cutune.source.program import HostTunable, Region, TunableConstant
 from cutune.source.syntax.directives import CLOSER, Directive, Macro, Pragma
 from cutune.source.syntax.parse import SourceFunction, Syntax, template_closers
 from cutune.source.syntax.tokens import begin_of, word_set
@@ -61,10 +61,9 @@ class _RepeatedRegion:
     end: Pragma
 
     def is_before(self, tunable: HostTunable) -> bool:
-        if tunable.source is not self.syntax.source or self.function.body is None:
-            return False
-        first, last = self.function.body
-        return first < self._index(tunable.value.start) <= min(last, self.begin.index)
+        first, last = self.function.braces
+        place = self._index(tunable.value.start)
+        return tunable.source is self.syntax.source and first < place <= min(last, self.begin.index)
 
     def reason_against(self, tunable: HostTunable) -> str:
         """Why it cannot be given another value; empty if it can."""
@@ -75,30 +74,24 @@ class _RepeatedRegion:
         inner = self._blocks_between(around)
         is_declared = bool(head) and self._text(value - 2) == name
         if not is_declared or inner is None or not all(map(self._is_plain, inner)):
-            return (
-                f"'{name}' is not declared in a block around it; write int {name} = VALUE; there, "
-                "before the region"
-            )
+            where = f"write int {name} = VALUE; there, before the region"
+            return f"'{name}' is not declared in a block around it; {where}"
         if "const" in head:
             return f"'{name}' is const; drop const"
         behind = self._index(tunable.value.end)
         for use in self._uses(name, behind, inner):
             if not self._is_harmless(use):
                 line = self.syntax.source.location(self.syntax.tokens[use].start).line
-                return (
-                    f"line {line} computes with '{name}' outside of it; move that statement into "
-                    "the region"
-                )
+                advice = "move that statement into the region"
+                return f"line {line} computes with '{name}' outside of it; {advice}"
         return ""
 
     # ---- blocks
 
     def _blocks_between(self, outer: int) -> list[int] | None:
         """The brackets that are open at the region, within another; None if that is closed."""
-        found, index = [], self.begin.index
-        while (index := self.syntax.innermost(index)) > outer:
-            found.append(index)
-        return found if index == outer else None
+        around = [*self.syntax.around(self.begin.index), -1]
+        return around[: around.index(outer)] if outer in around else None
 
     def _is_plain(self, opener: int) -> bool:
         before = self._text(opener - 1)
@@ -128,13 +121,13 @@ class _RepeatedRegion:
             if self._text(index) in names and not is_within and not is_member:
                 yield index
 
-    def _with_macros(self, name: str) -> frozenset[str]:
-        names, before = frozenset({name}), 0
+    def _with_macros(self, name: str) -> set[str]:
+        names, before = {name}, 0
         while len(names) > before:
             before = len(names)
             for macro in self.syntax.macros:
                 if any(token.text in names for token in macro.body):
-                    names |= {macro.name}
+                    names.add(macro.name)
         return names
 
     def _is_harmless(self, use: int) -> bool:
@@ -142,7 +135,7 @@ class _RepeatedRegion:
         if self._text(use - 1) == "&":  # by its address it may be changed
             return False
         place, is_argument = use, False
-        while self._is_nested(opener := self.syntax.innermost(place)):
+        for opener in takewhile(self._is_nested, self.syntax.around(use)):
             before = self._text(opener - 1)
             if self._text(opener) == "(" and before in _CONTROL:
                 return is_argument and before == "if" and self._is_over(self._partner(opener))
@@ -156,12 +149,7 @@ class _RepeatedRegion:
         return not self._is_declaration(first, last)
 
     def _is_nested(self, opener: int) -> bool:
-        if opener < 0:
-            return False
-        if self._text(opener) != "{":
-            return True
-        before = self._text(opener - 1)
-        return before not in _BEFORE_BLOCKS and before != ")"
+        return self._text(opener) != "{" or self._text(opener - 1) not in _BEFORE_BLOCKS | {")"}
 
     def _is_call(self, opener: int) -> bool:
         before = self.syntax.tokens[opener - 1]
@@ -181,14 +169,11 @@ class _RepeatedRegion:
         """Does a type stand beside a name? `dim3 block(m)` is no call."""
         index = first
         while index < last - 1:
-            if self._text(index) in CLOSER:
-                index = max(index, self._partner(index)) + 1
-                continue
             one, other = self.syntax.tokens[index : index + 2]
             is_type = one.kind == "IDENTIFIER" and one.text not in _NO_TYPE
             if (is_type or one.text in _TYPE_ENDS) and other.kind == "IDENTIFIER":
                 return True
-            index += 1
+            index = max(index, self._partner(index) if one.text in CLOSER else index) + 1
         return False
 
     # ---- tokens
@@ -266,7 +251,9 @@ def tunables_of(files: Sequence[Syntax]) -> Tunables:
             try:
                 said = read_annotation(reader.pragma.text)
                 if isinstance(said, TuneAnnotation):
-                    reader.check_names(said, [*tunables, *constants])
+                    known = {one.name for one in (*tunables, *constants)}
+                    if twice := next((name for name in said.choices if name in known), None):
+                        raise reader.error(Code.TUNED_TWICE, name=twice)
                     if reader.is_for_constants(said):
                         constants += [reader.constant(files, said, name) for name in said.choices]
                     else:
@@ -286,8 +273,8 @@ def tunables_of(files: Sequence[Syntax]) -> Tunables:
                 continue  # reported where annotations of kernels are read
             except CutuneError as error:
                 diagnostics.append(error.diagnostic)
-        unpaired = (begin.error(Code.UNPAIRED_REGION, other="end") for begin, _ in begins)
-        diagnostics += (error.diagnostic for error in unpaired)
+        for begin, _ in begins:
+            diagnostics.append(begin.error(Code.UNPAIRED_REGION, other="end").diagnostic)
     return Tunables(tuple(tunables), tuple(constants), tuple(regions), tuple(diagnostics))
 
 
@@ -299,15 +286,7 @@ class _PragmaReader:
     pragma: Pragma
 
     def error(self, code: Code, **values: Any) -> CutuneError:
-        return CutuneError(
-            Diagnostic.at(code, self.syntax.source, self.pragma.token.span, **values)
-        )
-
-    def check_names(self, said: TuneAnnotation, earlier: Sequence[Tunable]) -> None:
-        known = {one.name for one in earlier}
-        for name in said.choices:
-            if name in known:
-                raise self.error(Code.TUNED_TWICE, name=name)
+        return CutuneError.at(code, self.syntax.source, self.pragma.token.span, **values)
 
     # ---- macros and constants
 
@@ -319,7 +298,9 @@ class _PragmaReader:
         if sum(macro.name == name for file in files for macro in file.macros) > 1:
             raise self.error(Code.CONSTANT_TWICE, name=name)
         macro = next((one for one in self._macros_behind if one.name == name), None)
-        value = self._constant_value(name) if macro is None else _macro_value(macro)
+        value = self._constant_value(name) if macro is None else None
+        if macro is not None and macro.parameters is None and "\n" not in macro.body_text.strip():
+            value = Span(macro.body[0].start, macro.body[-1].end) if macro.body else None
         if value is None:
             raise self.error(Code.NO_CONSTANT_VALUE, name=name)
         try:
@@ -328,16 +309,10 @@ class _PragmaReader:
             limits = {"most": MOST_VALUES, "kind": "values"}
             raise self.error(Code.BAD_CHOICES, name=name, **limits) from None
         guards = (d.rest.split()[:1] for d in self._directives_behind if d.name == "ifndef")
-        return TunableConstant(
-            parameter,
-            said.data,
-            self.syntax.source,
-            value,
-            self.pragma.token.span,
-            said.where,
-            is_macro=macro is not None,
-            is_guarded=macro is not None and [name] in guards,
-        )
+        place = self.syntax.source, value, self.pragma.token.span
+        is_macro = macro is not None
+        is_guarded = is_macro and [name] in guards
+        return TunableConstant(parameter, said.data, *place, said.where, is_macro, is_guarded)
 
     @cached_property
     def _directives_behind(self) -> list[Directive]:
@@ -358,11 +333,11 @@ class _PragmaReader:
     def _constant_value(self, name: str) -> Span | None:
         index, tokens = self.pragma.index, self.syntax.tokens
         while (declared := declared_constant(self.syntax, index)) is not None:
-            declared_name, first = declared
+            found, first = declared
             end = next((i for i in range(first, len(tokens)) if tokens[i].text == ";"), None)
             if end is None:
                 return None
-            if declared_name == name:
+            if found == name:
                 texts = {token.text for token in tokens[first:end]}
                 is_one = texts and texts.isdisjoint((",", "{"))
                 is_whole = not self.syntax.directives_within(first - 1, end)
@@ -385,9 +360,8 @@ class _PragmaReader:
         self, region: Region, begin: _PragmaReader, earlier: Sequence[HostTunable]
     ) -> Region:
         """The region with the host integers that are given values before it runs again."""
-        function = begin.function
-        assert function is not None  # a statement may stand there
-        repeated = _RepeatedRegion(self.syntax, function, begin.pragma, self.pragma)
+        assert begin.function is not None  # a statement may stand there
+        repeated = _RepeatedRegion(self.syntax, begin.function, begin.pragma, self.pragma)
         before = [tunable for tunable in earlier if repeated.is_before(tunable)]
         for reason in filter(None, map(repeated.reason_against, before)):
             raise begin.error(Code.NOT_REPEATED, reason=reason)
@@ -427,20 +401,15 @@ class _PragmaReader:
             if name not in known:
                 listed = ", ".join(sorted(known))
                 raise self.error(Code.UNKNOWN_IN_CONDITION, name=name, known=listed)
-        data = [self._as_written(name) for name in said.data]
-        return [
-            HostTunable(
-                self._parameter(name, values),
-                tuple(d for d in data if d not in names),
-                self.syntax.source,
-                self._value(name),
-                self.pragma.token.span,
-                said.where,
-                group,
-                tuple(d for d in data if d in names),
-            )
-            for name, values in said.choices.items()
-        ]
+        written = [self._as_written(name) for name in said.data]
+        data = tuple(name for name in written if name not in names)
+        given = tuple(name for name in written if name in names)
+        source, pragma, found = self.syntax.source, self.pragma.token.span, []
+        for name, values in said.choices.items():
+            parameter, value = self._parameter(name, values), self._value(name)
+            about = parameter, data, source, value, pragma, said.where
+            found.append(HostTunable(*about, group, given))
+        return found
 
     def _parameter(self, name: str, values: Values) -> Parameter:
         try:
@@ -492,12 +461,10 @@ class _PragmaReader:
         """A declared integer, not a static one: that has one value for all sizes."""
         tokens = self.syntax.tokens
         words = [token.text for token in tokens[begin_of(tokens, index) : index]]
-        if words == []:
-            return  # an assignment
         head = words[: words.index("=") - 1] if "=" in words else words
         named = [word for word in head if word not in ("std", "::", "auto")]
-        is_integer = "auto" in head or integer_type(named) is not None
-        if set(head) & _FIXED or not is_integer:
+        is_integer = not words or "auto" in head or integer_type(named) is not None
+        if {*head} & _FIXED or not is_integer:  # no words: an assignment
             raise self.error(Code.NOT_A_HOST_INTEGER, name=name, type=" ".join(head))
 
     def _as_written(self, name: str) -> str:
@@ -505,9 +472,3 @@ class _PragmaReader:
         pattern = r"\s*(\.|->)\s*".join(map(re.escape, name.split(".")))
         found = re.search(rf"\b{pattern}\b", self.pragma.text)
         return re.sub(r"\s+", "", found[0]) if found else name
-
-
-def _macro_value(macro: Macro) -> Span | None:
-    if macro.parameters is not None or not macro.body or "\n" in macro.body_text.strip():
-        return None
-    return Span(macro.body[0].start, macro.body[-1].end)

@@ -28,7 +28,6 @@ from cutune.model.selection.few_blocks import idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
-from cutune.source.launches.constant_grids import constant_blocks
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -42,6 +41,7 @@ from cutune.source.program import (
     Placed,
     Program,
     Verdict,
+    constant_blocks,
 )
 from cutune.space.parameter import listed, shown
 from cutune.toolchain.kernel_names import brief, plain_name

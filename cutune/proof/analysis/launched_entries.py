@@ -24,7 +24,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit
 from cutune.proof.analysis.host_calls import HostLaunch, launches_by_place
 from cutune.proof.compiled import in_halves
-from cutune.source.launches.block_reading_copies import callee_named
+from cutune.source.launches.callees import callee_named
 from cutune.source.launches.verdicts import because
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.rewrite.c_text import one_line, prelude_edit
@@ -202,9 +202,9 @@ def _open(program: Program) -> Iterator[LaunchSite]:
 
 
 def _launching(program: Program, wanted: Collection[int]) -> TranslationUnit:
-    unit = TranslationUnit(program).with_prelude("\n")
+    unit = TranslationUnit(program, _OWNER).with_prelude("\n")
     for header in program.launching_headers:
-        unit = unit.with_edits(_OWNER, [prelude_edit(header, "")], header)
+        unit = unit.with_edits([prelude_edit(header, "")], header)
     for site in program.launches:
         if site.id in wanted:
             both = site.configuration, site.arguments
@@ -213,9 +213,9 @@ def _launching(program: Program, wanted: Collection[int]) -> TranslationUnit:
             text = " ".join(f"{one}<<<{configuration}>>>({arguments});" for one in functions)
             # Still one statement, whose end the program has.
             edit = Edit(site.span, f"do {{ {text} }} while (0)")
-            unit = unit.with_edits(_OWNER, [edit], site.source)
+            unit = unit.with_edits([edit], site.source)
     for kernel in program.kernels:
-        unit = with_variant_copies(unit, _OWNER, kernel, kernel.variants)
+        unit = with_variant_copies(unit, kernel, kernel.variants)
     return unit
 
 

@@ -16,8 +16,8 @@ from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.same_code import code_of, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.launches.block_reading_copies import CopyCandidate, callee_of_copy, copies
-from cutune.source.launches.index_copies import index_copies
+from cutune.source.launches.callees import callee_of_copy
+from cutune.source.launches.kernel_copies import CopyCandidate, copies, index_copies
 from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.rewrite.edits import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -111,13 +111,13 @@ def _read_indices(copy: KernelCopy, modules: Iterable[Module]) -> bool:
 
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
     kernels = tuple(replace(kernel, copy=written.get(kernel.name)) for kernel in program.kernels)
-    unit = TranslationUnit(replace(program, kernels=kernels))
+    unit = TranslationUnit(replace(program, kernels=kernels), _OWNER)
 
     def callee(site: LaunchSite) -> str | None:
         copy = written.get(site.kernel)
         return callee_of_copy(site.callee, site.kernel, copy) if copy is not None else None
 
-    return with_copies(with_callees(unit, _OWNER, callee), _OWNER, written)
+    return with_copies(with_callees(unit, callee), written)
 
 
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 
 from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
-from cutune.source.launches.constant_grids import constant_blocks
-from cutune.source.program import Program, SiteKey, Verdict
+from cutune.source.program import Program, SiteKey, Verdict, constant_blocks
 
 
 @dataclass(frozen=True)

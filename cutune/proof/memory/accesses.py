@@ -41,8 +41,7 @@ from cutune.proof.values.terms import (
     Interval,
     number_range,
 )
-from cutune.ptx.call_targets import CallTargets, is_by_address
-from cutune.ptx.control_flow import call_target
+from cutune.ptx.control_flow import CallTargets, call_target, is_by_address
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module, Variable, first_of, integer
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cutune.core.codes import Code
 from cutune.proof.values.built_ins import REGISTERS
 from cutune.proof.values.operations import FUNCTIONS
-from cutune.ptx.call_targets import CallTargets, is_by_address
+from cutune.ptx.control_flow import CallTargets, is_by_address
 from cutune.ptx.taint import names
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable
 from cutune.toolchain.kernel_names import demangled

@@ -21,7 +21,7 @@ from cutune.proof.variants.registry import TRANSFORMS, AsWritten, Copy, Moved, S
 from cutune.proof.variants.text import left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
-from cutune.source.launches.block_reading_copies import callee_named
+from cutune.source.launches.callees import callee_named
 from cutune.source.program import DIMENSIONS, Kernel, KernelVariant, LaunchSite, Program
 from cutune.source.rewrite.edits import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -156,14 +156,14 @@ def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]])
             kernel = f"static_cast<decltype(&{named[0]})>({kernel})"
         return f"({' : '.join(f'true ? {one}' for one in named)} : {kernel})"
 
-    unit = with_callees(TranslationUnit(program), _OWNER, callee)
+    unit = with_callees(TranslationUnit(program, _OWNER), callee)
     if any(site.deduced for site in program.launches):
         unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
         # Not behind another kernel of its name.
         places = {(id(one.source), one.edit.span) for one in kernel.variants}
         behind = [one for one in of(kernel.name) if (id(one.source), one.edit.span) in places]
-        unit = with_variant_copies(unit, _OWNER, kernel, behind)
+        unit = with_variant_copies(unit, kernel, behind)
     return unit
 
 

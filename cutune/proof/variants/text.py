@@ -16,7 +16,7 @@ from itertools import takewhile
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
-from cutune.source.launches.block_reading_copies import selector_name
+from cutune.source.launches.callees import selector_name
 from cutune.source.program import Impurity, Kernel
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.parse import SourceFunction, Syntax

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.source.host_formula import (
+    REAL_TYPES,
     Call,
     Cast,
     Formula,
@@ -51,7 +52,11 @@ def grid_form(grid: Formula, block: Sequence[Formula]) -> GridForm:
         return found
     if value is not None:
         return GridForm.CONSTANT
-    return GridForm.INDEPENDENT if _is_understood(grid) else GridForm.UNKNOWN
+    # Is the origin of every leaf known, and is it more than one unknown name?
+    seen = plain(grid)
+    is_leaf = isinstance(seen, Name | Opaque) or not children(seen)
+    is_unknown = any(isinstance(part, Opaque) and part.text == "?" for part in parts(seen))
+    return GridForm.UNKNOWN if is_leaf or is_unknown else GridForm.INDEPENDENT
 
 
 @dataclass(frozen=True)
@@ -65,19 +70,16 @@ class _GridReader:
             case Call(name, (argument,)) if name in _CEILINGS:
                 inner = self._quotient(plain(argument))
                 return GridForm.FLOAT_CEILING if inner is not None else self._held(formula)
-            case Call(name, arguments) if name in _CLAMPS:
-                return self._held(formula)
-            case Call(_, arguments):
-                holds = any(self._holds(argument) for argument in arguments)
-                return GridForm.HELPER if holds else None
+            case Call(name, arguments) if name not in _CLAMPS:
+                return GridForm.HELPER if any(map(self._holds, arguments)) else None
             case HostOperation("/" | ">>", (_, divisor)):
                 numerator = self._quotient(formula)
                 if numerator is None:
                     return self._held(formula)
-                places = constant(divisor) if formula.operator == ">>" else None
-                divisor = _power(places) if places is not None else divisor
-                terms = list(_terms(numerator, 1))
-                is_ceiling = self._rounds_up(terms, constant(divisor))
+                value = constant(divisor)
+                if value is not None and formula.operator == ">>":
+                    value = constant(_power(value))
+                is_ceiling = self._rounds_up(list(_terms(numerator, 1)), value)
                 return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
             case HostOperation("+", _):
                 return self._sum_form(formula)
@@ -120,20 +122,16 @@ class _GridReader:
             for term, sign in terms
             if sign > 0 and (numerator := self._quotient(plain(term))) is not None
         ]
-        if len(quotients) == 1:
-            quotient, numerator = quotients[0]
-            others = [(term, sign) for term, sign in terms if term is not quotient]
-            if len(others) == 1 and others[0][1] > 0:
-                other = others[0][0]
-                if constant(other) == 1:
-                    summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
-                    is_less_one = any(
-                        value is not None and sign * value == -1 for value, sign in summands
-                    )
-                    return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
-                if self._tests_remainder(other):
-                    return GridForm.CEILING
-        return self._held(formula)
+        known = [term for term, _ in quotients]
+        others = [(term, sign) for term, sign in terms if term not in known]
+        if len(quotients) != 1 or len(others) != 1 or others[0][1] < 0:
+            return self._held(formula)
+        other, (_, numerator) = others[0][0], quotients[0]
+        if constant(other) == 1:
+            summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
+            is_less_one = any(value is not None and sign * value == -1 for value, sign in summands)
+            return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
+        return GridForm.CEILING if self._tests_remainder(other) else self._held(formula)
 
     def _tests_remainder(self, formula: Formula) -> bool:
         """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
@@ -186,7 +184,6 @@ class _GridReader:
         return False
 
     def is_named(self, formula: Formula) -> bool:
-        """Is it a component of the block by its name?"""
         labels = {*_labels(formula)}
         return any(not labels.isdisjoint(_labels(size)) for size in self.block)
 
@@ -227,14 +224,6 @@ def _labels(formula: Formula | None) -> Iterator[str]:
                 formula = value
             case _:
                 return
-
-
-def _is_understood(formula: Formula) -> bool:
-    """Is the origin of every leaf known, and is it more than one unknown name?"""
-    seen = plain(formula)
-    if isinstance(seen, Name | Opaque) or not children(seen):
-        return False
-    return not any(isinstance(part, Opaque) and part.text == "?" for part in parts(seen))
 
 
 #: No launch asks for more; a larger factor is a mistake.
@@ -292,27 +281,18 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
         case Name(_, _, value):
             return _in_block(value, block) if value is not None else None
         case Cast(type_, operand):
-            is_exact = _is_wide_integer(type_) and not is_real(operand)
-            return _in_block(operand, block) if is_exact else None
+            words = type_.split()
+            is_wide = (basic_size(words) or 0) >= 4 and words[-1] not in REAL_TYPES
+            return _in_block(operand, block) if is_wide and not is_real(operand) else None
         case Call(name, (left, right)) if name.removeprefix("std::") in ("min", "max"):
             sign = "<" if name.endswith("min") else ">"
-            return _extremum(sign, _in_block(left, block), _in_block(right, block))
+            found = [part for one in (left, right) if (part := _in_block(one, block)) is not None]
+            test = HostOperation(sign, tuple(found))
+            return HostOperation("?:", (test, *found)) if len(found) == 2 else None
         case HostOperation(operator, operands):
             found = [part for o in operands if (part := _in_block(o, block)) is not None]
             return _operation(operator, found) if len(found) == len(operands) else None
     return None
-
-
-def _is_wide_integer(type_: str) -> bool:
-    words = type_.split()
-    size = basic_size(words)
-    return size is not None and size >= 4 and words[-1] not in ("float", "double")
-
-
-def _extremum(sign: str, left: Formula | None, right: Formula | None) -> Formula | None:
-    if left is None or right is None:
-        return None
-    return HostOperation("?:", (HostOperation(sign, (left, right)), left, right))
 
 
 def _operation(operator: str, operands: list[Formula]) -> Formula | None:

@@ -21,12 +21,11 @@ from cutune.source.configuration.host_scopes import (
     CONTROL,
     NO_TYPE,
     PARAMETER,
-    Declarations,
+    HostFunction,
     HostVariable,
-    Nesting,
 )
 from cutune.source.host_formula import basic_size
-from cutune.source.syntax.parse import Range, SourceFunction, Syntax
+from cutune.source.syntax.parse import Range
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
 
@@ -73,27 +72,19 @@ class ReachingDefinition:
 
 
 @dataclass(frozen=True)
-class Reaching:
-    """Answers for the places of one function."""
+class Reaching(HostFunction):
+    """The definitions that reach the places of one function."""
 
-    syntax: Syntax
     unit: Unit
-    function: SourceFunction
-    _known_changes: dict[tuple[str, int, str | None], _Changes] = field(default_factory=dict)
-
-    @cached_property
-    def nesting(self) -> Nesting:
-        return Nesting(self.syntax, self.function)
-
-    @cached_property
-    def declarations(self) -> Declarations:
-        return Declarations(self.nesting)
+    _known_changes: dict[tuple[str, int, str | None], _Changes] = field(
+        default_factory=dict, kw_only=True
+    )
 
     def reaching(
         self, variable: HostVariable, at: int, component: str | None = None
     ) -> ReachingDefinition | None:
         """The definition of a variable, or of one component of a `dim3`, that reaches a token."""
-        if not variable.is_plain or not self.nesting.same_branch(variable.declared, at):
+        if not variable.is_plain or not self.same_branch(variable.declared, at):
             return None
         if variable.is_constant:
             return None if self._is_redeclared(variable, at) else self._first_definition(variable)
@@ -104,15 +95,15 @@ class Reaching:
         number = bisect_left(changes.places, at)
         if changes.first_escape < number:
             return None
-        last = variable.declared
-        found = self._first_definition(variable)
+        last, found = variable.declared, self._first_definition(variable)
         if number > 0:
             # If it certainly runs, nothing before it matters.
-            last = changes.places[number - 1]
-            value, is_component = changes.values[number - 1]
-            if value is None or not self._dominates(last, at):
+            last, touch = changes.places[number - 1], changes.touches[number - 1]
+            is_whole = touch.component in (None, component)
+            if touch.value is None or not is_whole or not self._dominates(last, at):
                 return None
-            found = ReachingDefinition(_identity(variable), last, value, is_component=is_component)
+            about = variable.identity, last, touch.value
+            found = ReachingDefinition(*about, is_component=touch.component is not None)
         if self._runs_again(last, at) >= changes.place(number):
             return None
         # A variable that escapes stays escaped, whatever defines it next.
@@ -138,27 +129,19 @@ class Reaching:
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
-            places: list[int] = []
-            values: list[tuple[Range | None, bool]] = []
-            escapes: list[int] = []
-            for index in self.declarations.uses(variable):
-                touched = self._touches(index)
-                if touched is None:
-                    continue
-                is_other = touched.component is not None and component is not None
-                if is_other and touched.component != component:
-                    continue
-                if touched.escapes:
-                    escapes.append(len(places))
-                is_whole = touched.component in (None, component)
-                places.append(index)
-                values.append((touched.value if is_whole else None, touched.component is not None))
-            first_escape = min(escapes, default=len(places))
-            self._known_changes[key] = _Changes(places, values, first_escape)
+            touches = {index: self._touches(index) for index in self.uses(variable)}
+            changes = {
+                index: touch
+                for index, touch in touches.items()
+                if touch is not None and (component is None or touch.component in (None, component))
+            }
+            escapes = (number for number, touch in enumerate(changes.values()) if touch.escapes)
+            first_escape = next(escapes, len(changes))
+            self._known_changes[key] = _Changes([*changes], [*changes.values()], first_escape)
         return self._known_changes[key]
 
     def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
-        name, at = _identity(variable), variable.declared
+        name, at = variable.identity, variable.declared
         if variable.opening == PARAMETER:
             return ReachingDefinition(name, at, None)
         if variable.initialiser is not None:
@@ -180,15 +163,14 @@ class Reaching:
             return _Touch(None, component)
         # A method, or a call through a member.
         is_call = component is not None and after == "("
-        is_address = before == "&" and not self.nesting.is_operand(index - 2)
+        is_address = before == "&" and not self.is_operand(index - 2)
         if is_call or is_address or after in ("[", "->"):
             return _ESCAPE
         if before == ">" and tokens[index - 2].text == ">":
             # `stream >> name`, or a shift.
             return _Touch(None, component)
-        if self._binds_reference(index) or self._may_be_referenced(index, last):
-            return _ESCAPE
-        return None
+        is_bound = self._binds_reference(index) or self._may_be_referenced(index, last)
+        return _ESCAPE if is_bound else None
 
     def _right_side(self, first: int) -> Range | None:
         """expression ";" of an assignment that is a statement of its own."""
@@ -212,9 +194,8 @@ class Reaching:
     def _may_be_referenced(self, index: int, last: int) -> bool:
         """Is the bare name an argument of a call that may take it by reference?"""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        if tokens[last + 1].text not in (",", ")", "}"):
-            return False
-        if tokens[index - 1].text not in (",", "(", "{"):
+        before, after = tokens[index - 1].text, tokens[last + 1].text
+        if before not in (",", "(", "{") or after not in (",", ")", "}"):
             return False
         place, position = index - 1, 0
         while place > 0 and tokens[place].text not in ("(", "{", "["):
@@ -259,31 +240,31 @@ class Reaching:
 
     def _is_declared_here(self, index: int) -> bool:
         name = self.syntax.tokens[index].text
-        if index not in self.nesting.occurrences[name]:
+        if index not in self.occurrences[name]:
             return False
-        variable = self.declarations.declaration(name, index)
+        variable = self.declaration(name, index)
         if variable is None or not variable.is_plain:
             return False
         is_number = variable.type[-1:] == ("dim3",) or basic_size(variable.type) is not None
         return is_number or not _CONTAINERS.isdisjoint(variable.type)
 
     def _dominates(self, index: int, at: int) -> bool:
-        if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
+        if not self.same_branch(index, at) or self.statement_start(index) != index:
             return False
         tokens = self.syntax.tokens
         block = self.syntax.innermost(index)
         if tokens[index - 1].text not in (";", "{", "}") or tokens[block].text != "{":
             return False
         is_around = 0 <= block < at < self.syntax.brackets.partner[block]
-        return is_around and not self.nesting.has_label(index, at, block)
+        return is_around and not self.has_label(index, at, block)
 
     def _runs_again(self, definition: int, at: int) -> int:
         """The last token of those loops around a place that do not hold the definition."""
-        around = [(first, last) for first, last in self.nesting.loops if first <= at <= last]
+        around = [(first, last) for first, last in self.loops if first <= at <= last]
         return max((last for first, last in around if not first < definition <= last), default=-1)
 
     def _is_captured(self, variable: HostVariable, at: int) -> bool:
-        for _, first, last in self.nesting.lambdas:
+        for _, first, last in self.lambdas:
             if first <= variable.declared <= last:
                 continue
             if first <= at <= last:
@@ -298,13 +279,13 @@ class Reaching:
         return any(
             first <= at <= last
             and any(token.text == variable.name for token in tokens[introducer:first])
-            for introducer, first, last in self.nesting.lambdas
+            for introducer, first, last in self.lambdas
             if not first <= variable.declared <= last
         )
 
     @cached_property
     def _has_jumps(self) -> bool:
-        return any(token.text in ("goto", "setjmp") for _, token in self.nesting.body)
+        return any(token.text in ("goto", "setjmp") for _, token in self.body)
 
     @cached_property
     def _hidden_names(self) -> frozenset[str]:
@@ -331,20 +312,14 @@ _ESCAPE = _Touch(escapes=True)
 
 @dataclass(frozen=True)
 class _Changes:
-    """The places where a variable may change, in order.
+    """The places where a variable may change, in order, and how.
 
-    `values` are the tokens that it then has as a whole (None: not known), and whether they are
-    those of one component. `first_escape` is the number of the first place from which on it may
-    change unseen.
+    `first_escape` is the number of the first place from which on it may change unseen.
     """
 
     places: Sequence[int]
-    values: Sequence[tuple[Range | None, bool]]
+    touches: Sequence[_Touch]
     first_escape: int
 
     def place(self, number: int) -> float:
         return self.places[number] if number < len(self.places) else math.inf
-
-
-def _identity(variable: HostVariable) -> str:
-    return f"{variable.name}@{variable.declared}"

@@ -1,7 +1,7 @@
 """How the statements of a function nest, and what they declare. Takes its tokens.
 
 Brackets, statements, loops, lambdas and `#if` branches, at token level: what is not understood in
-between does not matter. `Declarations` says which local variable a name means at a place.
+between does not matter. `HostFunction.variable`: the local variable that a name means at a place.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from operator import itemgetter
 
 from cutune.source.syntax.directives import CLOSER, template_end
@@ -29,23 +30,57 @@ NO_TYPE = word_set(
 )
 
 
+#: Operators that change what stands to their left.
+ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")
+_NOT_PLAIN = frozenset({"*", "&", "&&", "volatile", "static", "extern", "thread_local"})
+#: Stands for the value that a caller gives.
+PARAMETER = "parameter"
+
+
 @dataclass(frozen=True)
-class Nesting:
-    """Answers about the tokens of one function that has a body."""
+class HostVariable:
+    """A local variable.
+
+    Attributes:
+        declared: the token of its name; of a parameter, where the body begins.
+        scope: first and last token of where it is visible.
+    """
+
+    name: str
+    declared: int
+    scope: Range
+    type: tuple[str, ...]
+    #: Tokens of the initialiser, and by which bracket or `=` it begins.
+    initialiser: Range | None
+    opening: str
+    is_plain: bool
+    is_constant: bool = False
+
+    @property
+    def identity(self) -> str:
+        """A name that no other variable of the function has."""
+        return f"{self.name}@{self.declared}"
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """The statements, scopes and variables of one function that has a body."""
 
     syntax: Syntax
     function: SourceFunction
     #: Ends of statements, by the tokens from which they were looked for.
-    _ends: dict[int, int] = field(default_factory=dict)
+    _ends: dict[int, int] = field(default_factory=dict, kw_only=True)
+    #: Variables by name: each is looked up once.
+    _variables: dict[str, tuple[HostVariable, ...]] = field(default_factory=dict, kw_only=True)
 
     def statement_start(self, index: int) -> int:
         """The first token of the statement, declaration or head part that holds a token."""
         return self._starts[index - self.extent[0]]
 
-    @cached_property
+    @property
     def extent(self) -> Range:
-        assert self.function.body is not None
-        return self.function.body
+        """The braces of the function."""
+        return self.function.braces
 
     @cached_property
     def _starts(self) -> Sequence[int]:
@@ -112,13 +147,11 @@ class Nesting:
 
     def has_label(self, first: int, last: int, block: int) -> bool:
         """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
-        place = self.syntax.innermost(last)
-        while place >= block:
+        for place in takewhile(lambda place: place >= block, self.syntax.around(last)):
             labels = self._labels.get(place, ())
             number = bisect_left(labels, max(first, place))
             if number < len(labels) and labels[number] < last:
                 return True
-            place = self.syntax.innermost(place)
         return False
 
     @cached_property
@@ -201,41 +234,6 @@ class Nesting:
         stops = (";", "(", ")", "{", "}", "&&", "||")
         return template_end(self.syntax.tokens, range(opener, stop), stops)
 
-
-#: Operators that change what stands to their left.
-ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")
-_NOT_PLAIN = frozenset({"*", "&", "&&", "volatile", "static", "extern", "thread_local"})
-#: Stands for the value that a caller gives.
-PARAMETER = "parameter"
-
-
-@dataclass(frozen=True)
-class HostVariable:
-    """A local variable.
-
-    Attributes:
-        declared: the token of its name; of a parameter, where the body begins.
-        scope: first and last token of where it is visible.
-    """
-
-    name: str
-    declared: int
-    scope: Range
-    type: tuple[str, ...]
-    #: Tokens of the initialiser, and by which bracket or `=` it begins.
-    initialiser: Range | None
-    opening: str
-    is_plain: bool
-    is_constant: bool = False
-
-
-@dataclass
-class Declarations:
-    """All variables of one function; each name is looked up once."""
-
-    nesting: Nesting
-    _variables: dict[str, tuple[HostVariable, ...]] = field(default_factory=dict)
-
     def variable(self, name: str, at: int) -> HostVariable | None:
         """The local variable or parameter that a name means at a token."""
         visible = (
@@ -249,24 +247,24 @@ class Declarations:
         """Occurrences of a variable behind its declaration that mean this variable."""
         declared, last = variable.declared, variable.scope[1]
         inner = [v.scope for v in self._declared(variable.name) if declared < v.declared <= last]
-        for index in self.nesting.occurrences.get(variable.name, ()):
+        for index in self.occurrences.get(variable.name, ()):
             is_hidden = any(begin <= index <= end for begin, end in inner)
             if declared < index <= last and not is_hidden:
                 yield index
 
     def _declared(self, name: str) -> tuple[HostVariable, ...]:
         if name not in self._variables:
-            places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
+            places = () if name in NO_TYPE else self.occurrences.get(name, ())
             found = [self._parameters.get(name), *(self.declaration(name, i) for i in places)]
             self._variables[name] = tuple(v for v in found if v is not None)
         return self._variables[name]
 
     @cached_property
     def _parameters(self) -> Mapping[str, HostVariable]:
-        body = self.nesting.extent
-        first, last = self.nesting.function.parameters
+        body = self.extent
+        first, last = self.function.parameters
         found: dict[str, HostVariable] = {}
-        for tokens in split_commas(self.nesting.syntax.tokens[first + 1 : last]):
+        for tokens in split_commas(self.syntax.tokens[first + 1 : last]):
             texts = [token.text for token in tokens]
             texts = texts[: texts.index("=")] if "=" in texts else texts
             names = [token.text for token in tokens[: len(texts)] if token.kind == "IDENTIFIER"]
@@ -280,7 +278,7 @@ class Declarations:
 
     def declaration(self, name: str, index: int) -> HostVariable | None:
         """declaration = type declarator ("," declarator)*; is this name a declarator's?"""
-        tokens = self.nesting.syntax.tokens
+        tokens = self.syntax.tokens
         after = tokens[index + 1].text
         if after not in ("=", ";", ",", "(", "{", "[", ":", ")", "]"):
             return None
@@ -291,12 +289,9 @@ class Declarations:
         is_after_type = before.kind == "IDENTIFIER" and before.text not in NO_TYPE
         if not is_after_type and before.text not in ("*", "&", "&&", ">", ","):
             return None
-        start = self.nesting.statement_start(index)
-        first = self._first_declarator(start, index)
-        if first is None:
-            return None
-        scope = self._scope(index)
-        if scope is None:
+        start = self.statement_start(index)
+        first, scope = self._first_declarator(start, index), self._scope(index)
+        if first is None or scope is None:
             return None
         words = [token.text for token in tokens[start:first]]
         initialiser, opening = self._initialiser(index)
@@ -315,14 +310,14 @@ class Declarations:
 
         type = (NAME | "::" | "<" … ">" | "*" | "&")+.
         """
-        tokens = self.nesting.syntax.tokens
+        tokens = self.syntax.tokens
         if tokens[start].kind != "IDENTIFIER" or tokens[start].text in NO_TYPE:
             return None
         place, last, count = start, -1, 0
         while place <= index:
             token = tokens[place]
             if token.text == "<":
-                place = self.nesting.template_end(place, index)
+                place = self.template_end(place, index)
                 if place < 0:
                     return None
             elif token.kind == "IDENTIFIER":
@@ -337,7 +332,7 @@ class Declarations:
         if last == index:
             return last
         # A further declarator: behind a comma of this statement.
-        if self.nesting.syntax.innermost(index) != self.nesting.syntax.innermost(last + 1):
+        if self.syntax.innermost(index) != self.syntax.innermost(last + 1):
             return None
         before = index - 1
         while tokens[before].text in ("*", "&"):
@@ -346,7 +341,7 @@ class Declarations:
 
     def _initialiser(self, index: int) -> tuple[Range | None, str]:
         """("=" expression | "(" … ")" | "{" … "}") behind a declarator."""
-        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
         opening = tokens[index + 1].text
         if opening in ("(", "{"):
             closer = partner[index + 1]
@@ -364,7 +359,7 @@ class Declarations:
                 return (first, place - 1), opening
             elif text in (")", "]", "}") or text in ASSIGNMENTS:
                 return None, opening
-            elif text == "<" and (end := self.nesting.template_end(place, place + 40)) > 0:
+            elif text == "<" and (end := self.template_end(place, place + 40)) > 0:
                 following = tokens[end + 1].text
                 place = end if following in ("(", "{", "::") else place
             place += 1
@@ -372,12 +367,12 @@ class Declarations:
 
     def _inner_scope(self, index: int) -> Range | None:
         """Of parameters of lambdas and local classes, "(" … ")" … "{", and of `auto [a, b]`."""
-        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
-        around = self.nesting.syntax.innermost(index)
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        around = self.syntax.innermost(index)
         if around < 0 or partner[around] < 0:
             return None
         if tokens[around].text == "[" and tokens[around - 1].text in ("auto", "&", "&&"):
-            block = self.nesting.syntax.innermost(around)
+            block = self.syntax.innermost(around)
             return (index, partner[block]) if block >= 0 and partner[block] > 0 else None
         head = tokens[around - 1].text
         before = tokens[index - 1]
@@ -390,13 +385,12 @@ class Declarations:
             tokens[place].kind == "IDENTIFIER" or tokens[place].text in ("->", "::", "*", "&")
         ):
             place += 1
-        if tokens[place].text != "{" or partner[place] < 0:
-            return None
-        return (index, partner[place])
+        is_body = tokens[place].text == "{" and partner[place] >= 0
+        return (index, partner[place]) if is_body else None
 
     def _scope(self, index: int) -> Range | None:
-        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
-        around = self.nesting.syntax.innermost(index)
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        around = self.syntax.innermost(index)
         if around < 0:
             return None
         if tokens[around].text == "{":
@@ -404,7 +398,7 @@ class Declarations:
         head = tokens[around - 1].text
         if tokens[around].text == "(" and head in ("for", "if", "while", "switch"):
             # In the head of a statement; `if (int n = …)` is visible in the `else`, too.
-            return (index, self.nesting.statement_end(around - 1))
+            return (index, self.statement_end(around - 1))
         return None
 
 

@@ -13,6 +13,7 @@ from cutune.source.configuration.definitions import Reaching, ReachingDefinition
 from cutune.source.configuration.host_scopes import HostVariable
 from cutune.source.host_formula import (
     ONE,
+    REAL_TYPES,
     Call,
     Cast,
     Formula,
@@ -39,7 +40,6 @@ from cutune.source.unit.unit import Unit, split_commas
 _DEEPEST = 12
 #: Types that hold every number a configuration is made of.
 _WIDE = 4
-_REAL_TYPES = ("float", "double")
 _ROUNDING = frozenset({"ceil", "ceilf", "floor", "floorf", "min", "max"})
 _SPECIFIERS = word_set("static inline constexpr __host__ __device__ __forceinline__ const extern")
 _UNKNOWN = Opaque("?")
@@ -76,8 +76,8 @@ class Configurations:
 
         `passed_as`: the type of the kernel's parameter. A block has 32 bits of an integer.
         """
-        variables = self._resolver(syntax, launch.function).reaching
-        variable = variables.declarations.variable(syntax.tokens[place].text, place)
+        variables = self._resolver(syntax, launch.function)
+        variable = variables.variable(syntax.tokens[place].text, place)
         size = constant(block)
         is_whole = size is not None and size.denominator == 1 and size <= _LARGEST
         if variable is None:
@@ -91,10 +91,11 @@ class Configurations:
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]]
     ) -> Configuration:
         grid, block = self._shapes(syntax, launch)
-        shared = None
+        shared: Formula | None = None
         if len(launch.configuration) > 2:
             resolver = self._resolver(syntax, launch.function)
-            shared = resolver.value(launch.configuration[2], launch.callee[0])
+            shared = resolver.read(launch.configuration[2])
+            shared = resolver.resolved(shared, launch.callee[0], 0)
         if any(constant(size) is None for size in (*grid, *block)):
             shapes = [self._shapes(*seen) for seen in compiled]
             grid = _with_values(grid, [shape[0] for shape in shapes])
@@ -113,7 +114,7 @@ class Configurations:
         assert function is not None
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
-            self._functions[key] = _Resolver(Reaching(syntax, self.unit, function))
+            self._functions[key] = _Resolver(syntax, function, self.unit)
         return self._functions[key]
 
 
@@ -131,29 +132,16 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
     return (found[0], found[1], found[2])
 
 
-@dataclass
-class _Resolver:
-    reaching: Reaching
-    _formulas: dict[Range, Formula] = field(default_factory=dict)
-    _lists: dict[Range, tuple[Formula, ...]] = field(default_factory=dict)
-
-    @property
-    def _unit(self) -> Unit:
-        return self.reaching.unit
+class _Resolver(Reaching):
+    """Formulas of one function, names in which are replaced by what reaches them."""
 
     def shape(self, tokens: Range, at: int) -> Shape:
-        formula = self._read(tokens)
+        formula = self.read(tokens)
         x, y, z = (self.component(formula, at, axis, 0) for axis in range(3))
         return (x, y, z)
 
-    def value(self, tokens: Range, at: int) -> Formula:
-        return self.resolved(self._read(tokens), at, 0)
-
-    def _read(self, tokens: Range) -> Formula:
-        if tokens not in self._formulas:
-            part = self.reaching.syntax.part(tokens)
-            self._formulas[tokens] = formula_of(part, self._size_of)
-        return self._formulas[tokens]
+    def read(self, tokens: Range) -> Formula:
+        return formula_of(self.syntax.part(tokens), self._size_of)
 
     def _size_of(self, words: Sequence[str]) -> int | None:
         seen = list(words)
@@ -162,11 +150,11 @@ class _Resolver:
             if size is not None or len(seen) != 1:
                 return size
             name = seen[0]
-            macros = self._unit.macros.definitions.get(name, ())
+            macros = self.unit.macros.definitions.get(name, ())
             if len(macros) == 1 and not macros[0].conditional and macros[0].parameters is None:
                 seen = [token.text for token in macros[0].body]
-            elif name in self._unit.typedefs and not macros:
-                seen = [*self._unit.typedefs[name]]
+            elif name in self.unit.typedefs and not macros:
+                seen = [*self.unit.typedefs[name]]
             else:
                 return None
         return None
@@ -180,7 +168,7 @@ class _Resolver:
             case Name():
                 return self._name(formula, at, depth)
             case MemberAccess(Name(text), axis) if axis in DIMENSIONS:
-                if self.reaching.declarations.variable(text, at) is not None:
+                if self.variable(text, at) is not None:
                     return self.component(Name(text), at, DIMENSIONS.index(axis), depth)
                 return Name(f"{text}.{axis}", _free(f"{text}.{axis}", at))
             case MemberAccess(base, member):
@@ -196,8 +184,8 @@ class _Resolver:
         return formula
 
     def _name(self, name: Name, at: int, depth: int) -> Name:
-        text, unit = name.text, self._unit
-        variable = self.reaching.declarations.variable(text, at)
+        text, unit = name.text, self.unit
+        variable = self.variable(text, at)
         if variable is not None:
             return self._variable(text, variable, at, depth)
         if text in unit.macros.definitions:
@@ -207,13 +195,13 @@ class _Resolver:
         return Name(text, _free(text, at))
 
     def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
-        definition = self.reaching.reaching(variable, at)
+        definition = self.reaching(variable, at)
         if definition is None:
             return Name(text, _now(variable, at))
         key = _key(definition)
         if definition.value is None or definition.value[1] < definition.value[0]:
             return Name(text, key)
-        found = self.resolved(self._read(definition.value), definition.at, depth + 1)
+        found = self.resolved(self.read(definition.value), definition.at, depth + 1)
         return Name(text, key, self._converted(found, variable.type))
 
     def _converted(self, value: Formula, type_: Sequence[str]) -> Formula | None:
@@ -223,19 +211,19 @@ class _Resolver:
         size = self._size_of(type_)
         if size is None or size < _WIDE:
             return None
-        becomes_real = type_[-1] in _REAL_TYPES
+        becomes_real = type_[-1] in REAL_TYPES
         return Cast(" ".join(type_), value) if becomes_real != is_real(value) else value
 
     def _macro(self, name: str, at: int, depth: int) -> Name:
         """A macro that has one certain meaning is looked through."""
-        macro, *others = self._unit.macros.definitions[name]
+        macro, *others = self.unit.macros.definitions[name]
         if others or macro.parameters is not None or not macro.body:
             return Name(name)
         key = f"macro {name}"
         if macro.conditional:
             return Name(name, key)
         try:
-            tokens = self._unit.macros.expand(macro.body)
+            tokens = self.unit.macros.expand(macro.body)
         except Unexpandable:
             return Name(name)
         value = self.resolved(formula_of(tokens, self._size_of), at, depth + 1)
@@ -250,7 +238,7 @@ class _Resolver:
             case Call("dim3" | "", arguments):
                 return self._argument(arguments, at, axis, depth)
             case Name(text):
-                variable = self.reaching.declarations.variable(text, at)
+                variable = self.variable(text, at)
                 if variable is not None:
                     return self._variable_component(text, variable, at, axis, depth)
                 return self._free_component(formula, at, axis, depth)
@@ -269,9 +257,9 @@ class _Resolver:
         return _UNKNOWN
 
     def _gives_number(self, name: str) -> bool:
-        if name.removeprefix("std::") in _ROUNDING or self._unit.macros.is_formula(name):
+        if name.removeprefix("std::") in _ROUNDING or self.unit.macros.is_formula(name):
             return True
-        functions = self._unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
+        functions = self.unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
         types = ([q for q in f.qualifiers if q not in _SPECIFIERS] for _, f in functions)
         return bool(functions) and all(basic_size(words) is not None for words in types)
 
@@ -290,7 +278,7 @@ class _Resolver:
                 return self.component(found.value, at, axis, depth + 1)
         if axis == 0:
             return found
-        if name.text in self._unit.macros.symbols:
+        if name.text in self.unit.macros.symbols:
             return ONE
         return Name(f"{name.text}.{DIMENSIONS[axis]}", _free(name.text, at) + f".{axis}")
 
@@ -304,7 +292,7 @@ class _Resolver:
                 return Name(text, scalar.key) if axis == 0 else _UNKNOWN
             return scalar if axis == 0 else ONE
         name = f"{text}.{DIMENSIONS[axis]}"
-        definition = self.reaching.reaching(variable, at, DIMENSIONS[axis])
+        definition = self.reaching(variable, at, DIMENSIONS[axis])
         if definition is None:
             now = _now(variable, at)
             return Name(name, f"{now}.{axis}" if now is not None else None)
@@ -320,16 +308,12 @@ class _Resolver:
         assert definition.value is not None
         at, depth = definition.at, depth + 1
         if definition.is_component:
-            return self.resolved(self._read(definition.value), at, depth)
+            return self.resolved(self.read(definition.value), at, depth)
         if not definition.is_constructor:
-            return self.component(self._read(definition.value), at, axis, depth)
-        return self._argument(self._arguments(definition.value), at, axis, depth)
-
-    def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
-        if tokens not in self._lists:
-            parts = split_commas(self.reaching.syntax.part(tokens))
-            self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
-        return self._lists[tokens]
+            return self.component(self.read(definition.value), at, axis, depth)
+        parts = split_commas(self.syntax.part(definition.value))
+        arguments = tuple(formula_of(part, self._size_of) for part in parts)
+        return self._argument(arguments, at, axis, depth)
 
 
 def _free(text: str, at: int) -> str:
@@ -339,9 +323,7 @@ def _free(text: str, at: int) -> str:
 
 def _now(variable: HostVariable, at: int) -> str | None:
     """Two readings at one place give the same value, whatever definition reaches it."""
-    if "volatile" in variable.type:
-        return None
-    return f"{variable.name}@{variable.declared} read at {at}"
+    return f"{variable.identity} read at {at}" if "volatile" not in variable.type else None
 
 
 def _key(definition: ReachingDefinition) -> str:

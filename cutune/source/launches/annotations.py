@@ -68,8 +68,8 @@ def annotated(
         try:
             said = _kernel_annotation(pragma, by_name)
         except AnnotationError as error:
-            place, reason = (syntax.source, pragma.token.span), str(error)
-            diagnostics.append(Diagnostic.at(Code.BAD_ANNOTATION, *place, reason=reason))
+            place = syntax.source, pragma.token.span
+            diagnostics.append(Diagnostic.at(Code.BAD_ANNOTATION, *place, reason=str(error)))
             continue
         if said is not None:
             # Of each clause the last one counts.
@@ -119,8 +119,8 @@ class _Application:
             self._refuse(Code.BAD_ANNOTATION, reason="nested too deeply")
 
     def _refuse(self, code: Code, **values: str) -> NoReturn:
-        message, place = code.template.format(**values), self.pragma.token.span
-        raise CutuneError(Diagnostic(code, message, self.syntax.source, place))
+        message = code.template.format(**values)
+        raise CutuneError(Diagnostic(code, message, self.syntax.source, self.pragma.token.span))
 
     def _applied(self, kernel: Kernel) -> Kernel:
         if kernel.impurity is not None and kernel.impurity.code not in ASSERTABLE:
@@ -167,8 +167,7 @@ class _Application:
         proven = kernel.dimensions[axis]
         if not named:
             # Where nothing was proven, nothing is known to be harmless.
-            unknown = DimensionProof(True, kernel.impurity)
-            return proven if kernel.impurity is None else unknown
+            return DimensionProof(True, kernel.impurity) if kernel.impurity is not None else proven
         if kernel.impurity is None and not proven.indexed:
             self._refuse(Code.UNINDEXED_DIMENSION, kernel=kernel.name, d=DIMENSIONS[axis])
         return said or replace(proven, indexed=True, impurity=None)
@@ -245,11 +244,12 @@ class _Application:
 
     def _check_integer(self, kernel: Kernel, name: str) -> None:
         known = self._integers(kernel)
-        if "." in name and name not in known:
+        if name in known:
+            return
+        if "." in name:
             self._refuse(Code.MEMBER_PARAMETER, name=name)
-        if name not in known:
-            named = known_names(name, known)
-            self._refuse(Code.UNKNOWN_PARAMETER, name=name, kernel=kernel.name, known=named)
+        named = known_names(name, known)
+        self._refuse(Code.UNKNOWN_PARAMETER, name=name, kernel=kernel.name, known=named)
 
     # block(…) and where(…)
 
@@ -285,9 +285,7 @@ def _numerator(tree: Expression | Token, d: str) -> Expression | None:
     if not isinstance(tree, Tree) or tree.data != "term":
         return None
     *rest, sign, divisor = tree.children
-    if sign != "/" or divisor != Tree("name", [d]):
-        return None
-    return _product(rest)
+    return _product(rest) if sign == "/" and divisor == Tree("name", [d]) else None
 
 
 def _product(factors: list[Expression | Token]) -> Expression:
@@ -304,16 +302,12 @@ def _to_c(tree: Expression | Token) -> str | None:
         return str(children[0])
     if tree.data == "call":
         return _call_to_c(str(children[0]), children[1:])
-    if tree.data not in ("term", "expression"):
+    # The bound is computed in the user's program, which must not stop at a division by 0.
+    divisors = (divisor for sign, divisor in pairwise(children) if sign in ("/", "%"))
+    if tree.data not in ("term", "expression") or not all(map(_is_positive, divisors)):
         return None
-    if any(
-        sign in ("/", "%") and not _is_positive(divisor) for sign, divisor in pairwise(children)
-    ):
-        # The bound is computed in the user's program, which must not stop at a division by 0.
-        return None
-    parts = [_to_c(child) for child in children]
-    texts = [part for part in parts if part is not None]
-    return f"({' '.join(texts)})" if len(texts) == len(parts) else None
+    texts = [text for child in children if (text := _to_c(child)) is not None]
+    return f"({' '.join(texts)})" if len(texts) == len(children) else None
 
 
 def _is_positive(tree: Expression | Token) -> bool:
@@ -325,16 +319,16 @@ def _call_to_c(name: str, arguments: Sequence[Expression | Token]) -> str | None
         tree = arguments[0]
         if len(arguments) != 1:
             return None
-        is_quotient = isinstance(tree, Tree) and tree.data == "term" and tree.children[-2] == "/"
-        if name == "floor" or not is_quotient:
+        if name == "floor" or not isinstance(tree, Tree) or tree.data != "term":
             return _to_c(tree)
-        assert isinstance(tree, Tree)
-        *rest, _, last = tree.children
+        *rest, sign, last = tree.children
+        if sign != "/":
+            return _to_c(tree)
         above = _to_c(_product(rest))
         below = _to_c(last) if _is_positive(last) else None
         return f"(({above} + {below} - 1) / {below})" if above and below else None
-    texts = [text for text in map(_to_c, arguments) if text is not None]
+    texts = [text for one in arguments if (text := _to_c(one)) is not None]
     if len(texts) != len(arguments):
         return None
-    sign = "<" if name == "min" else ">"
-    return reduce(lambda a, b: f"({a} {sign} {b} ? {a} : {b})", texts)
+    order = "<" if name == "min" else ">"
+    return reduce(lambda a, b: f"({a} {order} {b} ? {a} : {b})", texts)

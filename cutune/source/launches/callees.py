@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.source.configuration.definitions import MATHEMATICAL
-from cutune.source.program import Deduced, DeducedFrom, Kernel
+from cutune.source.program import Deduced, DeducedFrom, Kernel, KernelCopy
 from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, begin_of
@@ -43,6 +44,23 @@ _FUNCTIONS = {
 }
 
 
+def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
+    """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
+    return callee_named(callee, kernel, f"{copy.namespace}::{kernel}")
+
+
+def selector_name(kernel: str) -> str:
+    """Return the name of the selectors of all kernels of a name."""
+    return f"cutune_which_{kernel}"
+
+
+def callee_named(callee: str, kernel: str, name: str) -> str | None:
+    """`ns::k<4>` with another name in place of `k`; None where that is not written."""
+    qualified, bracket, arguments = callee.partition("<")
+    found = re.fullmatch(rf"((?:.*\W)?){re.escape(kernel)}(\s*)", qualified, re.DOTALL)
+    return f"{found[1]}{name}{found[2]}{bracket}{arguments}" if found is not None else None
+
+
 def called_launches(syntax: Syntax, kernels: Container[str]) -> Iterator[Diagnostic]:
     """Return a note for each kernel that a function of the runtime launches, once for each."""
     tokens, told = syntax.tokens, set()
@@ -55,15 +73,10 @@ def called_launches(syntax: Syntax, kernels: Container[str]) -> Iterator[Diagnos
         if kernel is None or (token.text, kernel) in told:
             continue
         told.add((token.text, kernel))
-        advice = _FUNCTIONS[token.text].format(kernel=kernel)
-        yield Diagnostic.at(
-            Code.LAUNCHED_BY_CALL,
-            syntax.source,
-            syntax.span((index, end)),
-            kernel=kernel,
-            function=token.text,
-            advice=advice,
-        )
+        place, function = (syntax.source, syntax.span((index, end))), token.text
+        advice = _FUNCTIONS[function].format(kernel=kernel)
+        about: dict[str, Any] = {"kernel": kernel, "function": function, "advice": advice}
+        yield Diagnostic.at(Code.LAUNCHED_BY_CALL, *place, **about)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -104,7 +117,7 @@ def last_name(callee: Iterable[Token]) -> str:
     return name
 
 
-_WORDS = frozenset({"const", "__restrict__", "__restrict", "restrict"})
+_RESTRICT = frozenset({"__restrict__", "__restrict", "restrict"})
 
 
 def _is_plain(tokens: Sequence[Token]) -> bool:
@@ -124,15 +137,13 @@ def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
     """How a parameter gives T: ("const"? T | T "const") "*"? NAME?."""
     if name not in texts or "=" in texts:
         return None
-    rest = [text for text in texts if text not in _WORDS]
+    rest = [text for text in texts if text != "const" and text not in _RESTRICT]
     star = texts.index("*") if "*" in texts else len(texts)
-    own = rest.index(name)
-    is_pattern = own == 0 and (
-        rest[1:2] == ["*"] and len(rest) <= 3 if "*" in rest else len(rest) <= 2
-    )
-    if not is_pattern or any(not text.isidentifier() for text in rest if text != "*"):
+    is_pointer = rest[1:2] == ["*"]
+    words = rest[2:] if is_pointer else rest[1:]
+    if rest[0] != name or len(words) > 1 or not all(word.isidentifier() for word in words):
         return None
-    if "*" not in rest:
+    if not is_pointer:
         return DeducedFrom.VALUE
     return DeducedFrom.CONSTANT if "const" in texts[:star] else DeducedFrom.POINTEE
 
@@ -143,14 +154,13 @@ class KernelReference:
 
     is_global: bool
     #: Template arguments behind those that are written.
-    deduced: tuple[Deduced, ...] = ()
+    deduced: tuple[Deduced, ...]
 
 
 @dataclass(frozen=True)
 class Signature:
-    """One declaration of a name: its scope and parameter types."""
+    """One declaration of a name; `scope`: the namespaces around it, None where that is a class."""
 
-    #: The namespaces around it; None: a class, or it is not certain.
     scope: tuple[str, ...] | None
     types: tuple[str, ...]
     has_default: bool
@@ -167,11 +177,12 @@ class Callees:
 
     def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
         """How the address of the callee names the kernel; None where it may be another."""
-        name, is_shared = plain_name(kernel.name), is_qualified(kernel.name)
+        name = plain_name(kernel.name)
+        words = [token.text for token in syntax.part(launch.callee)]
         signatures = self.signatures(name)
-        if is_shared:
+        if is_qualified(kernel.name):
             signatures = frozenset(one for one in signatures if one.scope == kernel.scope)
-            if not self._is_spelled_out(syntax, launch, kernel):
+            if not self._is_spelled_out(words, kernel):
                 return None
         if len({(s.types, s.is_template) for s in signatures}) != 1:
             return None
@@ -181,19 +192,16 @@ class Callees:
             return None
         if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
             return None
-        words = [token.text for token in syntax.part(launch.callee)]
         deduced = self._deduced(syntax, launch, kernel, words)
         scope, *others = {signature.scope for signature in signatures}
         # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
-        is_known = deduced is not None and (scope or name not in MATHEMATICAL)
-        if others or not is_known:
+        if others or deduced is None or not (scope or name not in MATHEMATICAL):
             return None
-        callee = self._named(syntax, launch, words, scope)
-        return replace(callee, deduced=deduced or ()) if callee is not None else None
+        is_global = self._is_global(syntax, launch, words, scope)
+        return KernelReference(is_global, deduced) if is_global is not None else None
 
-    def _is_spelled_out(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
+    def _is_spelled_out(self, words: Sequence[str], kernel: Kernel) -> bool:
         """Is the kernel named by its namespace, with all template arguments?"""
-        words = [token.text for token in syntax.part(launch.callee)]
         count = _template_arguments(words)
         end = words.index("<") if "<" in words else len(words)
         names = [word for word in words[:end] if word != "::"]
@@ -219,17 +227,17 @@ class Callees:
             return None
         defaults = {name for name, sign in pairwise(t.text for t in general.head) if sign == "="}
         named = {token.text for parameter in general.parameters for token in parameter}
-        found: list[Deduced | None] = []
-        for name in general.template_parameters[count:]:
+        given: list[Deduced] = []
+        names = general.template_parameters[count:]
+        for number, name in enumerate(names):
             deduced = self._argument(general, name, syntax, launch)
             if deduced is None and name not in defaults - named:
                 return None
-            found.append(deduced)
-        # Those that are left out can only be the last ones.
-        while found and found[-1] is None:
-            found.pop()
-        given = tuple(one for one in found if one is not None)
-        return given if len(given) == len(found) else None
+            # Those that are left out can only be the last ones.
+            if deduced is not None and len(given) < number:
+                return None
+            given += [deduced] if deduced is not None else []
+        return tuple(given)
 
     def _argument(
         self, text: FunctionText, name: str, syntax: Syntax, launch: Launch
@@ -246,24 +254,25 @@ class Callees:
                 return Deduced(kind, position)
         return None
 
-    def _named(
+    def _is_global(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
-    ) -> KernelReference | None:
+    ) -> bool | None:
+        """See `KernelReference`; None where the name may mean another function."""
         depth, is_qualified = 0, False
         for word in words:
             depth += {"<": 1, ">": -1}.get(word, 0)
             is_qualified = is_qualified or (depth == 0 and word == "::")
         names, namespaces = self._usings
         if is_qualified:
-            return KernelReference(False)
+            return False
         if scope is None or words[0] in names:
             return None
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
-            return KernelReference(bool(namespaces))
+            return bool(namespaces)
         around = scope_around(syntax, launch.callee[0], through_classes=True)
         is_within = around is not None and around[: len(scope)] == scope
-        return KernelReference(False) if is_within or {scope[-1]} == namespaces else None
+        return False if is_within or {scope[-1]} == namespaces else None
 
     def signatures(self, name: str) -> frozenset[Signature]:
         """All that is declared by a name outside of functions; specialisations are left out."""
@@ -271,7 +280,7 @@ class Callees:
             self._known[name] = frozenset(
                 signature
                 for part in self.unit.parts
-                for index in _places(part.syntax, name)
+                for index in _calls(part.syntax, name)
                 if (signature := self._signature(part.syntax, index)) is not None
             )
         return self._known[name]
@@ -280,7 +289,7 @@ class Callees:
         closer = syntax.brackets.partner[index + 1]
         inner = syntax.tokens[index + 2 : closer] if closer > 0 else ()
         parameters = [p for p in split_commas(inner) if [t.text for t in p] != ["void"]]
-        head = list(_head(syntax.tokens, index))
+        head = [t.text for t in syntax.tokens[begin_of(syntax.tokens, index) : index]]
         if head[:3] == ["template", "<", ">"]:
             return None
         return Signature(
@@ -303,12 +312,11 @@ class Callees:
         return names, namespaces
 
 
-def _places(syntax: Syntax, name: str) -> Iterator[int]:
+def _calls(syntax: Syntax, name: str) -> Iterator[int]:
     """Where a name stands before a parenthesis, outside of functions."""
     tokens = syntax.tokens
-    for index in (i for i in outside_bodies(syntax) if tokens[i].text == name):
-        if any(token.text == "(" for token in tokens[index + 1 : index + 2]):
-            yield index
+    named = (i for i in outside_bodies(syntax) if tokens[i].text == name)
+    return (i for i in named if [token.text for token in tokens[i + 1 : i + 2]] == ["("])
 
 
 def _type(tokens: Sequence[Token]) -> str:
@@ -316,12 +324,12 @@ def _type(tokens: Sequence[Token]) -> str:
     words = parameter.type.replace("[]", " *").split()
     if not parameter.is_pointer:
         words = [word for word in words if word not in ("const", "volatile")]
-    return " ".join(w for w in words if w not in ("__restrict__", "__restrict", "restrict"))
+    return " ".join(word for word in words if word not in _RESTRICT)
 
 
 def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
-    texts = ([t.text for t in syntax.part(one)] for one in launch.arguments)
-    is_certain = all("<" not in words for words in texts)
+    tokens = (token for one in launch.arguments for token in syntax.part(one))
+    is_certain = all(token.text != "<" for token in tokens)
     return is_certain and len(launch.arguments) == len(kernel.parameters)
 
 
@@ -336,7 +344,3 @@ def _template_arguments(words: Sequence[str]) -> int | None:
         if depth == 0:
             return None if "(" in words else count
     return None
-
-
-def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
-    return (token.text for token in tokens[begin_of(tokens, index) : index])

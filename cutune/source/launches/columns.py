@@ -89,7 +89,7 @@ def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
         if "using" in head or "typedef" in head:
             # `using Name = …`, `typedef … Name`
             yield from _identifiers(tokens[begin:index])
-            yield from _identifiers(tokens[index : _end(tokens, index)])
+            yield from _identifiers(_until(tokens, index, _ENDS))
         elif not _CLASSES.isdisjoint(head):
             yield from _class_names(declared)
         elif head[-1:] == ["="] and "auto" in head:
@@ -99,9 +99,9 @@ def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
 
 def _heads(syntax: Syntax, index: int) -> Iterator[range]:
     """What stands in front of the braces around a token."""
-    while (index := syntax.innermost(index)) >= 0:
-        if syntax.tokens[index].text == "{":
-            yield range(begin_of(syntax.tokens, index, _ENDS), index)
+    for brace in syntax.around(index):
+        if syntax.tokens[brace].text == "{":
+            yield range(begin_of(syntax.tokens, brace, _ENDS), brace)
 
 
 def _until(tokens: Sequence[Token], index: int, ends: Container[str]) -> Iterator[Token]:
@@ -122,22 +122,18 @@ def _without_parameters(head: Sequence[Token]) -> Sequence[Token]:
 
 def _around(syntax: Syntax, index: int) -> Iterator[str]:
     """The functions and classes in whose declarations a token stands; not in their bodies."""
-    tokens, opener = syntax.tokens, syntax.innermost(index)
-    while opener >= 0:
+    tokens = syntax.tokens
+    for opener in syntax.around(index):
         if tokens[opener].text == "{":
             head = _without_parameters(tokens[begin_of(tokens, opener, _ENDS) : opener])
             if _CLASSES.isdisjoint(token.text for token in head):
                 return
             yield from _class_names(head)
-        elif tokens[opener].text == "(" and _declares(syntax, opener, index):
-            yield _name_before(tokens, opener)
-        opener = syntax.innermost(opener)
-
-
-def _declares(syntax: Syntax, opener: int, index: int) -> bool:
-    """Does a parenthesis around a token hold parameters? In a function it is a call else."""
-    has_default = any(token.text == "=" for token in syntax.tokens[opener:index])
-    return has_default or not syntax.functions_around(opener)
+        elif tokens[opener].text == "(":
+            # One in a function is a call, unless it has a default.
+            has_default = any(token.text == "=" for token in tokens[opener:index])
+            if has_default or not syntax.functions_around(opener):
+                yield _name_before(tokens, opener)
 
 
 def _name_before(tokens: Sequence[Token], opener: int) -> str:
@@ -152,10 +148,7 @@ def _name_before(tokens: Sequence[Token], opener: int) -> str:
 
 def _class_names(head: Sequence[Token]) -> Iterator[str]:
     last = max(i for i, token in enumerate(head) if token.text in _CLASSES)
-    for token in head[last + 1 :]:
-        if token.text in (":", "<"):
-            return
-        yield from _identifiers([token])
+    return _identifiers(_until(head, last + 1, (":", "<")))
 
 
 def _identifiers(tokens: Iterable[Token]) -> Iterator[str]:
@@ -167,14 +160,14 @@ def _moved(syntax: Syntax, launch: Launch) -> Iterator[Token]:
     first, last = launch.callee[0], launch.end
     yield from _on_lines(syntax, first, last)
     body = launch.function.body if launch.function is not None else None
-    opener = syntax.innermost(first)
-    while body is not None and opener > body[0]:
+    for opener in syntax.around(first):
+        if body is None or opener <= body[0]:
+            return
         closer = syntax.brackets.partner[opener]
         yield from _on_lines(syntax, closer, closer)
         after = syntax.tokens[closer + 1]
         if syntax.tokens[opener].text != "{" or after.kind != "IDENTIFIER" or after.text == "while":
-            yield from syntax.tokens[closer : _end(syntax.tokens, closer + 1)]
-        opener = syntax.innermost(opener)
+            yield from (syntax.tokens[closer], *_until(syntax.tokens, closer + 1, _ENDS))
 
 
 def _on_lines(syntax: Syntax, first: int, last: int) -> Iterator[Token]:
@@ -186,10 +179,3 @@ def _on_lines(syntax: Syntax, first: int, last: int) -> Iterator[Token]:
         if line(token.start).line > lines[1]:
             return
         yield token
-
-
-def _end(tokens: Sequence[Token], index: int) -> int:
-    """The end of a statement."""
-    while index < len(tokens) and tokens[index].text not in _ENDS:
-        index += 1
-    return index

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 
-from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
+from cutune.source.configuration.host_scopes import PARAMETER, HostFunction, HostVariable
 from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import Callees, begins_lambda
 from cutune.source.syntax.directives import template_end
@@ -46,11 +46,9 @@ class HostTypes:
 
     @cached_property
     def callees(self) -> Callees:
-        """Answers about the names of kernels and functions."""
         return Callees(self.unit)
 
     def is_word(self, name: str) -> bool:
-        """Is it the name of a built-in type?"""
         return name in _INTEGERS or self.is_plain([name])
 
     def is_plain(self, words: Sequence[str], depth: int = 0) -> bool:
@@ -62,9 +60,8 @@ class HostTypes:
         names = [w for w in words if w not in QUALIFIERS and w not in (*_NO_TYPE, "&", "&&")]
         if not names or "<" in names:
             return False
-        if integer_type(names, self.unit.typedefs) is not None:
-            return True
-        if set(names) <= (_PLAIN - {"auto"}) | {"long"}:
+        integer = integer_type(names, self.unit.typedefs)
+        if integer is not None or {*names} <= (_PLAIN - {"auto"}) | {"long"}:
             return True
         alias = self.unit.typedefs.get(names[0]) if len(names) == 1 else None
         if alias is not None and depth < _DEEPEST:
@@ -81,8 +78,7 @@ class HostTypes:
     def declared(self, name: str) -> tuple[Declared, ...]:
         """All variables and members of a name that stand outside of functions."""
         if name not in self._declared:
-            parts = self.unit.parts
-            found = (d for part in parts for d in self._find(part.syntax, name))
+            found = (d for part in self.unit.parts for d in self._find(part.syntax, name))
             self._declared[name] = tuple(dict.fromkeys(found))
         return self._declared[name]
 
@@ -144,20 +140,16 @@ def doubt(types: HostTypes, syntax: Syntax, launch: Launch) -> str | None:
     """The first part of a launch that is not known to be harmless; None: there is none."""
     if launch.function is None:
         return "code outside of functions"
-    names = Declarations(Nesting(syntax, launch.function))
-    for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
-        for first, last in ranges:
-            place = _Place(types, names, first)
-            found = place.doubt(syntax.part((first, last)), is_argument)
-            if found is not None:
-                return found
-    return None
+    around = HostFunction(syntax, launch.function)
+    parts = [(one, one in launch.arguments) for one in (*launch.configuration, *launch.arguments)]
+    found = (_Place(types, around, one[0]).doubt(syntax.part(one), is_any) for one, is_any in parts)
+    return next(filter(None, found), None)
 
 
 @dataclass(frozen=True)
 class _Place:
     types: HostTypes
-    names: Declarations
+    around: HostFunction
     at: int
     #: Names that are known besides: parameters of a function that is read.
     given: frozenset[str] = frozenset()
@@ -170,9 +162,8 @@ class _Place:
             expanded = tokens if unit.is_expanded else unit.macros.expand(tokens)
         except Unexpandable as error:
             return f"macro '{error.token.text}'"
-        if may_be_any and self._is_path(expanded):
-            return None
-        return next(self._doubts(expanded), None)
+        is_path = may_be_any and self._is_path(expanded)
+        return None if is_path else next(self._doubts(expanded), None)
 
     def _doubts(self, tokens: Sequence[Token]) -> Iterator[str]:
         for index, token in enumerate(tokens):
@@ -187,14 +178,15 @@ class _Place:
             elif token.kind == "IDENTIFIER":
                 if not self._is_known(tokens, index, before, following):
                     yield f"'{token.text}'"
-            elif token.kind in ("NUMBER", "STRING", "CHARACTER"):
+            elif token.kind == "NUMBER":
                 # Any other is a literal of the user's: 3_rows.
-                if token.kind == "NUMBER" and not _NUMBER.fullmatch(token.text):
+                if not _NUMBER.fullmatch(token.text):
                     yield f"'{token.text}'"
-            elif token.text not in _OPERATORS and token.text != "=":
+            elif token.text == "=":
+                if before not in (">", "<", "=", "!"):
+                    yield "'='"
+            elif token.kind not in ("STRING", "CHARACTER") and token.text not in _OPERATORS:
                 yield f"'{token.text}'"
-            elif token.text == "=" and before not in (">", "<", "=", "!"):
-                yield "'='"
 
     def _is_known(self, tokens: Sequence[Token], index: int, before: str, following: str) -> bool:
         name = tokens[index].text
@@ -214,21 +206,17 @@ class _Place:
     def _is_path(self, tokens: Sequence[Token]) -> bool:
         """path = NAME (("." | "->") NAME)*, of which nothing but the first name is looked up."""
         texts = [token.text for token in tokens]
-        if not texts or tokens[0].kind != "IDENTIFIER" or len(texts) % 2 == 0:
+        if len(texts) % 2 == 0:
             return False
-        names = tokens[::2]
-        if any(token.kind != "IDENTIFIER" for token in names):
-            return False
-        steps = set(texts[1::2])
-        if steps and not steps <= {".", "->"}:
+        steps = {*texts[1::2]}
+        if any(token.kind != "IDENTIFIER" for token in tokens[::2]) or not steps <= {".", "->"}:
             return False
         if texts[0] in _WORDS:
             return True
         # A class used as a pointer has an operator of its own.
-        if "->" in steps and (
-            texts[1:].count("->") > 1 or not self._has_type(texts[0], _is_pointer)
-        ):
-            return texts[0] == "this" and texts.count("->") == 1
+        count = texts.count("->")
+        if count > 1 or (count and not self._has_type(texts[0], lambda words: "*" in words)):
+            return texts[0] == "this" and count == 1
         return self._is_variable(texts[0])
 
     def _is_variable(self, name: str) -> bool:
@@ -243,7 +231,7 @@ class _Place:
         if name not in self.given and variable is not None and variable.type[-1:] == ("auto",):
             if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
                 return False
-            tokens = self.names.nesting.syntax.part(variable.initialiser)
+            tokens = self.around.syntax.part(variable.initialiser)
             inner = replace(self, at=variable.initialiser[0], depth=self.depth + 1)
             return inner.doubt(tokens) is None
         return name in self.given or self._has_type(name, self.types.is_plain)
@@ -256,10 +244,10 @@ class _Place:
         return bool(words) and all(map(test, words))
 
     def _variable(self, name: str) -> HostVariable | None:
-        return self.names.variable(name, self.at)
+        return self.around.variable(name, self.at)
 
     def _words(self, variable: HostVariable) -> tuple[str, ...]:
-        syntax, function = self.names.nesting.syntax, self.names.nesting.function
+        syntax, function = self.around.syntax, self.around.function
         if variable.opening != PARAMETER:
             star = ("*",) if syntax.tokens[variable.declared - 1].text == "*" else ()
             return (*variable.type, *star)
@@ -289,22 +277,15 @@ class _Place:
         return all(self._is_formula(part.syntax, f) for part, f in definitions)
 
     def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
-        assert function.body is not None
-        first, last = function.body
+        first, last = function.braces
         body = syntax.tokens[first + 1 : last]
         texts = [token.text for token in body]
         if texts[:1] != ["return"] or texts.count(";") != 1 or texts[-1] != ";":
             return False
         given = self.types.plain_parameters(syntax, function)
-        if given is None:
-            return False
-        names = Declarations(Nesting(syntax, function))
-        inner = _Place(self.types, names, first, given, self.depth + 1)
-        return inner.doubt(body[1:-1]) is None
-
-
-def _is_pointer(words: Sequence[str]) -> bool:
-    return "*" in words
+        around = HostFunction(syntax, function)
+        inner = _Place(self.types, around, first, given or frozenset(), self.depth + 1)
+        return given is not None and inner.doubt(body[1:-1]) is None
 
 
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:

@@ -12,10 +12,9 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from types import MappingProxyType
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -24,10 +23,10 @@ from cutune.source.configuration.block_dependence import bytes_of, inferred_form
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
-from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
-from cutune.source.launches.callees import KernelReference, last_name
+from cutune.source.launches.callees import KernelReference, callee_of_copy, last_name
 from cutune.source.launches.columns import LaunchColumns
 from cutune.source.launches.effects import HostTypes, doubt
+from cutune.source.launches.kernel_copies import may_stand_in
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -104,8 +103,8 @@ class ShownLaunches:
 
 def _calls_around(syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
     """The brackets around a launch up to the last `(`: braces further out may be of macros."""
-    found, place = [], launch.callee[0]
-    while (place := syntax.innermost(place)) >= 0:
+    found = []
+    for place in syntax.around(launch.callee[0]):
         text = syntax.tokens[place].text
         found.append((text, syntax.tokens[place - 1].text if text == "(" and place else ""))
     while found and found[-1][0] != "(":
@@ -160,9 +159,9 @@ def launch_sites(
     syntax: Syntax,
     unit: Unit,
     kernels: ByName,
-    first: int = 1,
-    is_early: bool = False,
-    named: Mapping[int, str] = MappingProxyType({}),
+    first: int,
+    is_early: bool,
+    named: Mapping[int, str],
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 
@@ -170,19 +169,18 @@ def launch_sites(
     the first launch. `is_early`: is the file read before the first line of the source
     (`-include`)? `named`: kernels with qualified names by the first byte of their launches.
     """
-    shown, resolved = ShownLaunches(syntax, unit), Configurations(unit)
-    ignored = frozenset(_ignored(syntax))
-    columns = LaunchColumns(unit)
-    file = _File(
-        syntax, kernels, is_early, HostTypes(unit), shown, resolved, columns, ignored, named
-    )
-    found: list[tuple[int, _Judged | _InMacro]] = [
-        *((syntax.tokens[one.callee[0]].start, _Judged(file, one)) for one in syntax.launches),
-        *((macro.body_start, _InMacro(syntax, macro)) for macro in syntax.launch_macros),
+    file = _File(syntax, unit, kernels, is_early, named)
+    found: list[tuple[int, Launch | Macro]] = [
+        *((syntax.tokens[one.callee[0]].start, one) for one in syntax.launches),
+        *((macro.body_start, macro) for macro in syntax.launch_macros),
     ]
     sites, diagnostics = [], []
-    for number, (_, judged) in enumerate(sorted(found, key=itemgetter(0)), first):
-        site, refusal = judged.site(number)
+    refusal: Diagnostic | None
+    for number, (_, one) in enumerate(sorted(found, key=itemgetter(0)), first):
+        if isinstance(one, Macro):
+            site, refusal = _in_macro(syntax, one, number)
+        else:
+            site, refusal = _Judged(file, one).site(number)
         sites.append(site)
         if refusal is not None:
             diagnostics.append(replace(refusal, source=syntax.source, span=site.span))
@@ -191,58 +189,39 @@ def launch_sites(
     return tuple(sites), tuple(diagnostics)
 
 
-def _ignored(syntax: Syntax) -> Iterator[int]:
-    starts = sorted(launch.callee[0] for launch in syntax.launches)
-    for pragma in syntax.pragmas:
-        if pragma.text.split()[:2] == ["cutune", "ignore"]:
-            yield from starts[(at := bisect_left(starts, pragma.index)) : at + 1]
+def _in_macro(syntax: Syntax, macro: Macro, number: int) -> tuple[LaunchSite, Diagnostic]:
+    refusal = Diagnostic.at(Code.LAUNCH_IN_MACRO, name=macro.name)
+    callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", macro.body_text)
+    offset = macro.body_start + (callee.start() if callee else 0)
+    text = callee[1] if callee else ""
+    span = Span(offset, offset + max(1, len(text)))
+    about = number, text.split("::")[-1], syntax.source, span, text
+    judged = Verdict.REFUSED, refusal.message, refusal.code
+    return LaunchSite(*about, (), (), (), None, *judged), refusal
 
 
-@dataclass(frozen=True)
-class _InMacro:
-    """A macro whose body holds a launch."""
-
-    syntax: Syntax
-    macro: Macro
-
-    def site(self, number: int) -> tuple[LaunchSite, Diagnostic]:
-        refusal = Diagnostic.at(Code.LAUNCH_IN_MACRO, name=self.macro.name)
-        callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", self.macro.body_text)
-        offset = self.macro.body_start + (callee.start() if callee else 0)
-        text = callee[1] if callee else ""
-        site = LaunchSite(
-            number,
-            text.split("::")[-1],
-            self.syntax.source,
-            Span(offset, offset + max(1, len(text))),
-            callee=text,
-            configuration=(),
-            configuration_spans=(),
-            arguments=(),
-            function=None,
-            verdict=Verdict.REFUSED,
-            reason=refusal.message,
-            code=refusal.code,
-        )
-        return site, refusal
-
-
-@dataclass(frozen=True)
 class _File:
-    """What the launches of one file are judged by."""
+    """What the launches of one file are judged by; see `launch_sites`."""
 
-    syntax: Syntax
-    kernels: ByName
-    is_early: bool
-    types: HostTypes
-    shown: ShownLaunches
-    configurations: Configurations
-    columns: LaunchColumns
-    #: First tokens of launches that stay because a pragma says so.
-    ignored: frozenset[int]
-    #: Kernels with qualified names, by the first byte of their launches.
-    named: Mapping[int, str]
-    _declared: dict[int, dict[str, int]] = field(default_factory=dict)
+    def __init__(
+        self,
+        syntax: Syntax,
+        unit: Unit,
+        kernels: ByName,
+        is_early: bool,
+        named: Mapping[int, str],
+    ) -> None:
+        self.syntax, self.unit, self.kernels = syntax, unit, kernels
+        self.is_early, self.named = is_early, named
+        self.types, self.columns = HostTypes(unit), LaunchColumns(unit)
+        self.shown, self.configurations = ShownLaunches(syntax, unit), Configurations(unit)
+        #: First tokens of launches that stay because the pragma before them says so.
+        self.ignored = set[int]()
+        starts = sorted(launch.callee[0] for launch in syntax.launches)
+        for pragma in syntax.pragmas:
+            if pragma.text.split()[:2] == ["cutune", "ignore"]:
+                self.ignored.update(starts[bisect_left(starts, pragma.index) :][:1])
+        self._declared: dict[int, dict[str, int]] = {}
 
     def declared_in(self, function: SourceFunction) -> dict[str, int]:
         """Names that may be variables of a function, each with the first token that says so."""
@@ -267,9 +246,10 @@ class _Judged:
     def site(self, number: int) -> tuple[LaunchSite, Diagnostic | None]:
         syntax, launch, callee = self.file.syntax, self.launch, self.callee
         refusal, shared = self._refusal() or self._uncertain_kernel(), self.shared
-        if refusal is None and self.kernel is not None and not _uses_dynamic(self.kernel):
-            # Proven not to use any.
-            shared = None
+        if refusal is None and (kernel := self.kernel) is not None:
+            # Else it is proven not to use any.
+            uses_shared = kernel.asserted or kernel.shared or kernel.needed_shared
+            shared = shared if uses_shared else None
         brackets = syntax.span((launch.callee[1] + 1, self._closer))
         site = LaunchSite(
             number,
@@ -298,7 +278,7 @@ class _Judged:
         """The kernel's own name: the last of the callee, but for template arguments and indices."""
         tokens = self.file.syntax.part(self.launch.callee)
         if len(tokens) == 1:
-            tokens = self.file.types.unit.with_macros(tokens) or tokens
+            tokens = self.file.unit.with_macros(tokens) or tokens
         return last_name(tokens) or self.file.syntax.text(self.launch.callee)
 
     @property
@@ -307,19 +287,19 @@ class _Judged:
         start = self.file.syntax.tokens[self.launch.callee[0]].start
         return self.file.named.get(start, self.name)
 
-    @property
+    @cached_property
     def kernels(self) -> Sequence[Kernel]:
         """Those that the launch may run by their name."""
         return self.file.kernels.get(self._called_name, ())
 
-    @property
+    @cached_property
     def kernel(self) -> Kernel | None:
         return next(iter(self.kernels), None)
 
     @cached_property
     def callee(self) -> KernelReference | None:
-        about = self.file.syntax, self.launch
-        return self.file.types.callees.of(*about, self.kernel) if self.kernel is not None else None
+        about, callees = (self.file.syntax, self.launch), self.file.types.callees
+        return callees.of(*about, self.kernel) if self.kernel is not None else None
 
     @cached_property
     def resolved(self) -> Configuration | None:
@@ -355,15 +335,16 @@ class _Judged:
     def _uncertain_kernel(self) -> Diagnostic | None:
         """The reason against a launch at which another kernel than the proven one may run."""
         file, launch, kernel, callee = self.file, self.launch, self.kernel, self.callee
-        unit, shown = file.types.unit, file.shown.of(launch) or [(file.syntax, launch)]
+        shown = file.shown.of(launch) or [(file.syntax, launch)]
         if kernel is not None and kernel.copy is not None and not self._may_be_copy(kernel.copy):
             return because(kernel, kernel.copy.instead_of)
         if callee is None and kernel is not None and kernel.elsewhere:
             return Diagnostic.at(Code.UNCERTAIN_ADDRESS, name=self.name)
         # Macros that mean something else where they are moved, or repeated.
         written = launch.callee[0], launch.end if callee is None else self._closer
-        counted = unit.unsteady.counted(file.syntax, written) if callee is None else None
-        macro = counted or unit.unsteady.moved(file.syntax, written)
+        unsteady = file.unit.unsteady
+        counted = unsteady.counted(file.syntax, written) if callee is None else None
+        macro = counted or unsteady.moved(file.syntax, written)
         doubts = (doubt(file.types, *one) for one in (shown if callee is None else ()))
         what = f"'{macro}'" if macro is not None else next(filter(None, doubts), None)
         if what is not None:
@@ -374,13 +355,14 @@ class _Judged:
         return Diagnostic.at(Code.SEEN_COLUMN, name=column) if column is not None else None
 
     def _may_be_copy(self, copy: KernelCopy) -> bool:
-        """Can the copy of the kernel stand in for it?"""
         text, launch = self.file.syntax.text, self.launch
-        is_named = callee_of_copy(text(launch.callee), self.name, copy) is not None
         written, arguments = map(text, launch.configuration), map(text, launch.arguments)
-        may_stand = may_stand_in(copy, self.resolved, [*written], [*arguments])
-        is_copy = self.callee is not None and is_named and may_stand
-        return is_copy and all(map(self._keeps_width, copy.widths))
+        return (
+            self.callee is not None
+            and callee_of_copy(text(launch.callee), self.name, copy) is not None
+            and may_stand_in(copy, self.resolved, [*written], [*arguments])
+            and all(map(self._keeps_width, copy.widths))
+        )
 
     def _keeps_width(self, position: int) -> bool:
         """Is an argument the width of the block still when it is evaluated?"""
@@ -393,7 +375,7 @@ class _Judged:
 
     def _refusal(self) -> Diagnostic | None:
         file, launch, kernel, name = self.file, self.launch, self.kernel, self.name
-        text, function, unit = file.syntax.text, launch.function, file.types.unit
+        text, function, unit = file.syntax.text, launch.function, file.unit
         if file.is_early:
             return Diagnostic.at(Code.EARLY_HEADER)
         if launch.callee[0] in file.ignored:
@@ -425,9 +407,8 @@ class _Judged:
         if not are_alike(self.kernels):
             return Diagnostic.at(Code.DIFFERING_KERNELS, name=name)
         is_known = self.shared is not None or kernel.keeps_shared
-        if kernel.asserted and not is_known and self._asks_for_shared_memory:
-            return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
-        if kernel.needed_shared and not kernel.asserted and not _suffices(kernel, self.shared):
+        is_unknown = not is_known and self._asks_for_shared_memory
+        if is_unknown if kernel.asserted else not _suffices(kernel, self.shared):
             return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
         return _impure(kernel)
 
@@ -438,22 +419,18 @@ class _Judged:
             depth += {"<": 1, ">": -1}.get(token.text, 0)
             if depth == 0 and token.text in (".", "->", "(", "["):
                 return True
-        return self._is_variable()
-
-    def _is_argument(self, function: SourceFunction) -> bool:
-        head = self.file.syntax.part((function.first, function.parameters[1]))
-        callee = self.file.syntax.part(self.launch.callee)
-        name = callee[0].text
-        is_named = len(callee) == 1 and name != function.name
-        return is_named and name in {token.text for token in head}
-
-    def _is_variable(self) -> bool:
-        """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""
+        # A variable of the function around it: NAME "=", "*" NAME ")", "auto" NAME?
         (first, last), function = self.launch.callee, self.launch.function
         if function is None or first != last:
             return False
         name = self.file.syntax.tokens[first].text
         return self.file.declared_in(function).get(name, self.launch.end) < first - 1
+
+    def _is_argument(self, function: SourceFunction) -> bool:
+        head = self.file.syntax.part((function.first, function.parameters[1]))
+        name, *others = self.file.syntax.part(self.launch.callee)
+        is_named = not others and name.text != function.name
+        return is_named and any(token.text == name.text for token in head)
 
 
 def _impure(kernel: Kernel) -> Diagnostic | None:
@@ -463,8 +440,8 @@ def _impure(kernel: Kernel) -> Diagnostic | None:
         return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
     if kernel.pure_dimensions:
         return None
-    message = Code.NO_INDEX.template
-    return because(kernel, kernel.reason or Impurity(Code.NO_INDEX, message, kernel.span))
+    unindexed = Impurity(Code.NO_INDEX, Code.NO_INDEX.template, kernel.span)
+    return because(kernel, kernel.reason or unindexed)
 
 
 def because(kernel: Kernel, impurity: Impurity) -> Diagnostic:
@@ -475,21 +452,20 @@ def because(kernel: Kernel, impurity: Impurity) -> Diagnostic:
     return Diagnostic(impurity.code, reason, notes=(note,))
 
 
-def _uses_dynamic(kernel: Kernel) -> bool:
-    return bool(kernel.asserted or kernel.shared or kernel.needed_shared)
-
-
 def _suffices(kernel: Kernel, shared: str | None) -> bool:
-    return shared is not None and all(
-        (bytes_of(shared, width) or 0) >= needed for width, needed in kernel.needed_shared
+    """Does it get the dynamic shared memory that it is proven to need?"""
+    return all(
+        shared is not None and (bytes_of(shared, width) or 0) >= needed
+        for width, needed in kernel.needed_shared
     )
 
 
 def _proven(kernel: Kernel | None) -> str:
     assert kernel is not None, "a tunable launch has a kernel"
-    proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
-    said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []
-    return "; ".join([*([f"global ids only in {', '.join(proven)}"] if proven else []), *said])
+    proven = ", ".join(d for d in kernel.pure_dimensions if d not in kernel.asserted)
+    asserted = ", ".join(kernel.asserted)
+    said = f"any block in {asserted} by annotation" if asserted else ""
+    return "; ".join(filter(None, (f"global ids only in {proven}" if proven else "", said)))
 
 
 def are_alike(kernels: Sequence[Kernel]) -> bool:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import islice, product, takewhile
 from string import ascii_letters, ascii_lowercase
 
 from cutune.source.rewrite.c_text import one_line
@@ -85,7 +85,7 @@ _BEFORE = {";", "{", "}"}
 _NUMBERS = ("bool", "char", "double", "float", "int", "size_t", "unsigned")
 
 
-def with_joined_declarations(tokens: Sequence[str]) -> list[str]:
+def with_joined_declarations(tokens: list[str]) -> list[str]:
     """Declare constants of one type, which follow each other, together.
 
     `const double a = f(); const double b = a;` becomes `double a = f(), b = a;` in a function:
@@ -104,11 +104,13 @@ def with_joined_declarations(tokens: Sequence[str]) -> list[str]:
                 joined.append(tokens[place])
             place += 1
             continue
-        end = _end(tokens, place)
+        end, name = _end(tokens, place), place + len(head)
+        # Where its value is one word it may be the size of an array.
+        is_size = tokens[name + 2 : name + 4][-1:] == [";"]
         if head == type_:
             joined[-1] = ","
-            place += len(head)
-        elif is_local[place] and head[0] == "const" and not _is_number(tokens, place + len(head)):
+            place = name
+        elif is_local[place] and head[0] == "const" and not is_size:
             place += 1
         joined += tokens[place : end + 1]
         type_, place = head, end + 1
@@ -129,11 +131,6 @@ def _in_functions(tokens: Sequence[str]) -> list[bool]:
     return inside
 
 
-def _is_number(tokens: Sequence[str], name: int) -> bool:
-    """Is the value of a constant one word? Then it may be the size of an array."""
-    return tokens[name + 2 : name + 4][-1:] == [";"]
-
-
 def _ends_template(before: Sequence[str]) -> bool:
     if not before or before[-1] != ">" or before[-2] == "<":
         return False
@@ -145,16 +142,12 @@ def _ends_template(before: Sequence[str]) -> bool:
     return False
 
 
-def _head(tokens: Sequence[str], place: int) -> tuple[str, ...]:
+def _head(tokens: list[str], place: int) -> tuple[str, ...]:
     """The words before the name of a constant that is neither pointer nor reference."""
-    words: list[str] = []
-    while place < len(tokens) and (text := tokens[place]).isidentifier():
-        words.append(text)
-        place += 1
+    words = [*takewhile(str.isidentifier, islice(tokens, place, None))]
     is_constant = len(words) > 2 and words[0] in ("const", "static") and "const" in words[:2]
-    if not is_constant or place == len(tokens) or tokens[place] not in ("=", "["):
-        return ()
-    return tuple(words[:-1])
+    is_given = tokens[place + len(words) : place + len(words) + 1] in (["="], ["["])
+    return tuple(words[:-1]) if is_constant and is_given else ()
 
 
 def _end(tokens: Sequence[str], place: int) -> int:
@@ -247,9 +240,6 @@ class _Declaration:
     name: str | None = None
     taken: frozenset[str] = frozenset()
 
-    def names(self) -> set[str]:
-        return {name for token in self.tokens for name in _CUTUNE_NAME.findall(token)}
-
 
 def without_unused(tokens: Sequence[str], wanted: Iterable[str]) -> list[str]:
     """Leave out declarations that neither `wanted` nor another one that stays needs.
@@ -260,17 +250,16 @@ def without_unused(tokens: Sequence[str], wanted: Iterable[str]) -> list[str]:
     optional = {one.name for one in declarations if one.name is not None}
     reached, waiting = set(wanted), declarations
     stay: set[int] = set()
-    while True:
-        needed = [
-            one
-            for one in waiting
-            if one.name is None or (one.name in reached and one.taken & optional <= reached)
-        ]
-        if not needed:
-            return [token for one in declarations if id(one) in stay for token in one.tokens]
+    while needed := [
+        one
+        for one in waiting
+        if one.name is None or (one.name in reached and one.taken & optional <= reached)
+    ]:
         stay |= {id(one) for one in needed}
         waiting = [one for one in waiting if id(one) not in stay]
-        reached = reached.union(*(one.names() for one in needed))
+        words = (token for one in needed for token in one.tokens)
+        reached.update(name for word in words for name in _CUTUNE_NAME.findall(word))
+    return [token for one in declarations if id(one) in stay for token in one.tokens]
 
 
 def _declarations(tokens: Sequence[str]) -> Iterator[_Declaration]:

@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span, apply_edits
-from cutune.source.launches.block_reading_copies import callee_named, callee_of_copy, selector_name
+from cutune.source.launches.callees import callee_named, callee_of_copy, selector_name
 from cutune.source.program import (
     HostTunable,
     Kernel,
-    KernelCopy,
     KernelVariant,
     LaunchSite,
     MemberParameter,
@@ -38,7 +37,7 @@ from cutune.source.program import (
     Region,
     TunableConstant,
 )
-from cutune.source.rewrite.c_text import c_string, line_structure, one_line, prelude_edit
+from cutune.source.rewrite.c_text import c_string, line_structure, one_line
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.syntax.directives import COMMENT, directives_of, macros
 
@@ -62,21 +61,12 @@ def is_rewritten(source: Source) -> bool:
 
 def launch_edits(
     site: LaunchSite, kernel: Kernel | None = None, variants: Sequence[KernelVariant] = ()
-) -> tuple[Edit, ...]:
+) -> Iterator[Edit]:
     """The edits that put one launch, among its kernel's variants, under the control of cutune."""
     expressions = [one_line(site.source[span]) for span in site.configuration_spans]
     if site.called is None:
-        return tuple(_repeating_edits(site, kernel, expressions))
-    return tuple(_calling_edits(site, site.called, kernel, variants, expressions))
-
-
-def _calling_edits(
-    site: LaunchSite,
-    called: Span,
-    kernel: Kernel | None,
-    variants: Sequence[KernelVariant],
-    expressions: Sequence[str],
-) -> Iterator[Edit]:
+        yield from _repeating_edits(site, kernel, expressions)
+        return
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
     scope = f"static_cast<{_chosen(site)}>(" if site.by_arguments else "::" * site.is_global
     yield Edit.insert(site.span.start, head + scope)
@@ -88,18 +78,17 @@ def _calling_edits(
     types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
     told = ""
     if kernel is not None and (kernel.members or kernel.inner_pointers):
-        pointers = (f"cutune_inner<{place}, {byte}>" for place, byte in kernel.inner_pointers)
-        told = f", {_members([*map(_member, kernel.members), *pointers])}"
-    copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
-    text = f"{types}{copy}{_variants(site, variants)}{told})"
-    yield Edit(called, text + line_structure(site.source[called]))
-
-
-def _copy(site: LaunchSite, copy: KernelCopy) -> str:
-    callee = callee_of_copy(site.callee, site.kernel, copy)
-    assert callee is not None, "the name of the kernel is written"
-    known = [*map(str, copy.block), *["true"] * copy.is_flat]
-    return f"cutune_copied<{', '.join(known)}>({function_at(site, callee)})"
+        told = f", {_members(kernel.members, kernel.inner_pointers)}"
+    copy = ""
+    if kernel is not None and kernel.copy:
+        callee = callee_of_copy(site.callee, site.kernel, kernel.copy)
+        assert callee is not None, "the name of the kernel is written"
+        known = [*map(str, kernel.copy.block), *["true"] * kernel.copy.is_flat]
+        copy = f", cutune_copied<{', '.join(known)}>({function_at(site, callee)})"
+    callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
+    names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
+    text = f"{types}{copy}{f', cutune_variants({names})' if names else ''}{told})"
+    yield Edit(site.called, text + line_structure(site.source[site.called]))
 
 
 def function_at(site: LaunchSite, callee: str) -> str:
@@ -127,12 +116,6 @@ def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]
     return tuple(named)[:MOST_VARIANTS]
 
 
-def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
-    callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
-    names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
-    return f", cutune_variants({names})" if names else ""
-
-
 def _deduced(site: LaunchSite) -> Iterator[str]:
     for deduced in site.deduced:
         argument = one_line(site.arguments[deduced.argument])
@@ -145,30 +128,29 @@ def _repeating_edits(
     name = f"cutune_{site.id}"
     # Members lie behind all arguments.
     is_told = kernel is not None and site.has_all_arguments(kernel)
-    members = _members(map(_member, kernel.members) if kernel is not None and is_told else ())
+    members = _members(kernel.members if kernel is not None and is_told else ())
     configuration = [*expressions, *["0"] * (4 - len(expressions))]
     arguments = [one_line(argument) for argument in site.arguments]
     values = ", ".join([str(site.id), members, *configuration, *arguments])
     yield Edit.insert(site.span.start, f"for (cutune_repeated {name}({values}); {name}.next();) ")
-    chosen = [f"{name}.{member}" for member in LAUNCH_MEMBERS[:4]]
-    spans = site.configuration_spans
+    chosen, spans = [f"{name}.{one}" for one in LAUNCH_MEMBERS[:4]], site.configuration_spans
     # The last expression that was written also takes the place of those that were not.
     texts = [*chosen[: len(spans) - 1], ", ".join(chosen[len(spans) - 1 :])]
     for span, text in zip(spans, texts, strict=True):
         yield Edit(span, text + line_structure(site.source[span]))
 
 
-def _members(members: Iterable[str]) -> str:
-    return f"cutune_members<{', '.join(members)}>()"
-
-
-def _member(member: MemberParameter) -> str:
-    steps = (f"cutune_place<decltype({step}), {step}>" for step in member.steps)
-    return f"cutune_member< {member.structure}, {member.argument}, {', '.join(steps)}>"
+def _members(members: Iterable[MemberParameter], pointers: Iterable[tuple[int, int]] = ()) -> str:
+    types = []
+    for one in members:
+        steps = (f"cutune_place<decltype({step}), {step}>" for step in one.steps)
+        types.append(f"cutune_member< {one.structure}, {one.argument}, {', '.join(steps)}>")
+    types += (f"cutune_inner<{place}, {byte}>" for place, byte in pointers)
+    return f"cutune_members<{', '.join(types)}>()"
 
 
 def with_launch_edits(
-    unit: TranslationUnit, owner: str, sites: Sequence[LaunchSite], prelude: str
+    unit: TranslationUnit, sites: Sequence[LaunchSite], prelude: str
 ) -> TranslationUnit:
     """Put launches under the control of `cutune_launch`, which the prelude defines."""
     program = unit.program
@@ -180,43 +162,38 @@ def with_launch_edits(
             Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden) for site in sites
         )
     unit = unit.with_prelude(prelude)
-    for header in program.launching_headers:
-        if any(site.source is header for site in sites):
-            # nvcc's messages go on naming the user's file.
-            unit = unit.with_edits(owner, [prelude_edit(header, "")], header)
     for site in sites:
-        kernel, variants = program.kernel(site.kernel), variants_at(program, site)
-        edits = launch_edits(site, kernel, variants)
-        unit = unit.with_edits(owner, edits, site.source)
-    return with_copies(unit, owner, {site.kernel for site in sites})
+        edits = launch_edits(site, program.kernel(site.kernel), variants_at(program, site))
+        unit = unit.with_numbered_edits(edits, site.source)
+    return with_copies(unit, {site.kernel for site in sites})
 
 
 def with_callees(
-    unit: TranslationUnit, owner: str, callee: Callable[[LaunchSite], str | None]
+    unit: TranslationUnit, callee: Callable[[LaunchSite], str | None]
 ) -> TranslationUnit:
     """Launch other kernels, where a callee is given, and change nothing else."""
     for site in unit.program.launches:
         other = callee(site)
         if other is not None:
             span = Span(site.span.start, site.span.start + len(site.callee))
-            unit = unit.with_edits(owner, [Edit(span, other)], site.source)
+            unit = unit.with_edits([Edit(span, other)], site.source)
     return unit
 
 
-def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> TranslationUnit:
+def with_copies(unit: TranslationUnit, names: Collection[str]) -> TranslationUnit:
     """Put the copies of kernels of these names behind them, and their variants."""
     for kernel in unit.program.kernels:
         if kernel.name not in names:
             continue
         if kernel.copy is not None:
-            unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
+            unit = unit.with_edits([kernel.copy.edit], kernel.copy.source)
         variants = kernel.variants if unit.program.has_checked_variants else ()
-        unit = with_variant_copies(unit, owner, kernel, variants)
+        unit = with_variant_copies(unit, kernel, variants)
     return unit
 
 
 def with_variant_copies(
-    unit: TranslationUnit, owner: str, kernel: Kernel, variants: Sequence[KernelVariant]
+    unit: TranslationUnit, kernel: Kernel, variants: Sequence[KernelVariant]
 ) -> TranslationUnit:
     """Put variants of a kernel behind it, and its selector: to the pipeline that is one place."""
     sites = unit.program.launches
@@ -226,7 +203,7 @@ def with_variant_copies(
     if not inserted:
         return unit
     (source, first), text = inserted[0], "".join(edit.text for _, edit in inserted)
-    return unit.with_edits(owner, [Edit(first.span, text)], source)
+    return unit.with_edits([Edit(first.span, text)], source)
 
 
 def hiding_macro(source: Source, repeats: bool = True) -> str | None:
@@ -248,16 +225,10 @@ Call = Callable[[HostTunable], tuple[str, str]]
 VALUE_PREFIX = "CUTUNE_VALUE_"
 
 
-def with_tunable_edits(
-    unit: TranslationUnit, owner: str, tunable: HostTunable, call: Call
-) -> TranslationUnit:
+def with_tunable_edits(unit: TranslationUnit, tunable: HostTunable, call: Call) -> TranslationUnit:
     """Make a tunable's value the first argument of a call."""
-    before, behind = call(tunable)
-    edits = (
-        Edit.insert(tunable.value.start, before),
-        Edit.insert(tunable.value.end, behind),
-    )
-    return with_file_edits(unit, owner, edits, tunable.source)
+    edits = map(Edit.insert, tunable.value, call(tunable))
+    return unit.with_numbered_edits(edits, tunable.source)
 
 
 def settable(constants: Iterable[TunableConstant]) -> str:
@@ -266,12 +237,10 @@ def settable(constants: Iterable[TunableConstant]) -> str:
     return "".join(f"#ifndef {n}\n#define {n} {value}\n#endif\n" for n, value in values)
 
 
-def with_value(
-    unit: TranslationUnit, owner: str, constant: TunableConstant, text: str
-) -> TranslationUnit:
+def with_value(unit: TranslationUnit, constant: TunableConstant, text: str) -> TranslationUnit:
     """Put another text in place of a constant's own value."""
     edit = Edit(constant.value, text + line_structure(constant.own_text))
-    return with_file_edits(unit, owner, [edit], constant.source)
+    return unit.with_numbered_edits([edit], constant.source)
 
 
 def data_arguments(tunable: HostTunable) -> list[str]:
@@ -292,15 +261,6 @@ def region_edits(region: Region) -> Iterator[Edit]:
         )
     for span, text in ((region.begin, begin), (region.end, end)):
         yield Edit(span, text + line_structure(region.source[span]))
-
-
-def with_file_edits(
-    unit: TranslationUnit, owner: str, edits: Iterable[Edit], source: Source
-) -> TranslationUnit:
-    """Further edits of a file; in a header, nvcc's messages go on naming the user's."""
-    if source is not unit.program.source:
-        unit = unit.with_edits(owner, [prelude_edit(source, "")], source)
-    return unit.with_edits(owner, edits, source)
 
 
 @dataclass(frozen=True)
@@ -341,11 +301,17 @@ class Copies:
 
 def copy_edits(copies: Copies, routine: str) -> list[Edit]:
     """Copies behind each declaration; the outermost function asks `routine` which one to call."""
+    outer, source = copies.outer, copies.source
     texts: defaultdict[int, str] = defaultdict(str)
     for span in copies.declarations:
-        texts[span.end] += _copies_of(copies, span)
-    texts[copies.outer.head.start] += _prototypes(copies)
-    texts[copies.outer.body] += dispatcher(copies, routine)
+        first, last = (source.location(at).line for at in (span.start, span.end - 1))
+        written = [_copy_with(copies, span, first, *one) for one in copies.sets.items()]
+        texts[span.end] += "".join(["\n", *written, f"#line {last}\n"])
+    before = one_line(source[Span(outer.head.start, outer.place.start)])
+    behind = one_line(source[Span(outer.place.end, outer.head.end)])
+    prototypes = (f"{before} {prefix}{outer.name}{behind}; " for prefix in copies.sets)
+    texts[outer.head.start] += "".join(prototypes)
+    texts[outer.body] += dispatcher(copies, routine)
     return [Edit.insert(offset, text) for offset, text in texts.items()]
 
 
@@ -359,19 +325,6 @@ def dispatcher(copies: Copies, routine: str) -> str:
         for number, prefix in enumerate(copies.sets, 1)
     )
     return f" switch ({routine}({sizes})) {{ {' '.join(cases)} default: break; }}"
-
-
-def _prototypes(copies: Copies) -> str:
-    outer, source = copies.outer, copies.source
-    before = one_line(source[Span(outer.head.start, outer.place.start)])
-    behind = one_line(source[Span(outer.place.end, outer.head.end)])
-    return "".join(f"{before} {prefix}{outer.name}{behind}; " for prefix in copies.sets)
-
-
-def _copies_of(copies: Copies, span: Span) -> str:
-    first, last = (copies.source.location(at).line for at in (span.start, span.end - 1))
-    texts = [_copy_with(copies, span, first, *value_set) for value_set in copies.sets.items()]
-    return "".join(["\n", *texts, f"#line {last}\n"])
 
 
 def _copy_with(

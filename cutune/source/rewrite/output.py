@@ -126,7 +126,6 @@ class ShadowTree:
         return self.place(source)
 
     def place(self, file: Source) -> Path:
-        """The place of a file's copy."""
         copy = self.copy_of(file.path)
         assert copy is not None, "the root holds all files of the program"
         return Path(copy)
@@ -134,9 +133,8 @@ class ShadowTree:
 
 def flags_at(flags: list[str], program: Program, target: Target) -> list[str]:
     """The flags of a program's source, for its rewritten form where that is written to."""
-    if target.is_folder:
-        return redirected(flags, ShadowTree.of(program, target.path).copy_of)
-    return flags
+    tree = ShadowTree.of(program, target.path)
+    return redirected(flags, tree.copy_of) if target.is_folder else flags
 
 
 def write_unit(

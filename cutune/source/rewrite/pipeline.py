@@ -30,9 +30,10 @@ class OwnedEdit:
 
 @dataclass(frozen=True)
 class TranslationUnit:
-    """A program on its way through the passes."""
+    """A program on its way through the passes; `owner`: the pass that it goes through."""
 
     program: Program
+    owner: str = ""
     edits: tuple[OwnedEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     #: What stands before line 1 of the source; empty where no pass wants anything there.
@@ -40,19 +41,20 @@ class TranslationUnit:
 
     @property
     def failed(self) -> bool:
-        """Did a pass report an error?"""
         return any(diagnostic.is_error for diagnostic in self.diagnostics)
 
-    def with_edits(
-        self, owner: str, edits: Iterable[Edit], source: Source | None = None
-    ) -> TranslationUnit:
+    def with_edits(self, edits: Iterable[Edit], source: Source | None = None) -> TranslationUnit:
         """This unit with further edits of the source, or of one of its headers."""
         path = (source or self.program.source).path
-        added = tuple(OwnedEdit(owner, edit, path) for edit in edits)
+        added = tuple(OwnedEdit(self.owner, edit, path) for edit in edits)
         return replace(self, edits=self.edits + added)
 
+    def with_numbered_edits(self, edits: Iterable[Edit], source: Source) -> TranslationUnit:
+        """This unit with further edits; in a header nvcc goes on naming the user's file."""
+        is_header = source is not self.program.source
+        return self.with_edits([*([prelude_edit(source, "")] if is_header else []), *edits], source)
+
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> TranslationUnit:
-        """This unit with further messages."""
         return replace(self, diagnostics=self.diagnostics + tuple(diagnostics))
 
     def with_prelude(self, text: str) -> TranslationUnit:
@@ -77,9 +79,8 @@ class TranslationUnit:
         except EditConflict as error:
             owners = {owned.edit: owned.owner for owned in own}
             first, second = (owners.get(one, "prelude") for one in (error.first, error.second))
-            place = source, error.second.span
-            conflict = Diagnostic.at(Code.EDIT_CONFLICT, *place, first=first, second=second)
-            raise CutuneError(conflict) from error
+            names = {"first": first, "second": second}
+            raise CutuneError.at(Code.EDIT_CONFLICT, source, error.second.span, **names) from error
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """The unit with this pass's edits or messages added."""
+        """Return the unit with this pass's edits or messages added."""
 
 
 def run_passes(
@@ -102,7 +103,7 @@ def run_passes(
     for step in passes:
         if unit.failed:
             break
-        unit = step.run(unit)
+        unit = step.run(replace(unit, owner=step.name))
         if after is not None:
             after(step, unit)
     return unit

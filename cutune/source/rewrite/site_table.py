@@ -18,7 +18,6 @@ from cutune.source.program import (
     DIMENSIONS,
     DistinctPlaces,
     Kernel,
-    KernelParameter,
     LaunchSite,
     Program,
 )
@@ -52,10 +51,8 @@ _GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NOD
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
     """Indices of the parameters a guard bound is made of; None when it holds another name."""
     order = {name: index for index, name in enumerate(kernel.argument_names) if name}
-    words = names_in(guard)
-    if any(word not in order for word in words):
-        return None
-    return tuple(sorted({order[word] for word in words}))
+    words = {*names_in(guard)}
+    return tuple(sorted(order[word] for word in words)) if words <= order.keys() else None
 
 
 def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
@@ -72,9 +69,8 @@ def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
 
 def lent_code(program: Program) -> str:
     """What tells others, whose definition is weak, that they got the code that was proven."""
-    if program.code is None or not program.is_lent:
-        return ""
-    return _lent(program.code.name, program.code.versions)
+    code = program.code if program.is_lent else None
+    return _lent(code.name, code.versions) if code is not None else ""
 
 
 def _lent(name: str, versions: Iterable[int], attribute: str = "") -> str:
@@ -138,30 +134,17 @@ def _free_grids(kernel: Kernel) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
 class _Arguments:
     """Arguments that a formula reads, by position, and their names in C++."""
 
-    kernel: Kernel
-    positions: tuple[int, ...]
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        names = {i: self._of(i).name for i in self.positions}
-        return {n: f"cutune_member_{i}" if "." in n else n for i, n in names.items()}
-
-    @property
-    def declared(self) -> str:
-        pairs = zip(self.positions, self.names.values(), strict=True)
-        return "".join(f"const cutune_exact {name} = argument_[{i}]; " for i, name in pairs)
-
-    @property
-    def fit(self) -> str:
-        named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
-        return " && ".join(named) or "true"
-
-    def _of(self, position: int) -> KernelParameter:
-        return (*self.kernel.parameters, *self.kernel.members)[position]
+    def __init__(self, kernel: Kernel, positions: Iterable[int]) -> None:
+        known = (*kernel.parameters, *kernel.members)
+        read = {i: known[i] for i in positions}
+        own = {i: f"cutune_member_{i}" if "." in one.name else one.name for i, one in read.items()}
+        declared = (f"const cutune_exact {name} = argument_[{i}]; " for i, name in own.items())
+        self.names = {read[i].name: name for i, name in own.items()}
+        self.declared = "".join(declared)
+        self.fit = " && ".join(_fits(one.type, f"argument_[{i}]") for i, one in read.items())
 
 
 @dataclass(frozen=True)
@@ -177,12 +160,12 @@ class _Row:
         for dimension, guard in _guards(kernel).items():
             # Exact integers (`DimensionProof.guard`); where one is too large, 0 is "not known".
             arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
-            unused = "" if arguments.positions else "(void)argument_; "
+            unused = "" if arguments.names else "(void)argument_; "
             value = renamed(one_line(guard), arguments.names)
             yield (
                 f"static inline long long cutune_guard_{site.id}_{dimension}"
                 f"(const long long *argument_) {{ {arguments.declared}{unused}"
-                f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
+                f"return {arguments.fit or 'true'} ? cutune_bound({value}) : 0; }}"
             )
         if site.shared is not None:
             # Bytes of dynamic shared memory of a block; all in 64 bits, products of literals, too.
@@ -235,7 +218,7 @@ class _Row:
         known = (
             f"if ((~integers_ & {argument_bits(integers)}) != 0) return false; " if integers else ""
         )
-        conditions = " && ".join([arguments.fit, *reaching, *meeting])
+        conditions = " && ".join([arguments.fit or "true", *reaching, *meeting])
         return f"{known}{arguments.declared}return {conditions};"
 
     @cached_property
@@ -246,14 +229,11 @@ class _Row:
         is_told = self.site.has_all_arguments(kernel) and not kernel.inner_pointers
         if self.site.called is None and not is_told:
             return None
-        integers: set[int] = set()
-        for text in (t for one in kernel.distinct_places for t in (one.larger, one.smaller)):
-            positions = guard_parameters(kernel, text)
-            if positions is None or re.search(r"[^\w\s.+\-*/%()]", text):
-                return None
-            integers |= {*positions}
-        pointers = {position for pair in kernel.may_meet for position in pair}
-        return tuple(sorted(integers)), tuple(sorted(pointers))
+        texts = [text for one in kernel.distinct_places for text in (one.larger, one.smaller)]
+        integers = guard_parameters(kernel, " ".join(texts))
+        if integers is None or any(re.search(r"[^\w\s.+\-*/%()]", text) for text in texts):
+            return None
+        return integers, tuple(sorted({place for pair in kernel.may_meet for place in pair}))
 
     def text(self, routine: str, threads: str) -> str:
         """Initialise a `cutune_site`."""
@@ -266,6 +246,9 @@ class _Row:
         files = (self.program.source, *self.program.headers)
         edits = any(_GRAPH_EDIT.search(file.text) for file in files)
         integers, pointers = (self._positions if self._is_bound else None) or ((), ())
+        # A bit for each 32 threads of the blocks for which the kernel is proven; 0: for any.
+        proven = kernel.allowed.proven if kernel.allowed is not None else ()
+        widths = f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
         code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
         variants = variants_at(self.program, site)
         fields = (
@@ -284,7 +267,7 @@ class _Row:
             _WITNESS if kernel.proven_for and site.called is None else "nullptr",
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
-            *(f"{len(variants)}", _boolean(kernel.must_hold), _widths(kernel)),
+            *(f"{len(variants)}", _boolean(kernel.must_hold), widths),
             threads if routine != "nullptr" and _free_grids(kernel) else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"
@@ -302,12 +285,6 @@ def _fits(type_text: str, name: str) -> str:
     is_signed = type_ is not None and type_.signed
     fits = f"cutune_fits_int({name})"
     return fits if is_signed else f"{name} >= 0 && {fits}"
-
-
-def _widths(kernel: Kernel) -> str:
-    """A bit for each 32 threads of the blocks for which the kernel is proven; 0: for any."""
-    proven = kernel.allowed.proven if kernel.allowed is not None else ()
-    return f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
 
 
 def _boolean(value: bool) -> str:

@@ -146,7 +146,16 @@ _BRACKETS = CLOSER.keys() | OPENER.keys()
 _Stack = tuple[int, "_Stack"] | None
 
 
-@dataclass(frozen=True)
+@dataclass
+class _Conditional:
+    """An `#if`: what was open before it, and behind its first branch that is compiled."""
+
+    before: _Stack
+    dead: bool
+    behind_first: tuple[_Stack] | None = None
+
+
+@dataclass
 class Brackets:
     """`partner[i]` is the index of the bracket that closes or opens token i, or -1.
 
@@ -155,61 +164,60 @@ class Brackets:
     """
 
     partner: list[int]
-    around: dict[int, int]
-    unbalanced: Token | None
-
-
-@dataclass
-class _Conditional:
-    before: _Stack
-    dead: bool
-    after_first: _Stack = None
-    has_first: bool = False
-
-
-@dataclass
-class _Matcher:
-    tokens: Sequence[Token]
-    partner: list[int]
     around: dict[int, int] = field(default_factory=dict)
-    stack: _Stack = None
-    conditionals: list[_Conditional] = field(default_factory=list)
+    unbalanced: Token | None = None
+    _stack: _Stack = None
+    _conditionals: list[_Conditional] = field(default_factory=list)
     #: How many of them are in a branch that is not compiled.
-    dead: int = 0
+    _dead: int = 0
 
-    def directive(self, directive: Directive) -> None:
+    @staticmethod
+    def of(tokens: Sequence[Token], directives: Sequence[Directive]) -> Brackets:
+        """Find the partner of each bracket."""
+        found, waiting = Brackets([-1] * len(tokens)), deque(directives)
+        for index, token in enumerate(tokens):
+            while waiting and waiting[0].index <= index:
+                found._directive(waiting.popleft())
+            if token.text in _BRACKETS:
+                found._match(tokens, index)
+                if found.unbalanced is not None:
+                    return found
+            elif token.kind == "LAUNCH_OPEN":
+                found.around[index] = found._stack[0] if found._stack else -1
+        for directive in waiting:
+            found._directive(directive)
+        found.unbalanced = tokens[found._stack[0]] if found._stack else None
+        return found
+
+    def _directive(self, directive: Directive) -> None:
         name = directive.name
         if name in ("if", "ifdef", "ifndef"):
             dead = name == "if" and directive.rest.split()[:1] == ["0"]
-            self.conditionals.append(_Conditional(self.stack, dead))
-            self.dead += dead
-        elif name in ("else", "elif", "elifdef", "elifndef") and self.conditionals:
-            self._end_branch(self.conditionals[-1])
-            self.stack = self.conditionals[-1].before
-        elif name == "endif" and self.conditionals:
-            conditional = self.conditionals.pop()
+            self._conditionals.append(_Conditional(self._stack, dead))
+            self._dead += dead
+        elif name in ("else", "elif", "elifdef", "elifndef") and self._conditionals:
+            self._end_branch(self._conditionals[-1])
+            self._stack = self._conditionals[-1].before
+        elif name == "endif" and self._conditionals:
+            conditional = self._conditionals.pop()
             self._end_branch(conditional)
-            self.stack = conditional.after_first if conditional.has_first else conditional.before
+            (self._stack,) = conditional.behind_first or (conditional.before,)
 
     def _end_branch(self, conditional: _Conditional) -> None:
-        if not conditional.has_first and not conditional.dead:
-            conditional.after_first, conditional.has_first = self.stack, True
-        self.dead -= conditional.dead
+        if conditional.behind_first is None and not conditional.dead:
+            conditional.behind_first = (self._stack,)
+        self._dead -= conditional.dead
         conditional.dead = False
 
-    def token(self, index: int, text: str) -> Token | None:
-        """Match one bracket; gives the bracket that turns out to have no partner."""
+    def _match(self, tokens: Sequence[Token], index: int) -> None:
+        text, opener = tokens[index].text, self._stack[0] if self._stack is not None else -1
         if text in CLOSER:
-            self.stack = (index, self.stack)
-            return None
-        if self.stack is None:
-            return None if self.dead else self.tokens[index]
-        opener = self.stack[0]
-        if self.tokens[opener].text != OPENER[text]:
-            return None if self.dead else self.tokens[opener]
-        self.partner[opener], self.partner[index] = index, opener
-        self.stack = self.stack[1]
-        return None
+            self._stack = (index, self._stack)
+        elif self._stack is not None and tokens[opener].text == OPENER[text]:
+            self.partner[opener], self.partner[index] = index, opener
+            self._stack = self._stack[1]
+        elif not self._dead:
+            self.unbalanced = tokens[opener if self._stack is not None else index]
 
 
 def template_end(tokens: Sequence[Token], places: range, stops: Container[str]) -> int:
@@ -223,23 +231,3 @@ def template_end(tokens: Sequence[Token], places: range, stops: Container[str]) 
         if text in stops:
             break
     return -1
-
-
-def match_brackets(tokens: Sequence[Token], directives: Sequence[Directive]) -> Brackets:
-    """Find the partner of each bracket."""
-    matcher = _Matcher(tokens, [-1] * len(tokens))
-    waiting = deque(directives)
-    for index, token in enumerate(tokens):
-        while waiting and waiting[0].index <= index:
-            matcher.directive(waiting.popleft())
-        text = token.text
-        if text in _BRACKETS:
-            unbalanced = matcher.token(index, text)
-            if unbalanced is not None:
-                return Brackets(matcher.partner, matcher.around, unbalanced)
-        elif token.kind == "LAUNCH_OPEN":
-            matcher.around[index] = matcher.stack[0] if matcher.stack else -1
-    for directive in waiting:
-        matcher.directive(directive)
-    unclosed = tokens[matcher.stack[0]] if matcher.stack else None
-    return Brackets(matcher.partner, matcher.around, unclosed)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source, readable_source
 from cutune.core.source import Source
 from cutune.source.syntax.directives import directives_of
@@ -48,7 +48,7 @@ def forced_headers(flags: Iterable[str]) -> tuple[str, ...]:
 def redirected(flags: Iterable[str], copy_of: Callable[[str], str | None]) -> list[str]:
     """Compile flags that search copies of folders and headers first, where there are any."""
     found: list[str] = []
-    for option, path in _path_options(flags, others=True):
+    for option, path in _path_options(flags):
         copy = copy_of(path) if option else None
         if option == _FORCE:
             found += [_FORCE, copy or path]
@@ -75,25 +75,22 @@ def _options_in(path: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        code, reason = Code.UNREADABLE_FILE, str(error).lower()
-        raise CutuneError(Diagnostic.at(code, None, path=path, reason=reason)) from error
+        reason = str(error).lower()
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
 
 
-def _path_options(flags: Iterable[str], others: bool = False) -> Iterator[tuple[str, str]]:
-    """Pairs of `-I` or `-include` and a path; other flags too, as `("", flag)`, where asked for."""
+def _path_options(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of `-I` or `-include` and a path; other flags as `("", flag)`."""
     pending = iter(flags)
     for flag in pending:
         name, equals, value = flag.partition("=")
         if flag in _PATH_OPTIONS:
             value = next(pending, "")
         elif not (name in _PATH_OPTIONS and equals):
-            if not flag.startswith(_INCLUDE):
-                if others:
-                    yield "", flag
-                continue
-            name, value = _INCLUDE, flag[len(_INCLUDE) :]
-        for path in value.split(","):
-            yield _PATH_OPTIONS[name], path
+            is_folder = flag.startswith(_INCLUDE)
+            name, value = (_INCLUDE, flag[len(_INCLUDE) :]) if is_folder else ("", flag)
+        for path in value.split(",") if name else (value,):
+            yield _PATH_OPTIONS.get(name, ""), path
 
 
 def find_headers(
@@ -105,10 +102,9 @@ def find_headers(
     waiting = [source]
     while waiting and len(found) < _MAXIMAL_HEADERS:
         for path in _included(waiting.pop(), directories):
-            if path.resolve() in seen:
-                continue
+            header = readable_source(path) if path.resolve() not in seen else None
             seen.add(path.resolve())
-            if (header := readable_source(path)) is not None:
+            if header is not None:
                 found.append(header)
                 waiting.append(header)
     return tuple(found)

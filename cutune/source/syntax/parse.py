@@ -26,7 +26,6 @@ from cutune.source.syntax.directives import (
     Macro,
     Pragma,
     macros,
-    match_brackets,
     pragmas,
 )
 from cutune.source.syntax.tokens import TRIVIA, Token, lex, word_set
@@ -42,6 +41,7 @@ _NOT_A_NAME = word_set(
     """
 )
 _HEAD_ENDS = frozenset({";", "{", "}", "="})
+_TEMPLATE = ("template", "<")
 KERNEL_QUALIFIER = "__global__"
 
 
@@ -59,20 +59,15 @@ class SourceFunction:
     is_kernel: bool
 
     @property
+    def braces(self) -> tuple[int, int]:
+        """Those around its body, which it has."""
+        assert self.body is not None, "it is only declared"
+        return self.body
+
+    @property
     def is_device_code(self) -> bool:
         """Does it run on the device (perhaps on the host, too)?"""
         return self.is_kernel or "__device__" in self.qualifiers
-
-
-def find_functions(
-    tokens: Sequence[Token], brackets: Brackets, kernel_qualifiers: frozenset[str]
-) -> Iterator[SourceFunction]:
-    """All function definitions in order, and kernels that only `__global__` shows."""
-    scan = _Scan(tokens, brackets, kernel_qualifiers | {KERNEL_QUALIFIER})
-    functions = list(scan.definitions())
-    known = {f.parameters[0] for f in functions}
-    functions += (f for f in scan.stray_kernels() if f.parameters[0] not in known)
-    return iter(sorted(functions, key=lambda function: function.parameters[0]))
 
 
 @dataclass
@@ -92,9 +87,15 @@ class _Head:
 class _Scan:
     tokens: Sequence[Token]
     brackets: Brackets
-    kernel_qualifiers: frozenset[str]
+    kernel_qualifiers: set[str]
     _head: _Head | None = None
     _template_ends: dict[int, int | None] = field(default_factory=dict)
+
+    def functions(self) -> tuple[SourceFunction, ...]:
+        """All function definitions in order, and kernels that only `__global__` shows."""
+        found = {one.parameters[0]: one for one in self.stray_kernels()}
+        found |= {one.parameters[0]: one for one in self.definitions()}
+        return tuple(found[opener] for opener in sorted(found))
 
     def definitions(self) -> Iterator[SourceFunction]:
         """declaration = head (";" | body | "{" declaration* "}")."""
@@ -164,7 +165,7 @@ class _Scan:
             if text == "operator":
                 head.index = self._operator_end(head.index, brace)
                 if head.index >= brace:
-                    return head
+                    break
                 head.groups.append(head.index)
             elif text == "=" or text in ("enum", "namespace"):
                 head.is_none = True
@@ -186,10 +187,9 @@ class _Scan:
 
     def _may_name(self, index: int, start: int) -> bool:
         index = self._before_attributes(index)
-        if index < start:
-            return False
-        token = self.tokens[index]
-        return token.text == ">" or (token.kind == "IDENTIFIER" and token.text not in _NOT_A_NAME)
+        kind, text, _ = self.tokens[index]
+        is_name = text == ">" or (kind == "IDENTIFIER" and text not in _NOT_A_NAME)
+        return index >= start and is_name
 
     def _operator_end(self, index: int, brace: int) -> int:
         index += 1
@@ -201,17 +201,13 @@ class _Scan:
 
     def _name(self, opener: int) -> tuple[int, str]:
         index = self._before_attributes(opener - 1)
-        while index > 0 and self.tokens[index].kind != "IDENTIFIER":
-            if self.tokens[index].text == ">":
-                depth = 0
-                while index > 0:
-                    depth += {">": 1, "<": -1}.get(self.tokens[index].text, 0)
-                    if depth == 0:
-                        break
-                    index -= 1
+        depth = 0
+        while index > 0 and (depth > 0 or self.tokens[index].kind != "IDENTIFIER"):
+            # A `<` before any `>` opens nothing.
+            depth = max(0, depth + {">": 1, "<": -1}.get(self.tokens[index].text, 0))
             index -= 1
         for before in range(index, max(-1, index - 3), -1):
-            if before >= 0 and self.tokens[before].text == "operator":
+            if self.tokens[before].text == "operator":
                 return before, "operator"
         name = self.tokens[index].text
         is_destructor = index > 0 and self.tokens[index - 1].text == "~"
@@ -220,10 +216,7 @@ class _Scan:
     def _after_template(self, first: int, brace: int) -> int:
         """template = ("template" "<" … ">")*."""
         tokens = self.tokens
-        while first + 1 < brace and [t.text for t in tokens[first : first + 2]] == [
-            "template",
-            "<",
-        ]:
+        while first + 1 < brace and (tokens[first].text, tokens[first + 1].text) == _TEMPLATE:
             closer = self._template_end(first + 1)
             if closer is None or closer >= brace:
                 return first
@@ -305,7 +298,6 @@ class Syntax:
 
     @property
     def kernels(self) -> tuple[SourceFunction, ...]:
-        """Definitions of `__global__` functions."""
         return tuple(f for f in self.functions if f.is_kernel and f.body is not None)
 
     def innermost(self, index: int) -> int:
@@ -323,24 +315,26 @@ class Syntax:
                 found.append(found[partner[index] if is_closed else index])
         return found
 
+    def around(self, index: int) -> Iterator[int]:
+        """The brackets that are open before a token, from the innermost outwards."""
+        while (index := self._open[index]) >= 0:
+            yield index
+
     def functions_around(self, index: int) -> list[SourceFunction]:
         """The functions whose bodies hold the place before a token, from the outermost inwards."""
         bodies = ((function, function.body) for function in self.functions)
         return [function for function, body in bodies if body and body[0] < index <= body[1]]
 
     def span(self, tokens: Range) -> Span:
-        """The bytes from the first to the last token."""
         first, last = tokens
         if last < first:
             return Span(self.tokens[first].start, self.tokens[first].start)
         return Span(self.tokens[first].start, self.tokens[last].end)
 
     def text(self, tokens: Range) -> str:
-        """The text from the first to the last token."""
         return self.source[self.span(tokens)]
 
     def part(self, tokens: Range) -> Sequence[Token]:
-        """The tokens from the first to the last."""
         return self.tokens[tokens[0] : tokens[1] + 1]
 
     def outer(self, first: int) -> Iterator[int]:
@@ -363,10 +357,10 @@ _index = attrgetter("index")
 def parse(source: Source) -> Syntax:
     """Lex a source and recognise its islands. Never fails: errors are diagnostics."""
     tokens, directives = _significant(source.text)
-    brackets = match_brackets(tokens, directives)
+    brackets = Brackets.of(tokens, directives)
     all_macros = macros(directives)
-    qualifiers = frozenset(m.name for m in all_macros if "__global__" in m.body_text)
-    functions = tuple(find_functions(tokens, brackets, qualifiers))
+    qualifiers = {m.name for m in all_macros if KERNEL_QUALIFIER in m.body_text}
+    functions = _Scan(tokens, brackets, qualifiers | {KERNEL_QUALIFIER}).functions()
     return Syntax(
         *(source, tokens, tuple(directives), brackets, all_macros, functions),
         tuple(_Launches(tokens, brackets, directives, functions).find()),
@@ -440,11 +434,10 @@ class _Launches:
         while index < len(tokens) - 3:
             text = tokens[index].text
             if text in CLOSER and partner[index] >= 0:
-                index = partner[index] + 1
-                continue
-            if text in (";", "{", "}", ")", "]") or tokens[index].kind == "LAUNCH_OPEN":
+                index = partner[index]
+            elif text in (";", "{", "}", ")", "]") or tokens[index].kind == "LAUNCH_OPEN":
                 return None
-            if text == ">" and [t.text for t in tokens[index + 1 : index + 4]] == [">", ">", "("]:
+            elif [t.text for t in tokens[index : index + 4]] == [">", ">", ">", "("]:
                 return index
             index += 1
         return None
@@ -468,10 +461,9 @@ class _Launches:
         if token.kind == "IDENTIFIER":
             return None if token.text in ("return", "else", "do") else last
         if token.text == ">":
-            opener = template_opener(self.tokens, partner, last)
-            if opener is None or opener == 0 or self.tokens[opener - 1].kind != "IDENTIFIER":
-                return None
-            return opener - 1
+            opener = template_opener(self.tokens, partner, last) or 0
+            is_named = opener > 0 and self.tokens[opener - 1].kind == "IDENTIFIER"
+            return opener - 1 if is_named else None
         if token.text == ")" and partner[last] >= 0:
             opener = partner[last]
             before = self.tokens[opener - 1] if opener > 0 else token
@@ -508,9 +500,9 @@ class _Launches:
             return False
         while (attribute := attribute_opener(tokens, self.brackets, callee - 1)) > 0:
             callee = attribute
-        before = tokens[callee - 1].text
         if tokens[end + 1].text != ";":
             return False
+        before = tokens[callee - 1].text
         if before == ")":
             head = partner[callee - 1] - 1
             return head >= 0 and tokens[head].text in _CONTROL
@@ -540,13 +532,10 @@ def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int
     depth, index = 0, closer
     while index >= 0:
         text = tokens[index].text
-        if text == ">":
-            depth += 1
-        elif text == "<":
-            depth -= 1
-            if depth == 0:
-                return index
-        elif text in (")", "]", "}"):
+        depth += {">": 1, "<": -1}.get(text, 0)
+        if depth == 0:
+            return index
+        if text in (")", "]", "}"):
             if partner[index] < 0:
                 return None
             index = partner[index]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 
@@ -66,7 +66,6 @@ class Reach:
 
     files: Sequence[Syntax]
     expanded: Sequence[Syntax] = ()
-    _known_classes: dict[int, list[_Class]] = field(default_factory=dict)
 
     def called(
         self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
@@ -77,49 +76,53 @@ class Reach:
         namesakes = [(s, k) for s in self.expanded for k in s.kernels if k.name == kernel.name]
         texts = [_text(*found) for found in ((syntax, kernel), *namesakes)]
         names = self._reached(frozenset().union(*map(_words, texts)), entries)
-        if names & self._pasting:
+        # Macros that make names of parts may lead anywhere.
+        macros = (macro for file in self.files for macro in file.macros if macro.name in names)
+        if any("##" in macro.body_text for macro in macros):
             return self._functions
         return [one for one in self._functions if self._leads_to(one, names)]
 
     def _reached(self, words: frozenset[str], entries: Iterable[str]) -> frozenset[str]:
         found = words | _UNNAMED | {name for entry in entries for name in _in_mangled(entry)}
-        left = list(self._regions)
-        while True:
-            reached = [region for region in left if region.names & found]
-            if not reached:
-                return found
+        left = self._regions
+        while reached := [region for region in left if region.names & found]:
             left = [region for region in left if not region.names & found]
             found = found.union(*(region.words for region in reached))
+        return found
 
     def _leads_to(self, function: Function, names: frozenset[str]) -> bool:
         syntax, one = function
-        around = [each for each in self._classes(syntax) if each.has(one)]
-        if any(each.names & names for each in around):
-            return True
-        is_member_operator = bool(around) and one.name == "operator"
-        return not is_member_operator and bool(_names_of(syntax, one) & names)
+        around = [each for each in self._classes[id(syntax)] if each.has(one)]
+        is_member_operator = around and one.name == "operator"
+        own = frozenset[str]() if is_member_operator else _names_of(syntax, one)
+        return not names.isdisjoint(own.union(*(each.names for each in around)))
 
     @cached_property
     def _functions(self) -> list[Function]:
         """All that a kernel might call; those that macros define are in the expanded text alone."""
         every = (*self.files, *self.expanded)
-        return [(syntax, one) for syntax in every for one in syntax.functions if _is_callable(one)]
+        found = ((syntax, one) for syntax in every for one in syntax.functions if one.body)
+        return [
+            (syntax, one)
+            for syntax, one in found
+            if not one.is_kernel and (one.is_device_code or "constexpr" in one.qualifiers)
+        ]
 
     @cached_property
     def _is_open(self) -> bool:
-        tokens = (token.text for syntax in self.files for token in syntax.tokens)
-        return not _VIRTUAL.isdisjoint(tokens) or any(map(_is_in_pieces, self.files))
+        words = (token.text for syntax in self.files for token in syntax.tokens)
+        return not _VIRTUAL.isdisjoint(words) or any(map(self._is_in_pieces, self.files))
+
+    def _is_in_pieces(self, syntax: Syntax) -> bool:
+        places = [d.index for d in syntax.directives if d.name == "include"]
+        spans = [(one.first, one.body[1]) for one in syntax.functions if one.body is not None]
+        spans += [(each.first, each.last) for each in self._classes[id(syntax)]]
+        return any(first < place <= last for place in places for first, last in spans)
 
     @cached_property
-    def _pasting(self) -> frozenset[str]:
-        """Macros that make names of parts."""
-        macros = (macro for syntax in self.files for macro in syntax.macros)
-        return frozenset(macro.name for macro in macros if "##" in macro.body_text)
-
-    def _classes(self, syntax: Syntax) -> list[_Class]:
-        if id(syntax) not in self._known_classes:
-            self._known_classes[id(syntax)] = list(_classes(syntax))
-        return self._known_classes[id(syntax)]
+    def _classes(self) -> dict[int, list[_Class]]:
+        """Those of each text, by its identity."""
+        return {id(syntax): list(_classes(syntax)) for syntax in (*self.files, *self.expanded)}
 
     @cached_property
     def _regions(self) -> list[_Region]:
@@ -129,7 +132,7 @@ class Reach:
     def _regions_of(self, syntax: Syntax) -> Iterator[_Region]:
         for macro in syntax.macros:
             yield _Region(frozenset({macro.name}), _words(macro.body))
-        classes, spans = self._classes(syntax), []
+        classes, spans = self._classes[id(syntax)], []
         for each in classes:
             spans.append((each.first, each.last))
             yield _Region(each.names, _words(syntax.tokens[each.first : each.last + 1]))
@@ -176,18 +179,6 @@ def _types(parameters: Sequence[Token]) -> frozenset[str]:
     return _words(types)
 
 
-def _is_callable(one: SourceFunction) -> bool:
-    is_device_code = one.is_device_code or "constexpr" in one.qualifiers
-    return one.body is not None and not one.is_kernel and is_device_code
-
-
-def _is_in_pieces(syntax: Syntax) -> bool:
-    places = [d.index for d in syntax.directives if d.name == "include"]
-    spans = [(one.first, one.body[1]) for one in syntax.functions if one.body is not None]
-    spans += [(each.first, each.last) for each in _classes(syntax)]
-    return any(first < place <= last for place in places for first, last in spans)
-
-
 def _classes(syntax: Syntax) -> Iterator[_Class]:
     tokens, partner = syntax.tokens, syntax.brackets.partner
     bodies = {one.body[0] for one in syntax.functions if one.body is not None}
@@ -214,9 +205,7 @@ def _classes(syntax: Syntax) -> Iterator[_Class]:
 
 def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[Token]]:
     statement: list[Token] = []
-    index, ends = 0, dict[int, int]()
-    for first, last in spans:
-        ends[first] = max(last, ends.get(first, last))
+    index, ends = 0, dict(sorted(spans))  # of those that begin alike the last
     while index < len(syntax.tokens):
         token = syntax.tokens[index]
         if index in ends or token.text == ";":

@@ -8,7 +8,7 @@ and columns, is three times slower.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache, partial
 from itertools import accumulate, compress
 from typing import NamedTuple
@@ -41,12 +41,10 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset behind the last byte."""
         return self.start + len(self.text)
 
     @property
     def span(self) -> Span:
-        """The bytes of the token."""
         return Span(self.start, self.end)
 
 
@@ -61,36 +59,21 @@ def lex(text: str, dropped: frozenset[str] = frozenset()) -> Iterator[Token]:
     # Without a group, which raw strings need, no match becomes an object of its own.
     groups = map(re.Match.group, pattern.finditer(text)) if has_raw else pattern.findall(text)
     pieces = list(groups)
-    kinds, unclear = _kinds_of({*pieces})
-    starts: Iterable[int] = accumulate(map(len, pieces), initial=0)
-    found: Iterable[str] = map(kinds.__getitem__, pieces)
-    if unclear:
-        starts = list(starts)
-        found = [
-            _kind_at(text, start) if piece in unclear else kinds[piece]
-            for piece, start in zip(pieces, starts, strict=False)
-        ]
-        wanted = [kind not in dropped for kind in found]
-    else:
-        is_wanted = {piece: kind not in dropped for piece, kind in kinds.items()}
-        wanted = list(map(is_wanted.__getitem__, pieces))
+    starts = list(accumulate(map(len, pieces), initial=0))
+    kinds = {piece: _kind_at(piece, 0) for piece in {*pieces}}
+    found = list(map(kinds.__getitem__, pieces))
+    # Pieces whose kind is another one in another place.
+    unclear = {one for one in kinds if one in ("#", "##") or one.startswith(BYTE_ORDER_MARK)}
+    for number, piece in enumerate(pieces if unclear else ()):
+        if piece in unclear:
+            found[number] = _kind_at(text, starts[number])
     parts = zip(found, pieces, starts, strict=False)
-    return map(partial(tuple.__new__, Token), compress(parts, wanted))
+    return map(partial(tuple.__new__, Token), compress(parts, [k not in dropped for k in found]))
 
 
 def lex_significant(text: str) -> list[Token]:
     """The tokens that the compiler sees, without directives."""
     return list(lex(text, TRIVIA | {"DIRECTIVE"}))
-
-
-def _kinds_of(pieces: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-    """The kind of each piece, and the pieces whose kind is another one in another place."""
-    kinds, unclear = {}, set()
-    for piece in pieces:
-        kinds[piece] = _kind_at(piece, 0)
-        if piece in ("#", "##") or piece.startswith(BYTE_ORDER_MARK):
-            unclear.add(piece)
-    return kinds, unclear
 
 
 def _kind_at(text: str, start: int) -> str:

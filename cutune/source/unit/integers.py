@@ -18,21 +18,18 @@ class IntegerType(NamedTuple):
 #: Stands for `::` in a name.
 SCOPE = "$"
 _ALIASES = {
-    **dict.fromkeys(("uint", "uint32_t", "u_int32_t", "__uint32_t"), IntegerType(32, False)),
-    **dict.fromkeys(("int32_t", "__int32_t"), IntegerType(32, True)),
-    **dict.fromkeys(
-        ("size_t", "uint64_t", "ulong", "uintptr_t", "std$size_t", "__uint64_t", "ulonglong"),
-        IntegerType(64, False),
-    ),
-    **dict.fromkeys(
-        ("int64_t", "ssize_t", "ptrdiff_t", "std$ptrdiff_t", "__int64_t", "intptr_t", "longlong"),
-        IntegerType(64, True),
-    ),
-    **dict.fromkeys(("uint16_t", "ushort", "__uint16_t"), IntegerType(16, False)),
-    **dict.fromkeys(("int16_t", "__int16_t"), IntegerType(16, True)),
-    **dict.fromkeys(("uint8_t", "uchar", "__uint8_t"), IntegerType(8, False)),
-    **dict.fromkeys(("int8_t", "__int8_t"), IntegerType(8, True)),
-    "bool": IntegerType(8, False),
+    name: IntegerType(bits, is_signed)
+    for bits, is_signed, names in (
+        (8, False, "bool uchar uint8_t __uint8_t"),
+        (8, True, "int8_t __int8_t"),
+        (16, False, "ushort uint16_t __uint16_t"),
+        (16, True, "int16_t __int16_t"),
+        (32, False, "uint uint32_t u_int32_t __uint32_t"),
+        (32, True, "int32_t __int32_t"),
+        (64, False, "size_t uint64_t ulong uintptr_t __uint64_t ulonglong"),
+        (64, True, "int64_t ssize_t ptrdiff_t __int64_t intptr_t longlong"),
+    )
+    for name in names.split()
 }
 ALIASES: Mapping[str, IntegerType] = {
     **_ALIASES,
@@ -55,20 +52,14 @@ def integer_type(
     names = [word for word in words if word not in QUALIFIERS]
     if not names:
         return None
-    if len(names) == 1 and names[0] not in _KEYWORDS:
-        alias = ALIASES.get(names[0])
-        if alias is not None:
-            return alias
-        if typedefs and names[0] in typedefs and depth < 10:
-            return integer_type(typedefs[names[0]], typedefs, depth + 1)
-    if not set(names) <= _KEYWORDS:
-        return None
-    signed = "unsigned" not in names
-    if "char" in names:
-        return IntegerType(8, signed)
-    if "short" in names:
-        return IntegerType(16, signed)
-    return IntegerType(64 if "long" in names else 32, signed)
+    if len(names) == 1 and names[0] in ALIASES:
+        return ALIASES[names[0]]
+    if {*names} <= _KEYWORDS:
+        widths = {"char": 8, "short": 16, "long": 64}
+        bits = next((widths[word] for word in widths if word in names), 32)
+        return IntegerType(bits, "unsigned" not in names)
+    alias = typedefs.get(names[0]) if typedefs and len(names) == 1 and depth < 10 else None
+    return integer_type(alias, typedefs, depth + 1) if alias is not None else None
 
 
 #: Characters of an integer literal: 64 bits in binary, with its prefix and some zeros.
@@ -80,9 +71,8 @@ def literal_value(text: str) -> int | None:
     digits = text.replace("'", "").rstrip("uUlL")
     if len(digits) > LONGEST_LITERAL:
         return None
+    is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
     try:
-        if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
-            return int(digits, 8)
-        return int(digits, 0)
+        return int(digits, 8 if is_octal else 0)
     except ValueError:
         return None

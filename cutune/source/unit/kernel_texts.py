@@ -22,10 +22,10 @@ from cutune.source.unit.macros import MacroTable, Unsteady
 from cutune.source.unit.unit import split_commas, template_parameters
 
 #: Ways from pointers to numbers that need no more than these words.
-_WORDS = frozenset({"union", "memcpy", "__builtin_memcpy", "memmove", "bit_cast", "uintptr_t"})
-_TELLING = _WORDS | word_set(
-    "__builtin_bit_cast intptr_t bitwise_cast addressof __builtin_addressof"
-)
+_TELLING = word_set("""
+    union memcpy __builtin_memcpy memmove bit_cast uintptr_t intptr_t
+    __builtin_bit_cast bitwise_cast addressof __builtin_addressof
+""")
 #: Types that are no pointers, and that none fits into.
 _SMALL = frozenset({"float", "double", "int", "unsigned", "char", "short", "bool", "const"})
 _OTHERS = frozenset({"half", "__half", "int32_t", "uint32_t", "uint", "void"})
@@ -93,11 +93,8 @@ class PointerNumbers:
         return names
 
     def _made_in(self, syntax: Syntax, function: SourceFunction) -> str | None:
-        assert function.body is not None
-        first, last = function.body
-        body = syntax.tokens[first : last + 1]
         names = self._outside.copied()
-        opener, closer = function.parameters
+        (opener, closer), (_, last) = function.parameters, function.braces
         generic = {
             name
             for name, is_type in template_parameters(syntax.tokens[function.first : opener])
@@ -108,7 +105,7 @@ class PointerNumbers:
         if function.is_kernel:
             names.own |= names.pointers - self._outside.pointers
         # Between the parameters and the body a constructor has its initialisers.
-        found = self._made([*syntax.tokens[closer:first], *body], names, ())
+        found = self._made([*syntax.tokens[closer : last + 1]], names, ())
         return f"in '{function.name}' {found}" if found is not None else None
 
     def _made(self, tokens: list[Token], names: _Names, within: tuple[str, ...]) -> str | None:
@@ -118,8 +115,7 @@ class PointerNumbers:
             names.members |= names.pointers
         reader = _Reader(tokens, names)
         for index, token in enumerate(tokens):
-            found = reader.made_at(index)
-            if found is not None:
+            if (found := reader.made_at(index)) is not None:
                 return found
             if token.kind != "IDENTIFIER" or token.text in within:
                 continue
@@ -131,8 +127,7 @@ class PointerNumbers:
                         inner.pointers.add(name)
                         if names.own & {token.text for token in argument}:
                             inner.own.add(name)
-                found = self._made([*macro.body], inner, (*within, token.text))
-                if found is not None:
+                if (found := self._made([*macro.body], inner, (*within, token.text))) is not None:
                     return found
         return None
 
@@ -178,7 +173,7 @@ class _Names:
         elif before in self.types or (
             before == "auto"
             and following in ("=", "(", "{")
-            and _Reader(tokens, self).has_pointer(index + 1, _next(texts, ";", index))
+            and _Reader(tokens, self).has_pointer(index + 1, _statement_end(texts, index))
         ):
             self.pointers.add(name)
 
@@ -211,8 +206,8 @@ def _is_declaration(texts: Sequence[str], star: int) -> bool:
     return index < 0 or texts[index] in _STATEMENT or texts[index] == ":" or is_loop
 
 
-def _next(texts: Sequence[str], text: str, first: int) -> int:
-    return next((i for i in range(first, len(texts)) if texts[i] == text), len(texts))
+def _statement_end(texts: Sequence[str], first: int) -> int:
+    return next((i for i in range(first, len(texts)) if texts[i] == ";"), len(texts))
 
 
 def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
@@ -221,7 +216,7 @@ def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
     for index, text in enumerate(texts):
         if text not in ("typedef", "using"):
             continue
-        end = _next(texts, ";", index)
+        end = _statement_end(texts, index)
         name = texts[end - 1] if text == "typedef" else texts[index + 1]
         (names.types if "*" in texts[index:end] else names.aliases).add(name)
 
@@ -332,9 +327,8 @@ class _Reader:
         return name in self.names.pointers and not is_read
 
     def arguments(self, index: int) -> Sequence[Token]:
-        if self._text(index + 1) != "(":
-            return ()
-        return self.tokens[index + 2 : self._end(index + 1)]
+        is_call = self._text(index + 1) == "("
+        return self.tokens[index + 2 : self._end(index + 1)] if is_call else ()
 
     def _opener(self, index: int) -> int:
         return self.texts.index("(", index) if "(" in self.texts[index:] else index
@@ -353,15 +347,13 @@ class _Reader:
     def _ends_operand(self, index: int) -> bool:
         if index < 0:
             return False
-        token = self.tokens[index]
-        is_name = token.kind in ("IDENTIFIER", "NUMBER") and token.text not in _BEFORE_OPERANDS
-        return is_name or token.text in (")", "]")
+        kind, text, _ = self.tokens[index]
+        is_name = kind in ("IDENTIFIER", "NUMBER") and text not in _BEFORE_OPERANDS
+        return is_name or text in (")", "]")
 
     def _begins_operand(self, index: int) -> bool:
-        if not 0 <= index < len(self.tokens):
-            return False
-        token = self.tokens[index]
-        return token.kind in ("IDENTIFIER", "NUMBER") or token.text in ("(", "&", "*", "~", "+")
+        is_word = any(t.kind in ("IDENTIFIER", "NUMBER") for t in self.tokens[index : index + 1])
+        return is_word or self._text(index) in ("(", "&", "*", "~", "+")
 
 
 #: Macros that are put away, directives that change nothing.
@@ -380,7 +372,6 @@ class KernelTexts:
     unsteady: Unsteady | None = None
 
     def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
-        """Where kernels of a name are defined."""
         for file in self.files:
             if "__global__" not in file.text or name not in file.text:
                 continue
@@ -394,25 +385,20 @@ class KernelTexts:
 
     @cached_property
     def pointer_numbers(self) -> PointerNumbers:
-        """Finds device code of the files that makes numbers of pointers."""
         return PointerNumbers([self._syntax(file) for file in self.files], self.expanded)
 
     def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
         """May its text be repeated, without changing the meaning of what follows?"""
-        assert function.body is not None, "kernels of a syntax are defined"
-        first, last = function.first, function.body[1]
-        if self._is_stateful or renumbers(syntax.source.text):
+        first, (brace, last) = function.first, function.braces
+        is_stateful = any(_STATEFUL.search(file.text) for file in self.files)
+        if is_stateful or renumbers(syntax.source.text):
             return False
         directives = syntax.directives_within(first, last)
         if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
             return False
-        named = {token.text for token in syntax.tokens[function.body[0] : last]}
+        named = {token.text for token in syntax.tokens[brace:last]}
         # What stands in parentheses is text that a macro is given.
         around = syntax.innermost(first)
         if function.name in named or (around >= 0 and syntax.tokens[around].text == "("):
             return False
         return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None
-
-    @cached_property
-    def _is_stateful(self) -> bool:
-        return any(_STATEFUL.search(file.text) for file in self.files)

@@ -18,14 +18,12 @@ from typing import NamedTuple
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
 from cutune.source.syntax.directives import CLOSER
-from cutune.source.syntax.parse import SourceFunction, Syntax
+from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
 from cutune.source.unit.unit import (
     FunctionText,
     Unit,
-    UnitPart,
-    defined_types,
     scope_around,
     split_commas,
 )
@@ -55,15 +53,6 @@ class Structure:
 
 
 @dataclass(frozen=True)
-class IntegerMember:
-    """An integer within a structure: `name.name`, and the pointers to members that lead to it."""
-
-    name: str
-    type: str
-    steps: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Structures:
     """The plain structures that a unit knows."""
 
@@ -84,37 +73,35 @@ class Structures:
         alias = self.unit.typedefs.get(name)
         return self.of(alias, depth + 1) if alias is not None else None
 
-    def integers(self, structure: Structure, depth: int = 0) -> Iterator[IntegerMember]:
-        """Its integer members, those of structures in it too."""
+    def integers(
+        self, structure: Structure, depth: int = 0
+    ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+        """Its integers, those of structures in it too: name, type, and pointers that lead there."""
         for name, words in structure.members.items():
             step = f"&{structure.path}::{name}"
             integer = integer_type(words, self.unit.typedefs)
             inner = self.of(words) if integer is None and depth < _DEEPEST else None
             if integer is not None:
-                yield IntegerMember(name, " ".join(words), (step,))
+                yield name, " ".join(words), (step,)
             elif inner is not None:
-                for member in self.integers(inner, depth + 1):
-                    steps = (step, *member.steps)
-                    yield IntegerMember(f"{name}.{member.name}", member.type, steps)
+                for path, type_, steps in self.integers(inner, depth + 1):
+                    yield f"{name}.{path}", type_, (step, *steps)
 
     @cached_property
     def _by_name(self) -> Mapping[str, Structure | None]:
         """By the last part of their names; None where that is not plain, or means several."""
         found: dict[str, Structure | None] = {}
         vectors = {structure.path.removeprefix("::"): structure for structure in _VECTORS}
-        macros = (m for same in self.unit.macros.definitions.values() for m in same)
-        if not self.unit.is_expanded and any("namespace" in m.body_text for m in macros):
+        macros = self.unit.macros.definitions
+        bodies = (macro.body_text for same in macros.values() for macro in same)
+        if not self.unit.is_expanded and any("namespace" in text for text in bodies):
             return vectors  # A macro may open a namespace that is not seen.
         for part in self.unit.parts:
             for name, structure in _defined(part.syntax):
-                found[name] = None if name in found else self._checked(structure)
+                used = structure and {*structure.members, *structure.path.split("::")}
+                is_certain = used and name not in found and macros.keys().isdisjoint(used)
+                found[name] = structure if is_certain else None
         return {**found, **vectors}
-
-    def _checked(self, structure: Structure | None) -> Structure | None:
-        macros = self.unit.macros.definitions
-        if structure is None or macros.keys() & {*structure.members, *structure.path.split("::")}:
-            return None
-        return structure
 
 
 _VECTORS = (
@@ -128,15 +115,50 @@ _VECTORS = (
 
 
 def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
-    """Types with a body, by each of their names; None for what is no plain structure."""
+    """definition = "typedef"? ("struct" | …) attribute* NAME? (":" bases)? "{" … "}" NAME?.
+
+    Gives types by each of their names; None for what is no plain structure.
+    """
     tokens, partner = syntax.tokens, syntax.brackets.partner
-    for definition in defined_types(tokens, partner):
-        opener, scope = definition.body, definition.scope
-        is_plain = definition.is_plain and scope is not None
-        members = _members(tokens[opener + 1 : partner[opener]]) if is_plain else None
-        for name in definition.names:
+    for index, token in enumerate(tokens):
+        if token.text not in ("struct", "class", "union", "enum"):
+            continue
+        names, opener, is_derived = _tag(tokens, partner, index + 1)
+        if opener is None or partner[opener] < 0:
+            continue
+        before = tokens[index - 1].text if index else ""
+        alias = tokens[partner[opener] + 1 : partner[opener] + 3]
+        is_alias = len(alias) > 1 and alias[1].text in (";", ",")
+        if before == "typedef" and is_alias and alias[0].kind == "IDENTIFIER":
+            names.append(alias[0].text)
+        scope = None if syntax.functions_around(index) else scope_around(syntax, index)
+        # No template, and without bases.
+        is_plain = token.text == "struct" and before != ">" and not is_derived
+        is_known = is_plain and scope is not None
+        members = _members(tokens[opener + 1 : partner[opener]]) if is_known else None
+        for name in dict.fromkeys(names):
             path = "".join(f"::{part}" for part in (*(scope or ()), name))
             yield name, Structure(path, members) if members is not None else None
+
+
+def _tag(
+    tokens: Sequence[Token], partner: Sequence[int], index: int
+) -> tuple[list[str], int | None, bool]:
+    """The tag of a type, the `{` of its definition if it is one, and whether it has bases."""
+    names: list[str] = []
+    while index < len(tokens) and tokens[index].kind == "IDENTIFIER":
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if following == "(" and tokens[index].text.startswith(("__", "alignas")):
+            index = partner[index + 1] + 1 if partner[index + 1] > 0 else len(tokens)
+            continue
+        if tokens[index].text not in ("class", "struct", "final"):
+            names.append(tokens[index].text)
+        index += 1
+    is_derived = index < len(tokens) and tokens[index].text == ":"
+    while is_derived and index < len(tokens) and tokens[index].text not in ("{", ";", "?"):
+        index += 1
+    is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
+    return names, index if is_definition else None, is_derived
 
 
 def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
@@ -161,24 +183,17 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
 def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
     statement: list[Token] = []
     depth = 0
-    for index, token in enumerate(body):
+    for token, following in zip(body, [*(one.text for one in body[1:]), ""], strict=False):
         depth += (token.text in CLOSER) - (token.text in CLOSER.values())
-        is_label = statement and statement[-1].text in ("public", "private", "protected")
-        following = body[index + 1].text if index + 1 < len(body) else ""
-        ends_function = token.text == "}" and _has_parameters(statement) and following != ";"
-        if depth == 0 and token.text == ";":
-            if statement:
+        last = statement[-1].text if statement else ""
+        is_label = token.text == ":" and last in ("public", "private", "protected")
+        is_end = depth == 0 and (token.text == ";" or is_label)
+        ends_function = token.text == "}" and _has_parameters(statement)
+        if not is_end:
+            statement.append(token)
+        if is_end or (depth == 0 and ends_function and following not in (",", "{", ";")):
+            if statement and not (is_label and last == "public"):
                 yield statement
-            statement = []
-            continue
-        if depth == 0 and is_label and token.text == ":":
-            if statement[-1].text != "public":
-                yield statement
-            statement = []
-            continue
-        statement.append(token)
-        if depth == 0 and ends_function and following not in (",", "{"):
-            yield statement
             statement = []
     if statement:
         yield statement
@@ -195,26 +210,18 @@ def _has_parameters(statement: Sequence[Token]) -> bool:
 
 def _declared(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """declaration = type NAME initialiser? ("," NAME initialiser?)*; without bit-fields, arrays."""
-    items = list(split_commas(statement))
-    first = _without_initialiser(items[0])
-    words = _type_words(first[:-1])
-    for item in (first, *(_without_initialiser(item) for item in items[1:])):
+    items = [[*takewhile(lambda t: t.text not in "={", item)] for item in split_commas(statement)]
+    first = items[0]
+    type_ = " ".join(token.text for token in first[:-1] if token.text != "*")
+    # A qualified name is one word.
+    words = tuple(type_.replace(" :: ", SCOPE).removeprefix(":: ").split())
+    for item in items:
         texts = [token.text for token in item]
         if not item or item[-1].kind != "IDENTIFIER" or {":", "[", "&", "<"} & {*texts}:
             continue
         is_pointer = "*" in texts
         if words and (item is first or len(item) == 1 or is_pointer):
             yield item[-1].text, _POINTER if is_pointer else words
-
-
-def _without_initialiser(item: Sequence[Token]) -> list[Token]:
-    return [*takewhile(lambda token: token.text not in ("=", "{"), item)]
-
-
-def _type_words(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """The words of a type, a qualified name as one."""
-    text = " ".join(token.text for token in tokens if token.text != "*")
-    return tuple(text.replace(" :: ", SCOPE).removeprefix(":: ").split())
 
 
 _REAL_BYTES = {"float": 4, "double": 8, "half": 2, "__half": 2, "__nv_bfloat16": 2}
@@ -239,23 +246,18 @@ def layout_at(structures: Structures, path: str) -> Layout | None:
 
 def layout(structures: Structures, words: Sequence[str]) -> Layout | None:
     """The layout of a type; None where it is not known."""
-    if "*" in words:
-        return Layout(_POINTER_BYTES, _POINTER_BYTES, {})
     integer = integer_type(words, structures.unit.typedefs)
-    if integer is not None:
-        return Layout(integer.bits // 8, integer.bits // 8, {})
-    if len(words) == 1 and words[0] in _REAL_BYTES:
-        size = _REAL_BYTES[words[0]]
+    size = integer.bits // 8 if integer is not None else _REAL_BYTES.get(" ".join(words))
+    size = _POINTER_BYTES if "*" in words else size
+    if size is not None:
         return Layout(size, size, {})
     structure = structures.of(words)
-    return _structure(structures, structure) if structure is not None else None
-
-
-def _structure(structures: Structures, structure: Structure) -> Layout | None:
+    if structure is None:
+        return None
     offset, alignment = 0, 1
     members: dict[str, tuple[int, int]] = {}
-    for name, words in structure.members.items():
-        inner = layout(structures, words)
+    for name, type_ in structure.members.items():
+        inner = layout(structures, type_)
         if inner is None:
             return None
         offset += -offset % inner.alignment
@@ -282,7 +284,10 @@ def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
     """parameter = type NAME? ("[" … "]")* ("=" default)?."""
     tokens = list(takewhile(lambda token: token.text != "=", tokens))
     brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
-    is_named = _is_named(tokens[:brackets])
+    names = [token for token in tokens[:brackets] if token.kind == "IDENTIFIER"]
+    is_named = (
+        len(names) > 1 and tokens[brackets - 1] is names[-1] and tokens[brackets - 2].text != "::"
+    )
     name = tokens[brackets - 1].text if is_named else ""
     type_tokens = [*tokens[: brackets - 1 if is_named else brackets], *tokens[brackets:]]
     texts = [token.text for token in type_tokens]
@@ -290,11 +295,6 @@ def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
     is_reference = not {"&", "&&"}.isdisjoint(texts)
     value = () if is_pointer or is_reference else tuple(_folded(texts))
     return DeclaredParameter(name, type_text(texts), value)
-
-
-def _is_named(tokens: Sequence[Token]) -> bool:
-    names = [token for token in tokens if token.kind == "IDENTIFIER"]
-    return len(names) > 1 and tokens[-1] is names[-1] and tokens[-2].text != "::"
 
 
 def type_text(texts: Sequence[str]) -> str:
@@ -328,26 +328,21 @@ _EXTENT = re.compile(r"[TG]\.[xyz]")
 
 def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
     """Every kernel definition of a unit, in the order of the texts."""
-    for part in unit.parts:
-        for function in part.syntax.kernels:
-            yield _kernel(unit, structures, part, function)
-
-
-def _kernel(unit: Unit, structures: Structures, part: UnitPart, function: SourceFunction) -> Kernel:
-    text = unit.text(part, function)
-    declared = list(map(parameter_of, text.parameters))
-    of_each = (_integer_members(structures, text, *numbered) for numbered in enumerate(declared))
-    return Kernel(
-        function.name,
-        part.source,
-        text.span,
-        tuple(KernelParameter(one.name, one.type) for one in declared),
-        text.template_parameters,
-        (_UNKNOWN, _UNKNOWN, _UNKNOWN),
-        Impurity(Code.NO_COMPILED_CODE, Code.NO_COMPILED_CODE.template, text.span),
-        members=tuple(chain.from_iterable(of_each)),
-        scope=scope_around(part.syntax, function.first),
-    )
+    for part, function in ((p, one) for p in unit.parts for one in p.syntax.kernels):
+        text = unit.text(part, function)
+        declared = list(map(parameter_of, text.parameters))
+        of_each = (_integer_members(structures, text, *one) for one in enumerate(declared))
+        yield Kernel(
+            function.name,
+            part.source,
+            text.span,
+            tuple(KernelParameter(one.name, one.type) for one in declared),
+            text.template_parameters,
+            (_UNKNOWN, _UNKNOWN, _UNKNOWN),
+            Impurity(Code.NO_COMPILED_CODE, Code.NO_COMPILED_CODE.template, text.span),
+            members=tuple(chain.from_iterable(of_each)),
+            scope=scope_around(part.syntax, function.first),
+        )
 
 
 def _integer_members(
@@ -358,7 +353,7 @@ def _integer_members(
     structure = structures.of(parameter.value) if is_known else None
     if structure is None:
         return
-    for member in structures.integers(structure):
-        name = f"{parameter.name}.{member.name}"
+    for path, type_, steps in structures.integers(structure):
+        name = f"{parameter.name}.{path}"
         if not _EXTENT.fullmatch(name):
-            yield MemberParameter(name, member.type, position, structure.path, member.steps)
+            yield MemberParameter(name, type_, position, structure.path, steps)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Source
-from cutune.source.syntax.directives import Macro
+from cutune.source.syntax.directives import CLOSER, OPENER, Macro
 from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import QUALIFIERS
@@ -42,7 +42,6 @@ class MacroTable:
 
     @staticmethod
     def of(macros: Iterable[Macro]) -> MacroTable:
-        """Collect the definitions of each name."""
         table: defaultdict[str, list[Macro]] = defaultdict(list)
         for macro in macros:
             table[macro.name].append(macro)
@@ -60,8 +59,7 @@ class MacroTable:
 
     def expand(self, tokens: Sequence[Token]) -> list[Token]:
         """Replace all macros; their tokens stand at the macro's use. Raises Unexpandable."""
-        budget = [_MAXIMAL_TOKENS]
-        return self._expand(list(tokens), frozenset(), budget)
+        return self._expand(list(tokens), frozenset(), [_MAXIMAL_TOKENS])
 
     def _expand(
         self, tokens: list[Token], hidden: frozenset[str], budget: list[int]
@@ -72,14 +70,13 @@ class MacroTable:
             token = tokens[index]
             index += 1
             macro = self._macro(token, hidden)
-            if macro is None:
+            is_function = macro is not None and macro.parameters is not None
+            is_called = index < len(tokens) and tokens[index].text == "("
+            if macro is None or (is_function and not is_called):
                 out.append(token)
                 continue
             arguments: list[list[Token]] = []
-            if macro.parameters is not None:
-                if index >= len(tokens) or tokens[index].text != "(":
-                    out.append(token)
-                    continue
+            if is_function:
                 arguments, index = _arguments(tokens, index, token)
             body = self._substituted(macro, arguments, token, hidden, budget)
             budget[0] -= len(body)
@@ -89,22 +86,20 @@ class MacroTable:
         return out
 
     def _macro(self, token: Token, hidden: frozenset[str]) -> Macro | None:
-        if token.kind != "IDENTIFIER" or token.text in hidden:
-            return None
+        is_hidden = token.kind != "IDENTIFIER" or token.text in hidden
         definitions = self.definitions.get(token.text, ())
-        if not definitions or self._is_symbol(definitions):
+        if is_hidden or not definitions or self._is_symbol(definitions):
             return None
-        if _is_varied(definitions):
-            if all(map(_is_formula, definitions)):
-                return None
-            raise Unexpandable(token)
-        return definitions[0]
+        if not _is_varied(definitions):
+            return definitions[0]
+        if all(map(_is_formula, definitions)):
+            return None
+        raise Unexpandable(token)
 
     def _is_symbol(self, definitions: Sequence[Macro]) -> bool:
-        is_varied = _is_varied(definitions)
         if all(map(_is_type, definitions)):
-            return is_varied
-        is_uncertain = is_varied or definitions[0].conditional
+            return _is_varied(definitions)
+        is_uncertain = definitions[0].conditional or _is_varied(definitions)
         return is_uncertain and all(map(self._is_number, definitions))
 
     def _is_number(self, macro: Macro, depth: int = 0) -> bool:
@@ -186,21 +181,16 @@ def _is_formula(macro: Macro) -> bool:
 def _arguments(tokens: list[Token], opener: int, use: Token) -> tuple[list[list[Token]], int]:
     """arguments = "(" [argument ("," argument)*] ")"; gives them and the index behind."""
     arguments: list[list[Token]] = [[]]
-    depth = 0
-    for index in range(opener, len(tokens)):
+    depth = 1
+    for index in range(opener + 1, len(tokens)):
         text = tokens[index].text
-        if text in ("(", "[", "{"):
-            depth += 1
-            if depth == 1:
-                continue
-        elif text in (")", "]", "}"):
-            depth -= 1
-            if depth == 0:
-                return arguments, index + 1
-        elif text == "," and depth == 1:
+        depth += (text in CLOSER) - (text in OPENER)
+        if depth == 0:
+            return arguments, index + 1
+        if text == "," and depth == 1:
             arguments.append([])
-            continue
-        arguments[-1].append(tokens[index])
+        else:
+            arguments[-1].append(tokens[index])
     raise Unexpandable(use)
 
 
@@ -234,23 +224,19 @@ class Unsteady:
 
     def _leading_to(self, word: str, syntax: Syntax, tokens: Range, lines: range) -> str | None:
         """A name among the tokens of these lines from which the word comes."""
-        path = syntax.source.path
-        used = [
-            token
-            for token in syntax.part(tokens)
-            if token.kind == "IDENTIFIER" and _line(syntax, token) in lines
-        ]
+        path, part = syntax.source.path, syntax.part(tokens)
+        named = [(t.text, _line(syntax, t)) for t in part if t.kind == "IDENTIFIER"]
+        used = [(name, line) for name, line in named if line in lines]
         if not used or all(self._is_plain(syntax, line) for line in lines):
             return None
         if self._marks is None:
             names = macros_of((word,), self.sources)
-            return next((token.text for token in used if token.text in names), None)
+            return next((name for name, _ in used if name in names), None)
         marked = [line for line in lines if word in self._marks.get((path, line), ())]
         replaced = (
-            token.text
-            for token in used
-            if (line := _line(syntax, token)) in marked
-            and token.text not in self._shown.get((path, line), ())
+            name
+            for name, line in used
+            if line in marked and name not in self._shown.get((path, line), ())
         )
         return next(replaced, word if marked else None)
 

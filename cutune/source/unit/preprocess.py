@@ -93,8 +93,7 @@ def early_macros(text: str) -> frozenset[str]:
 
 def _plain(text: str) -> str:
     """Attributes in the spelling of CUDA's programmers."""
-    text = _ATTRIBUTE.sub(r"__\1__", text)
-    return _BOUNDS.sub(r"__\1__ ((", text)
+    return _BOUNDS.sub(r"__\1__ ((", _ATTRIBUTE.sub(r"__\1__", text))
 
 
 def _user_files(expanded: str) -> Iterator[_File]:
@@ -161,13 +160,7 @@ def _place(expanded: Source, written: Source, token: Token) -> int:
     line = expanded.location(token.start).line
     if line > written.line_count:
         return 0
-    text = written.line_text(line)
-    column = _find_word(text, token.text)
-    return written.line_start(line) + (column if column >= 0 else len(text) - len(text.lstrip()))
-
-
-def _find_word(text: str, name: str) -> int:
-    if not name[:1].isalnum() and name[:1] != "_":
-        return text.find(name)
-    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-    return match.start() if match else -1
+    text, name = written.line_text(line), re.escape(token.text)
+    is_word = token.text[:1].isalnum() or token.text[:1] == "_"
+    match = re.search(rf"(?<!\w){name}(?!\w)" if is_word else name, text)
+    return written.line_start(line) + (match.start() if match else len(text) - len(text.lstrip()))

@@ -10,10 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from operator import attrgetter
+from typing import TypeVar
 
 from cutune.core.source import Source, Span
-from cutune.source.syntax.directives import CLOSER
+from cutune.source.syntax.directives import CLOSER, OPENER
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import integer_type, literal_value
@@ -28,9 +30,8 @@ def until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
 
 def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence[str]]]:
     """typedef = "typedef" type NAME ";" (of functions and structs only the name is kept)."""
-    words = list(until_semicolon(tokens, index))
-    braces = [number for number, token in enumerate(words) if token.text == "}"]
-    words = words[braces[-1] + 1 :] if braces else words
+    whole = list(until_semicolon(tokens, index))
+    words = list(takewhile(lambda token: token.text != "}", reversed(whole)))[::-1]
     names = [token.text for token in words if token.kind == "IDENTIFIER"]
     texts = [token.text for token in words]
     if "(" in texts:
@@ -39,7 +40,7 @@ def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence
         names = [text for text in inner if text.isidentifier()]
     if not names:
         return
-    if set(texts) <= set(names) and not braces:
+    if set(texts) <= set(names) and len(words) == len(whole):
         yield names[-1], names[:-1]
     else:
         for name in names if "," in texts else names[-1:]:
@@ -74,41 +75,6 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
             yield index, token
 
 
-@dataclass(frozen=True)
-class TypeDefinition:
-    """A type with a body; `is_plain`: a `struct` that is no template and has no bases."""
-
-    names: tuple[str, ...]
-    scope: tuple[str, ...] | None
-    body: int
-    is_plain: bool
-
-
-def defined_types(tokens: Sequence[Token], partner: Sequence[int]) -> Iterator[TypeDefinition]:
-    """definition = "typedef"? ("struct" | …) attribute* NAME? (":" bases)? "{" … "}" NAME?."""
-    around: list[tuple[int, tuple[str, ...] | None]] = []
-    for index, token in enumerate(tokens):
-        while around and index > around[-1][0]:
-            around.pop()
-        if token.text == "{":
-            end = partner[index] if partner[index] >= 0 else len(tokens)
-            around.append((end, namespace(tokens, index)))
-        elif token.text in ("struct", "class", "union", "enum"):
-            names, opener, is_derived = _head(tokens, partner, index + 1)
-            if opener is None or partner[opener] < 0:
-                continue
-            before = tokens[index - 1].text if index else ""
-            alias = tokens[partner[opener] + 1 : partner[opener] + 3]
-            is_alias = len(alias) > 1 and alias[1].text in (";", ",")
-            if before == "typedef" and is_alias and alias[0].kind == "IDENTIFIER":
-                names.append(alias[0].text)
-            scope: tuple[str, ...] | None = ()
-            for _, inner in around:
-                scope = None if scope is None or inner is None else (*scope, *inner)
-            is_plain = token.text == "struct" and before != ">" and not is_derived
-            yield TypeDefinition(tuple(dict.fromkeys(names)), scope, opener, is_plain)
-
-
 def namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
     """("namespace" (NAME ("::" NAME)*)? | "extern" STRING) "{"; None for other braces."""
     if opener >= 2 and tokens[opener - 1].kind == "STRING":
@@ -128,38 +94,13 @@ def scope_around(
     syntax: Syntax, index: int, through_classes: bool = False
 ) -> tuple[str, ...] | None:
     """The namespaces around a token; None within a class, unless that does not matter."""
-    found: tuple[str, ...] | None = ()
-    place = syntax.innermost(index)
-    while place >= 0 and found is not None:
+    found: list[str] = []
+    for place in syntax.around(index):
         inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
-        is_body = inner is None and (through_classes or _is_in_function(syntax, place))
-        found = found if is_body else None if inner is None else (*inner, *found)
-        place = syntax.innermost(place)
-    return found
-
-
-def _is_in_function(syntax: Syntax, brace: int) -> bool:
-    return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
-
-
-def _head(
-    tokens: Sequence[Token], partner: Sequence[int], index: int
-) -> tuple[list[str], int | None, bool]:
-    """The tag of a type, the `{` of its definition if it is one, and whether it has bases."""
-    names: list[str] = []
-    while index < len(tokens) and tokens[index].kind == "IDENTIFIER":
-        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        if following == "(" and tokens[index].text.startswith(("__", "alignas")):
-            index = partner[index + 1] + 1 if partner[index + 1] > 0 else len(tokens)
-            continue
-        if tokens[index].text not in ("class", "struct", "final"):
-            names.append(tokens[index].text)
-        index += 1
-    is_derived = index < len(tokens) and tokens[index].text == ":"
-    while is_derived and index < len(tokens) and tokens[index].text not in ("{", ";", "?"):
-        index += 1
-    is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
-    return names, index if is_definition else None, is_derived
+        if inner is None and not (through_classes or syntax.functions_around(place + 1)):
+            return None
+        found = [*(inner or ()), *found]
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -193,7 +134,6 @@ class Unit:
 
     @cached_property
     def functions(self) -> Mapping[str, Sequence[tuple[UnitPart, SourceFunction]]]:
-        """SourceFunction definitions by name."""
         table: defaultdict[str, list[tuple[UnitPart, SourceFunction]]] = defaultdict(list)
         for part in self.parts:
             for function in part.syntax.functions:
@@ -204,43 +144,31 @@ class Unit:
     @cached_property
     def typedefs(self) -> Mapping[str, Sequence[str]]:
         """Aliases of integer types; one that is defined in two ways is left out."""
-        found: dict[str, Sequence[str]] = {}
-        doubtful: set[str] = set()
-        for name, words in self._aliases():
-            if found.setdefault(name, words) != words:
-                doubtful.add(name)
-        return {name: words for name, words in found.items() if name not in doubtful}
+        return _unambiguous(self._aliases())
 
     @cached_property
     def constants(self) -> Mapping[str, int]:
         """`const int NAME = literal;` at file scope, where the name means nothing else."""
-        found: dict[str, int] = {}
-        doubtful: set[str] = set()
+        found: list[tuple[str, int | None]] = []
         for tokens in self._scope_tokens:
-            definitions: set[int] = set()
-            for index, name, constant in constants(tokens):
-                definitions.add(index)
-                if found.setdefault(name, constant) != constant:
-                    doubtful.add(name)
-            doubtful |= {t.text for i, t in declared_names(tokens) if i not in definitions}
-        return {name: value for name, value in found.items() if name not in doubtful}
+            known = {index: (name, value) for index, name, value in constants(tokens)}
+            found += known.values()
+            found += ((t.text, None) for i, t in declared_names(tokens) if i not in known)
+        return {n: value for n, value in _unambiguous(found).items() if value is not None}
 
     def text(self, part: UnitPart, function: SourceFunction) -> FunctionText:
         """Cut out one function and expand its macros."""
-        syntax = part.syntax
-        assert function.body is not None
-        opener, closer = function.parameters
-        head = syntax.tokens[function.first : opener]
-        parameters = syntax.tokens[opener + 1 : closer]
-        first, last = (part.place(syntax.tokens[i]) for i in (function.first, function.body[1]))
-        head, parameters = map(self.with_macros, (head, parameters))
-        named = list(template_parameters(head))
+        tokens, (opener, closer) = part.syntax.tokens, function.parameters
+        first, last = (part.place(tokens[i]) for i in (function.first, function.braces[1]))
+        head = self.with_macros(tokens[function.first : opener])
+        parameters = split_commas(self.with_macros(tokens[opener + 1 : closer]))
+        named = dict(template_parameters(head))
         return FunctionText(
             Span(first, last + 1),
             tuple(head),
-            tuple(tuple(p) for p in split_commas(parameters)),
-            tuple(name for name, _ in named),
-            frozenset(name for name, is_type in named if is_type),
+            tuple(map(tuple, parameters)),
+            tuple(named),
+            frozenset(name for name, is_type in named.items() if is_type),
         )
 
     def with_macros(self, tokens: Sequence[Token]) -> Sequence[Token]:
@@ -252,7 +180,7 @@ class Unit:
 
     @cached_property
     def _scope_tokens(self) -> list[list[Token]]:
-        syntaxes = [part.syntax for part in self.parts]
+        syntaxes = (part.syntax for part in self.parts)
         return [[one.tokens[i] for i in outside_bodies(one)] for one in syntaxes]
 
     def _aliases(self) -> Iterator[tuple[str, Sequence[str]]]:
@@ -270,24 +198,29 @@ class Unit:
                         yield named.text, ("template parameter",)  # It stands for many types.
 
 
+_Meaning = TypeVar("_Meaning")
+
+
+def _unambiguous(meanings: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
+    """The names that have only one meaning."""
+    found: dict[str, _Meaning] = {}
+    several = {name for name, one in meanings if found.setdefault(name, one) != one}
+    return {name: one for name, one in found.items() if name not in several}
+
+
 def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """list = item ("," item)*, brackets and template arguments being closed."""
     item: list[Token] = []
     depth = angle = 0
     for token in tokens:
-        if token.text in CLOSER:
-            depth += 1
-        elif token.text in (")", "]", "}"):
-            depth -= 1
-        elif token.text == "<" and depth == 0:
-            angle += 1
-        elif token.text == ">" and depth == 0:
-            angle -= 1
-        elif token.text == "," and depth == 0 and angle <= 0:
+        text = token.text
+        depth += (text in CLOSER) - (text in OPENER)
+        angle += {"<": 1, ">": -1}.get(text, 0) if depth == 0 else 0
+        if text == "," and depth == 0 and angle <= 0:
             yield item
             item = []
-            continue
-        item.append(token)
+        else:
+            item.append(token)
     if item:
         yield item
 

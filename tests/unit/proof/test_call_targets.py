@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.proof.entry import prove
-from cutune.ptx.call_targets import CallTargets
+from cutune.ptx.control_flow import CallTargets
 from cutune.ptx.parse import parse
 from cutune.ptx.types import WHOLE_PROGRAM, Module
 from tests.support.proof_verdicts import described

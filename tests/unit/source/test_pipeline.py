@@ -24,7 +24,7 @@ class Insert(Pass):
     text: str = "x"
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        return unit.with_edits(self.name, [Edit.insert(self.offset, self.text)])
+        return unit.with_edits([Edit.insert(self.offset, self.text)])
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Copies of kernels that read their block where the kernel has a constant. Takes a `Program`.
+"""Copies of kernels that may have other blocks than the kernels. Takes a `Program`.
 
+A kernel may have a constant where it should read its block:
 `blockIdx.x * 256 + threadIdx.x` is a global id in blocks of 256 threads, and in no others. In a
 copy of the kernel that has `cutune_block_x(256)` in place of 256 it is one in all blocks:
 
@@ -10,10 +11,18 @@ returns its argument. Where that cannot be a value (a template argument, a label
 assigned to), the copy does not compile and is not used. Whether a call means the same as a name (to
 overloads, say) is shown by the compiler, too: with a function that gives back what it gets, and no
 more, the copy must become the kernel's own code. So what is wrapped is only guessed here; whether
-it was enough is proven on the compiled copy.
+it was enough is proven on the compiled copy. An argument that is the width of the block at each
+launch (`k<<<n, width>>>(x, width)`) is one, too: the copy has `(T)blockDim.x` in its place.
 
-An argument that is the width of the block at each launch (`k<<<n, width>>>(x, width)`) is one, too:
-the copy has `(T)blockDim.x` in its place.
+Or its threads are numbered in another way. In blocks of one thread `i = blockIdx.x` is a global
+id, and in no others: the copy has `blockIdx.x * blockDim.x + threadIdx.x` in its place. In blocks
+of 32 x y threads, a warp per row, `row = blockIdx.x * blockDim.y + threadIdx.y`. Threads of a block
+are numbered row by row (CUDA C++ Programming Guide, "Thread Hierarchy"), so that a block of 32 * y
+threads in x has the same warps: the copy, launched in such blocks, has `threadIdx.x % 32` for
+threadIdx.x, and `threadIdx.x / 32` for threadIdx.y. Each built-in becomes a call; functions that
+return the built-in must give the kernel's own code. Of a kernel whose blocks change their shape no
+built-in may be left: functions that return marked registers must give code that reads neither
+threadIdx nor blockDim.
 
 The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
 are numbered as the kernel's.
@@ -23,11 +32,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import count, pairwise
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
@@ -35,6 +44,7 @@ from cutune.source.host_formula import Name, constant
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
+    Impurity,
     Kernel,
     KernelCopy,
     LaunchSite,
@@ -45,7 +55,7 @@ from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import template_parameters
-from cutune.toolchain.device.thread_block import Block
+from cutune.toolchain.device.thread_block import WARP, Block
 
 #: Why the kernel itself is refused, where a copy may help.
 _HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.UNPROVEN_CODE, Code.SHARED_MEMORY, Code.BARRIER})
@@ -67,7 +77,6 @@ _CONSTANT = re.compile(
     r"[ \t]*\(?(?P<value>\d+)?",
     re.MULTILINE,
 )
-_Constants = Callable[[], Mapping[str, int | None]]
 _END = re.compile(r"[uUlL]*\)?[ \t]*(?:[;,}\r\n]|/[/*]|$)")
 
 
@@ -85,10 +94,8 @@ class CopyCandidate:
 
 def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
-    files = (program.source, *program.headers)
-    found, constants = {}, cache(lambda: _constants(files))
-    texts = KernelTexts(files, unsteady=unsteady)
-    for kernel, sites in launched_alone(program):
+    texts, found = KernelTexts((program.source, *program.headers), unsteady=unsteady), {}
+    for kernel, sites in _launched_alone(program):
         codes = {site.code for site in sites}
         if codes.isdisjoint(_HELPED):
             continue
@@ -96,14 +103,14 @@ def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
         launched = [(site.configuration, site.arguments, site.resolved) for site in sites]
         places = range(len(kernel.parameters))
         widths = [i for i in places if all(_is_width(i, *one) for one in launched)]
-        copy = _copy(texts, constants, kernel, block, widths)
+        copy = _copy_with_block(texts, kernel, block, widths)
         if copy is not None:
             found[kernel.name] = copy
     return found
 
 
-def launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
-    """Yield each kernel that is launched, and shares its name with no other, with its launches."""
+def _launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
+    """Each kernel that is launched, and shares its name with no other, with its launches."""
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
@@ -111,23 +118,6 @@ def launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]
         kernels = [kernel for kernel in program.kernels if kernel.name == name]
         if len(kernels) == 1:
             yield kernels[0], sites
-
-
-def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
-    """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
-    return callee_named(callee, kernel, f"{copy.namespace}::{kernel}")
-
-
-def selector_name(kernel: str) -> str:
-    """Return the name of the selectors of all kernels of a name."""
-    return f"cutune_which_{kernel}"
-
-
-def callee_named(callee: str, kernel: str, name: str) -> str | None:
-    """`ns::k<4>` with another name in place of `k`; None where that is not written."""
-    qualified, bracket, arguments = callee.partition("<")
-    found = re.fullmatch(rf"((?:.*\W)?){re.escape(kernel)}(\s*)", qualified, re.DOTALL)
-    return f"{found[1]}{name}{found[2]}{bracket}{arguments}" if found is not None else None
 
 
 def may_stand_in(
@@ -173,24 +163,22 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block:
     return (x, y, z)
 
 
-def _copy(
-    texts: KernelTexts,
-    constants: _Constants,
-    kernel: Kernel,
-    block: Block,
-    widths: Sequence[int],
+def _definition(texts: KernelTexts, kernel: Kernel) -> tuple[Syntax, SourceFunction] | None:
+    """The only definition of a kernel, if its text may be repeated."""
+    places = list(texts.definitions(kernel.name))
+    return places[0] if len(places) == 1 and texts.may_be_repeated(*places[0]) else None
+
+
+def _copy_with_block(
+    texts: KernelTexts, kernel: Kernel, block: Block, widths: Sequence[int]
 ) -> CopyCandidate | None:
     """`widths`: positions of arguments that are the width of the block."""
-    reason = kernel.reason
-    places = list(texts.definitions(kernel.name))
-    if len(places) != 1 or reason is None:
+    definition = _definition(texts, kernel)
+    if definition is None or kernel.reason is None:
         return None
-    syntax, function = places[0]
-    assert function.body is not None, "kernels of a syntax are defined"
-    if not texts.may_be_repeated(syntax, function):
-        return None
+    syntax, function = definition
     names = frozenset(kernel.parameters[i].name for i in widths)
-    wrapping = _Wrapping(syntax, function, block, constants(), names)
+    wrapping = _Wrapping(syntax, function, block, _constants(texts.files), names)
     edits = list(wrapping.edits())
     read = list(wrapping.read_widths())
     loops = wrapping.loops_over_rows()
@@ -206,14 +194,15 @@ def _copy(
         # In a loop that is unrolled, which of its bodies does an element depends on the block, and
         # the bodies may round differently.
         calls += [Edit.insert(begin, '_Pragma("unroll 1") ') for begin in loops]
-        return inserted_copy(syntax, function, namespace, helpers, calls)
+        return _inserted(syntax, function, namespace, helpers, calls)
 
     known = tuple(widths) if read else ()
-    copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), reason, known)
+    copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), kernel.reason, known)
     return CopyCandidate(copy, edit(None, ()), bool(loops))
 
 
-def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
+@lru_cache(maxsize=1)
+def _constants(files: tuple[Source, ...]) -> Mapping[str, int | None]:
     found: dict[str, int | None] = {}
     for file in files:
         for match in _CONSTANT.finditer(file.text):
@@ -224,12 +213,11 @@ def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
     return found
 
 
-def inserted_copy(
+def _inserted(
     syntax: Syntax, function: SourceFunction, namespace: str, helpers: str, edits: Sequence[Edit]
 ) -> Edit:
-    """Return the edit that puts an edited copy behind its kernel, with functions that it calls."""
-    assert function.body is not None, "kernels of a syntax are defined"
-    first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
+    """The edit that puts an edited copy behind its kernel, with functions that it calls."""
+    first, last = syntax.tokens[function.first], syntax.tokens[function.braces[1]]
     begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
     moved = [
         Edit(Span(one.span.start - first.start, one.span.end - first.start), one.text)
@@ -270,20 +258,16 @@ class _Wrapping:
 
     def read_widths(self) -> Iterator[Token]:
         """Where the kernel reads an argument that is the width of its block, and stays that."""
-        uses: defaultdict[str, list[int]] = defaultdict(list)
-        for index in self._places:
-            if self.tokens[index].text in self.widths:
-                uses[self.tokens[index].text].append(index)
-        for places in uses.values():
-            if all(map(self._only_reads, places)):
-                yield from (self.tokens[index] for index in places)
-
-    def _only_reads(self, index: int) -> bool:
-        before, after = self.tokens[index - 1], self.tokens[index + 1]
-        is_other = before.text in _BEFORE_OTHERS or after.text in _AFTER_OTHERS
+        uses = [index for index in self._places if self.tokens[index].text in self.widths]
         # Behind a type stands what it is the type of.
-        is_declared = before.kind == "IDENTIFIER" and before.text != "return"
-        return not (is_other or is_declared)
+        declared = (i for i in uses if self.tokens[i - 1].kind == "IDENTIFIER")
+        changed = {self.tokens[i].text for i in declared if self.tokens[i - 1].text != "return"}
+        changed |= {self.tokens[index].text for index in uses if not self._is_read(index)}
+        return (self.tokens[i] for i in uses if self.tokens[i].text not in changed)
+
+    def _is_read(self, index: int) -> bool:
+        before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
+        return before not in _BEFORE_OTHERS and after not in _AFTER_OTHERS
 
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
@@ -308,21 +292,20 @@ class _Wrapping:
     @property
     def _places(self) -> range:
         """The tokens between the braces of the body."""
-        assert self.function.body is not None, "kernels of a syntax are defined"
-        return range(self.function.body[0] + 1, self.function.body[1])
+        first, last = self.function.braces
+        return range(first + 1, last)
 
     def _is_operand(self, index: int) -> bool:
         """Is it a literal, or a name from outside of the kernel, beside an operator?"""
         token = self.tokens[index]
-        before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
-        if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
-            return False
-        if not {before, after} & _OPERATORS and not self._stepping(index):
+        beside = {self.tokens[index - 1].text, self.tokens[index + 1].text}
+        is_computed = not beside.isdisjoint(_OPERATORS) or self._stepping(index)
+        if not self._is_read(index) or not is_computed:
             return False
         if token.kind == "IDENTIFIER":
             return token.text in self._names
         # What an index is divided by is a warp, or a row, rather than the block.
-        is_number = token.kind == "NUMBER" and before not in ("/", "%")
+        is_number = token.kind == "NUMBER" and self.tokens[index - 1].text not in ("/", "%")
         return is_number and _INTEGER.fullmatch(token.text) is not None
 
     @cached_property
@@ -342,13 +325,13 @@ class _Wrapping:
 
     def loops_over_rows(self) -> list[int]:
         """Where loops begin in which a variable that begins as an index steps by an `int`."""
-        begins = set()
-        for index in self._places:
-            is_constant = self._is_operand(index) and self._sized(index)
-            is_step = self.tokens[index].text in self._steps or is_constant
-            if is_step and self._stepping(index) and (begin := self._loop_with(index)) is not None:
-                begins.add(begin)
-        return sorted(begins)
+        steps = (
+            index
+            for index in filter(self._stepping, self._places)
+            if self.tokens[index].text in self._steps
+            or (self._is_operand(index) and self._sized(index))
+        )
+        return sorted({begin for i in steps if (begin := self._loop_with(i)) is not None})
 
     def _loop_with(self, index: int) -> int | None:
         for opener in range(index, self._places.start, -1):
@@ -360,14 +343,11 @@ class _Wrapping:
         return None
 
     @cached_property
-    def _steps(self) -> frozenset[str]:
+    def _steps(self) -> set[str]:
         """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
-        found = {*self.widths}
-        for index in self._places[:-5]:
-            texts = [token.text for token in self.tokens[index : index + 6]]
-            if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):
-                found.add(texts[0])
-        return frozenset(found)
+        texts = ([t.text for t in self.tokens[i : i + 6]] for i in self._places[:-5])
+        sizes = (words for words in texts if words[1:4] == ["=", "blockDim", "."])
+        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ","))}
 
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
@@ -377,7 +357,7 @@ class _Wrapping:
     def _multiplied(self, index: int) -> str:
         """The dimension whose index is a factor beside this operand, or begins what it steps."""
         meant = self._product(index) | self._stepping(index)
-        return next(iter(meant)) if len(meant) == 1 and meant <= self._sized(index) else ""
+        return "".join(meant) if len(meant) == 1 and meant <= self._sized(index) else ""
 
     def _possible(self, index: int) -> str:
         """The dimensions that a name may stand for; none where its value leaves that open."""
@@ -433,3 +413,89 @@ class _Wrapping:
             if meant and tokens[end].text in (";", ","):
                 found[tokens[index].text] = meant
         return found
+
+
+#: What takes the place of each built-in, where all blocks have one thread.
+_ONE_THREAD = {
+    f"{name}.{d}": text.replace("@", d)
+    for d in DIMENSIONS
+    for name, text in (
+        ("threadIdx", "0"),
+        ("blockDim", "1"),
+        ("blockIdx", "blockIdx.@ * blockDim.@ + threadIdx.@"),
+        ("gridDim", "gridDim.@ * blockDim.@"),
+    )
+}
+#: The same where blocks of 32 x y threads become blocks of 32 * y.
+_WARPS_IN_A_ROW = {
+    "threadIdx.x": f"threadIdx.x % {WARP}",
+    "threadIdx.y": f"threadIdx.x / {WARP}",
+    "blockDim.x": f"{WARP}",
+    "blockDim.y": f"blockDim.x / {WARP}",
+}
+
+
+def index_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
+    """A copy for each refused kernel that is launched in such blocks, by the kernel's name."""
+    texts = KernelTexts((program.source, *program.headers), unsteady=unsteady)
+    found: dict[str, CopyCandidate] = {}
+    for kernel, sites in _launched_alone(program):
+        if kernel.reason is not None and not kernel.pure_dimensions:
+            blocks = [map(constant, site.resolved.block) if site.resolved else () for site in sites]
+            shapes = {(*block,) for block in blocks}
+            is_flat = all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in shapes)
+            if is_flat or shapes == {(1, 1, 1)}:
+                candidate = _copy_with_indices(texts, kernel, kernel.reason, is_flat)
+                found |= {kernel.name: candidate} if candidate is not None else {}
+    return found
+
+
+def _copy_with_indices(
+    texts: KernelTexts, kernel: Kernel, reason: Impurity, is_flat: bool
+) -> CopyCandidate | None:
+    """A copy that has other values of the built-ins; `is_flat`: of warps in a row."""
+    definition = _definition(texts, kernel)
+    if definition is None:
+        return None
+    syntax, function = definition
+    instead, needed = (_WARPS_IN_A_ROW, "threadIdx.y") if is_flat else (_ONE_THREAD, "blockIdx")
+    read = list(_built_ins(syntax, function, instead))
+    if not any(name.startswith(needed) for name, _ in read):
+        return None
+    block = (WARP, 0, 1) if is_flat else (1, 1, 1)
+    namespace = f"cutune_copy_{kernel.name}_{'rows' if is_flat else 'ids'}"
+    calls = [Edit(span, f"cutune_{name.replace('.', '_')}()") for name, span in read]
+    names = sorted({name for name, _ in read})
+
+    def edit(values: Mapping[str, str]) -> Edit:
+        helpers = " ".join(_function(name, values[name]) for name in names)
+        return _inserted(syntax, function, namespace, helpers, calls)
+
+    place = block, namespace, syntax.source, edit(instead)
+    copy = KernelCopy(*place, reason, is_flat=is_flat)
+    unchanged = edit({name: name for name in names})
+    marked = edit(dict(zip(names, map(_marked, count()), strict=False))) if is_flat else None
+    return CopyCandidate(copy, unchanged, marked=marked)
+
+
+def _built_ins(
+    syntax: Syntax, function: SourceFunction, known: Mapping[str, str]
+) -> Iterator[tuple[str, Span]]:
+    for index in range(function.braces[0] + 1, function.braces[1] - 2):
+        first, dot, last = syntax.tokens[index : index + 3]
+        name = f"{first.text}.{last.text}"
+        before = syntax.tokens[index - 1].text
+        if dot.text == "." and name in known and before not in (".", "->", "::"):
+            yield name, Span(first.start, last.end)
+
+
+def _function(name: str, value: str) -> str:
+    return (
+        f"static __device__ __forceinline__ unsigned cutune_{name.replace('.', '_')}() "
+        f"{{ {value if value.startswith('unsigned') else f'return {value};'} }}"
+    )
+
+
+def _marked(number: int) -> str:
+    """The value of a register that no program reads."""
+    return f'unsigned own; asm("mov.u32 %0, %%envreg{number};" : "=r"(own)); return own;'
