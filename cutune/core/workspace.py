@@ -106,21 +106,16 @@ def _reading(path: Path, command: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        others = "".join(
-            f"; or, of what lies in '{folder.parent}', give --workspace {shlex.quote(str(folder))}"
-            for folder in _below(path)
-        )
-        raise CutuneError.at(Code.MISSING_STAGE, path=path, command=command + others) from error
+        # Folders below may have a workspace of this name that has the file.
+        beside, name = path.parent.parent, Path(path.parent.name) / path.name
+        paths = (p for under in ("*", "*/*") for p in sorted(beside.glob(f"{under}/{name}")))
+        for folder in (path.parent for path in islice(paths, MOST_BELOW)):
+            words = f"give --workspace {shlex.quote(str(folder))}"
+            command += f"; or, of what lies in '{folder.parent}', {words}"
+        raise CutuneError.at(Code.MISSING_STAGE, path=path, command=command) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
-
-
-def _below(path: Path) -> list[Path]:
-    """Return folders named like that of a missing file which have it, in folders below."""
-    beside, name = path.parent.parent, Path(path.parent.name) / path.name
-    paths = (path for under in ("*", "*/*") for path in sorted(beside.glob(f"{under}/{name}")))
-    return [path.parent for path in islice(paths, MOST_BELOW)]
 
 
 def make_folder(path: Path) -> None:
@@ -176,13 +171,17 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         with _reading(path, command), checking(path, command):
             data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise _unknown(path, schema, "no JSON") from error
+        raise CutuneError.at(
+            Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found="no JSON"
+        ) from error
     actual = data.get("schema") if isinstance(data, dict) else None
-    if _is_older(actual, schema):
+    (kind, _, wanted), (its_kind, _, its) = schema.rpartition("-"), str(actual).rpartition("-")
+    are_numbers = its.isdecimal() and wanted.isdecimal()
+    if its_kind == kind and are_numbers and int(its) < int(wanted):
         reason = f"{actual}, not {schema}"
         raise CutuneError.at(Code.DAMAGED_FILE, path=path, reason=reason, command=command)
     if actual != schema:
-        raise _unknown(path, schema, actual)
+        raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=actual)
     document: Json = data
     return document
 
@@ -207,14 +206,6 @@ def checking(path: Path, command: str) -> Iterator[None]:
         raise CutuneError.at(
             Code.DAMAGED_FILE, path=path, reason=reason, command=command
         ) from error
-
-
-def _is_older(actual: object, wanted: str) -> bool:
-    if not isinstance(actual, str):
-        return False
-    (kind, _, version), (wanted_kind, _, last) = actual.rpartition("-"), wanted.rpartition("-")
-    are_numbers = version.isdecimal() and last.isdecimal()
-    return kind == wanted_kind and are_numbers and int(version) < int(last)
 
 
 @contextmanager
@@ -274,7 +265,3 @@ def read_lines(
                     yield convert(entry)
             except (ValueError, KeyError, TypeError):
                 warn(Diagnostic.at(Code.TORN_LINE, line=number, path=path))
-
-
-def _unknown(path: Path, wanted: str, found: object) -> CutuneError:
-    return CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=wanted, found=found)

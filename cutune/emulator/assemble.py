@@ -186,7 +186,7 @@ class _Assembler:
                 deepest = max(phases, default=0)
                 targets = tuple(offset + target for target in block.terminator.targets)
                 calls = any(i.opcode == "call" for i in block.instructions)
-                blocks.append(Block(offset + k, loop, deepest, demand, targets, calls))
+                blocks.append(Block(loop, deepest, demand, targets, calls))
             block_indices += range(first, first + len(flow.blocks))
             for access, block_index, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
                 place, phase = offset + block_index - first, phase_of[access.line]

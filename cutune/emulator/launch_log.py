@@ -78,17 +78,6 @@ class LoggedMember(NamedTuple):
     is_signed: bool
 
 
-@dataclass(frozen=True)
-class LoggedSite:
-    """Counters of one static memory instruction, by the names of `site_counters`."""
-
-    site: int
-    counters: Mapping[str, int]
-
-    def __getitem__(self, counter: str) -> int:
-        return self.counters[counter]
-
-
 class LoggedBlock(NamedTuple):
     """Counters of a basic block: its index in the module, warps that ran it, their active lanes."""
 
@@ -101,6 +90,7 @@ class LoggedBlock(NamedTuple):
 class LaunchRecord:
     """One launch. `blocks` and `sites` are empty unless counters were asked for.
 
+    `sites`: per memory instruction its index in the module, `site`, and the `site_counters`.
     `signature`: the types of its arguments as a number, by which instances of a template are told
     apart; 0 where the program was not instrumented.
     """
@@ -119,7 +109,7 @@ class LaunchRecord:
     executed_blocks: Count | None = None
     working_threads: Count = 0
     blocks: tuple[LoggedBlock, ...] = ()
-    sites: tuple[LoggedSite, ...] = ()
+    sites: tuple[Mapping[str, int], ...] = ()
     members: tuple[LoggedMember, ...] = ()
     signature: int = 0
 
@@ -160,13 +150,8 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         missing = next((name for name in wanted if name not in site), None)
         require(missing is None, f"a site without `{missing}`")
         require(all(0 <= value < _WORD for value in site.values()), "counters are words")
-    about = {
-        **entry,
-        **counters,
-        "parameters": bytes.fromhex(typed(_Hexadecimal, entry["parameters"])),
-        "members": entry["members"],
-        "sites": [{"site": site["site"], "counters": site} for site in sites],
-    }
-    record = typed(LaunchRecord, about)
+    parameters = bytes.fromhex(typed(_Hexadecimal, entry["parameters"]))
+    written = {"parameters": parameters, "members": entry["members"], "sites": sites}
+    record = typed(LaunchRecord, {**entry, **counters, **written})
     require(0 <= record.signature < _WORD, "`signature` is a word")
     return record

@@ -49,7 +49,6 @@ class Block:
     `targets`: the blocks that may follow; `calls`: does it end with a call?
     """
 
-    index: int
     loop: int
     load_phases: int
     demand: Demand

@@ -100,25 +100,14 @@ _AROUND = 8
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict(?:__)?|restrict|int(?=\s+\w))\b")
 #: How numbers lie in memory, by the type of a pointer to them.
 _NUMBERS = {
-    "float*": "<f",
-    "double*": "<d",
-    "char*": "<b",
-    "signedchar*": "<b",
-    "unsignedchar*": "<B",
-    "short*": "<h",
-    "unsignedshort*": "<H",
-    "int*": "<i",
-    "unsigned*": "<I",
-    "unsignedint*": "<I",
-    "long*": "<q",
-    "unsignedlong*": "<Q",
-    "longlong*": "<q",
-    "unsignedlonglong*": "<Q",
-    "int32_t*": "<i",
-    "uint32_t*": "<I",
-    "int64_t*": "<q",
-    "uint64_t*": "<Q",
-    "size_t*": "<Q",
+    f"{name}*": f"<{form}"
+    for form, names in (
+        *(("f", "float"), ("d", "double"), ("b", "char signedchar"), ("B", "unsignedchar")),
+        *(("h", "short"), ("H", "unsignedshort"), ("i", "int int32_t")),
+        *(("I", "unsigned unsignedint uint32_t"), ("q", "long longlong int64_t")),
+        ("Q", "unsignedlong unsignedlonglong uint64_t size_t"),
+    )
+    for name in names.split()
 }
 
 
@@ -323,13 +312,13 @@ def affordable(
     `TRIAL_BUDGET`, and none where the run is not executed to its end.
     """
     efforts = [0 if s.kernel.asserted else effort([s], made) for s in subjects]
-    tried, spent = [subject.kernel.asserted for subject in subjects], 0
-    if made.run.executes_all:
-        for place in sorted(range(len(subjects)), key=efforts.__getitem__):
-            spent += efforts[place]
-            tried[place] |= spent <= TRIAL_BUDGET
-    pairs = list(zip(subjects, tried, strict=True))
-    return [s for s, is_tried in pairs if is_tried], [s for s, is_tried in pairs if not is_tried]
+    spent, tried = 0, {place for place, one in enumerate(subjects) if one.kernel.asserted}
+    for place in sorted(range(len(subjects)), key=efforts.__getitem__):
+        spent += efforts[place]
+        if made.run.executes_all and spent <= TRIAL_BUDGET:
+            tried.add(place)
+    left = [one for place, one in enumerate(subjects) if place not in tried]
+    return [subjects[place] for place in sorted(tried)], left
 
 
 def effort(subjects: Iterable[Subject], made: RecordedRun, unknown: int = 0) -> int:

@@ -13,7 +13,7 @@ from math import prod
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress, Reporter
-from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
+from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.measure.candidate_trials import (
     experiments,
     fitting,
@@ -218,7 +218,7 @@ def _larger(counting: _Counting) -> CountedRun | None:
 def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
-    smaller, most = smaller_and_largest(experiments)
+    smaller, most = smaller_and_largest(experiments, lambda one: one.work)
     missing = {*subject.kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     subject = subject.without(missing)
     kernel = subject.kernel
@@ -282,17 +282,17 @@ def _measurement(
 
 
 def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
-    logged = {site.site: site for site in record.sites}
+    logged = {site["site"]: site for site in record.sites}
     places = [subject.code.site_indices[memory.site] for memory in subject.kernel.memory]
     return tuple(
-        site_counters(logged[place].counters, *_array_of(logged[place], record.pointers))
+        site_counters(logged[place], *_array_of(logged[place], record.pointers))
         if place in logged
         else NOT_EXECUTED
         for place in places
     )
 
 
-def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int]:
+def _array_of(logged: Mapping[str, int], pointers: Sequence[Pointer]) -> tuple[int, int]:
     """The pointer argument that an instruction accessed memory through, or -1, and its address.
 
     Of pointers into the same allocation it is the last one before the lowest address accessed.

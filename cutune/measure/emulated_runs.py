@@ -19,7 +19,7 @@ from cutune.core.processes import ProgramResult
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.findings import Finding, read_findings
-from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
+from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, is_cut, read_launches
 from cutune.emulator.run import device_environment
 from cutune.measure.candidate_trials import (
     INSTRUCTIONS_PER_SECOND,
@@ -327,10 +327,10 @@ def _whole(record: LaunchRecord) -> LaunchRecord:
     def scaled(value: int) -> int:
         return round(value * count / executed)
 
-    def scaled_site(site: LoggedSite) -> LoggedSite:
-        counters = site.counters.items()
-        return LoggedSite(site.site, {n: v if n in _PLACES else scaled(v) for n, v in counters})
-
+    sites = (
+        {name: value if name in _PLACES else scaled(value) for name, value in site.items()}
+        for site in record.sites
+    )
     blocks = (LoggedBlock(b.block, scaled(b.executions), scaled(b.lanes)) for b in record.blocks)
     return replace(
         record,
@@ -339,5 +339,5 @@ def _whole(record: LaunchRecord) -> LaunchRecord:
         executed_blocks=count,
         working_threads=scaled(record.working_threads),
         blocks=tuple(blocks),
-        sites=tuple(map(scaled_site, record.sites)),
+        sites=tuple(sites),
     )

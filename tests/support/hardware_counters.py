@@ -90,7 +90,7 @@ def memory_counts(record: LaunchRecord) -> dict[str, int]:
     sites = dict(zip(kernel.site_indices, kernel.sites, strict=True))
     totals: Counter[str] = Counter(dict.fromkeys(MEMORY, 0))
     for logged in record.sites:
-        site = sites.get(logged.site)
+        site = sites.get(logged["site"])
         if site is None or site.space not in ("global", "generic"):
             continue
         totals[f"{site.kind} requests"] += logged["executions"]

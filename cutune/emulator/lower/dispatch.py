@@ -32,8 +32,7 @@ from cutune.ptx.types import HINTS, Instruction
 def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Emit the records of one instruction that does not end a basic block."""
     encoder.begin(instruction)
-    is_hint = instruction.opcode in HINTS
-    lowering = _lower_nothing if is_hint else _LOWERINGS.get(instruction.opcode, _lower_regular)
+    lowering = _LOWERINGS.get(instruction.opcode, _lower_regular)
     if not instruction.guard:
         lowering(encoder)
         return
@@ -164,11 +163,6 @@ def _lower_bfi(encoder: FunctionEncoder) -> None:
     encoder.emit(f"bfi_{kind}", **slots, c=c, x=x)
 
 
-def _lower_permutation(encoder: FunctionEncoder) -> None:
-    """`prmt.b32{.mode}`."""
-    _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"]))
-
-
 def _lower_packed(encoder: FunctionEncoder) -> None:
     """Operations on packed values, whose handlers have all modifiers in their names."""
     _apply(encoder, "_".join([encoder.opcode, *encoder.modifiers]))
@@ -196,14 +190,6 @@ def _lower_carry(encoder: FunctionEncoder) -> None:
     )
 
 
-def _lower_trap(encoder: FunctionEncoder) -> None:
-    encoder.emit("trap")
-
-
-def _lower_nothing(encoder: FunctionEncoder) -> None:
-    """Hints have no effect."""
-
-
 def _lower_fence(encoder: FunctionEncoder) -> None:
     """The machine keeps the order of accesses anyway; a fence matters to the race checker only."""
     if "cta" not in encoder.modifiers and "proxy" not in encoder.modifiers:
@@ -217,11 +203,13 @@ _LOWERINGS: dict[str, Lowering] = {
     "slct": _lower_slct,
     "lop3": _lower_lop3,
     "bfi": _lower_bfi,
-    "prmt": _lower_permutation,
+    # prmt.b32{.mode}
+    "prmt": lambda encoder: _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"])),
     **dict.fromkeys(("dp4a", "dp2a", "vabsdiff2", "vabsdiff4"), _lower_packed),
     **dict.fromkeys(("addc", "subc", "madc"), _lower_carry),
     "cvt": lower_conversion,
-    "trap": _lower_trap,
+    "trap": lambda encoder: encoder.emit("trap"),
+    **dict.fromkeys(HINTS, lambda encoder: None),
     **dict.fromkeys(("membar", "fence"), _lower_fence),
     **MEMORY_LOWERINGS,
     **WARP_LOWERINGS,

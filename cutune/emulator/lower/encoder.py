@@ -326,5 +326,5 @@ def _float_bits(value: float, kind: str) -> int:
     return int(struct.unpack(unsigned, struct.pack(real, value))[0])
 
 
-Lowering = Callable[[FunctionEncoder], None]
+Lowering = Callable[[FunctionEncoder], object]
 """Emits the records of the instruction that the encoder is at."""

@@ -82,15 +82,6 @@ def _lower_reduction(encoder: FunctionEncoder) -> None:
     encoder.emit(f"redux_{operation}_{kind}", **slots, b=encoder.source(members, "b32"))
 
 
-def _lower_active_mask(encoder: FunctionEncoder) -> None:
-    encoder.emit("activemask", d=encoder.destination(encoder.operands[0], "b32"))
-
-
-def _lower_arrival(encoder: FunctionEncoder) -> None:
-    """`bar.arrive` does not wait; all other barriers end a block."""
-    encoder.emit("barrier_arrive", a=encoder.source(encoder.operands[0], "u32"))
-
-
 def lower_barrier(encoder: FunctionEncoder, resume: int) -> None:
     """Emit a barrier of the block or of the warp; the warp goes on at block `resume`."""
     modifiers, operands = encoder.modifiers, list(encoder.operands)
@@ -149,15 +140,14 @@ def _lower_copy(encoder: FunctionEncoder) -> None:
         if encoder.instruction.guard:  # guards do not nest
             raise encoder.unsupported()
         encoder.emit("guard", a=whole, x=2)
-    first, site = words[0], encoder.access("load", "global", size)
-    flags = table | GUARDED if is_partial else table
-    name = f"ld_global_{vector}b32"
-    encoder.emit(name, d=first, a=read_slot, x=site, flags=flags, imm=read_offset)
+    site = encoder.access("load", "global", size)
+    read_fields = {"a": read_slot, "x": site, "flags": table | GUARDED * is_partial}
+    encoder.emit(f"ld_global_{vector}b32", d=words[0], imm=read_offset, **read_fields)
     if is_partial:
         encoder.emit("unguard")
-    flags, site = table | SHARED, encoder.access("store", "shared", size)
+    fields = {"x": encoder.access("store", "shared", size), "flags": table | SHARED}
     name = f"st_shared_{vector}b32"
-    encoder.emit(name, a=written_slot, b=first, x=site, flags=flags, imm=written_offset)
+    encoder.emit(name, a=written_slot, b=words[0], imm=written_offset, **fields)
 
 
 def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
@@ -338,8 +328,12 @@ WARP_LOWERINGS: dict[str, Lowering] = {
     "vote": _lower_vote,
     "match": _lower_match,
     "redux": _lower_reduction,
-    "activemask": _lower_active_mask,
-    **dict.fromkeys(("bar", "barrier"), _lower_arrival),
+    "activemask": lambda e: e.emit("activemask", d=e.destination(e.operands[0], "b32")),
+    # `bar.arrive` does not wait; all other barriers end a block.
+    **dict.fromkeys(
+        ("bar", "barrier"),
+        lambda e: e.emit("barrier_arrive", a=e.source(e.operands[0], "u32")),
+    ),
     "cp": _lower_copy,
     "mbarrier": _lower_shared_barrier,
     "mma": _lower_product,

@@ -143,10 +143,6 @@ def _record(code: KernelCode, case: MicroBenchmark) -> LaunchRecord:
         pointers=tuple(pointers),
         warp_instructions=0,
         thread_instructions=0,
-        executed_blocks=None,
-        working_threads=0,
-        blocks=(),
-        sites=(),
     )
 
 
@@ -196,7 +192,7 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
     progress("compiling", 0, 1)
     kernels = gpu.load(source(), profile.architecture)
     module = emulated_module(nvcc)
-    suite = cases()
+    suite = list(cases())
     progress("emulating", 0, 1)
     models = [case_model(module, case, kernels.registers(case.kernel)) for case in suite]
     times = _times(gpu, kernels, list(zip(suite, models, strict=True)), progress)

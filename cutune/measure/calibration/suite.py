@@ -68,21 +68,6 @@ def source() -> str:
     )
 
 
-def cases() -> tuple[MicroBenchmark, ...]:
-    """All micro-benchmarks, cheap ones first."""
-    return (
-        *_launching(),
-        *_streams(),
-        *_records(),
-        *_planes(),
-        *_loops(),
-        *_walks(),
-        *_arithmetic(),
-        *_in_blocks(),
-        *_constants(),
-    )
-
-
 def _line(kernel: str, n: int, p: int, q: int, blocks: tuple[Block, ...] = LINE) -> MicroBenchmark:
     return MicroBenchmark(kernel, (n, 1, 1), n, p, q, blocks)
 
@@ -91,12 +76,17 @@ def _plane(kernel: str, n: int, p: int, q: int) -> MicroBenchmark:
     return MicroBenchmark(kernel, (n, q, 1), n, p, q, PLANE)
 
 
-def _launching() -> Iterator[MicroBenchmark]:
+def cases() -> Iterator[MicroBenchmark]:
+    """Yield all micro-benchmarks, cheap ones first."""
+    yield from _without_loops()
+    yield from _with_loops()
+
+
+def _without_loops() -> Iterator[MicroBenchmark]:
+    # Launches.
     for exponent in (13, 16, 19, 22):
         yield _line("empty", 1 << exponent, 0, 0, FEW)
-
-
-def _streams() -> Iterator[MicroBenchmark]:
+    # Streams.
     for exponent in (16, 20, 22, 24, 26):
         yield _line("combine", 1 << exponent, 0, 0)
     for mebi in (1, 2, 3, 5, 6, 8):
@@ -108,9 +98,7 @@ def _streams() -> Iterator[MicroBenchmark]:
     yield _line("window", 1 << 22, 1, 0)
     yield _line("window", 1 << 24, 1, 0)
     yield _line("window", 1 << 22, 1000, 0)
-
-
-def _records() -> Iterator[MicroBenchmark]:
+    # Records.
     for words in (3, 7, 16):
         yield _line("records_read", 1 << 20, words, 0)
     yield _line("records_read", 1 << 22, 7, 0)
@@ -122,9 +110,7 @@ def _records() -> Iterator[MicroBenchmark]:
     for exponent in (22, 25):
         yield _line("copy_bytes", 1 << exponent, 0, 0)
         yield _line("copy_wide", 1 << (exponent - 2), 0, 0)
-
-
-def _planes() -> Iterator[MicroBenchmark]:
+    # Planes.
     for pitch in (1000, 1024, 1400, 1536, 1801, 2048, 2600, 3072, 4100):
         yield _plane("plane_window", pitch - 2, pitch, pitch - 2)
     for pitch in (1000, 1536, 2048, 2600, 4100):
@@ -139,8 +125,8 @@ def _planes() -> Iterator[MicroBenchmark]:
         )
 
 
-def _loops() -> Iterator[MicroBenchmark]:
-    # The kernels of the loops have no guard: the grid has to fit.
+def _with_loops() -> Iterator[MicroBenchmark]:
+    # Loops over memory: these kernels have no guard, so that the grid has to fit.
     whole = tuple(block for block in PLANE if block[0] <= 512)
     for pitch in (512, 1001):
         extents = (512, 512, 1)
@@ -152,9 +138,7 @@ def _loops() -> Iterator[MicroBenchmark]:
     yield MicroBenchmark("update_loop", (1024, 1024, 1), 0, 1028, 256, PLANE)
     for stride in (1, 2, 7, 8, 28, 32, 100):
         yield _line("stride_loop", 1 << 18, stride, 512, POWERS)
-
-
-def _walks() -> Iterator[MicroBenchmark]:
+    # Walks.
     for n in (1024, 4096, 8192):
         yield _line("column_walk", n, n, 1024)
         yield _line("row_walk", n, 1024, 1024)
@@ -170,17 +154,13 @@ def _walks() -> Iterator[MicroBenchmark]:
     yield _line("chase", 1 << 18, 64, 128)
     yield _line("uneven_loop", 4096, 8, 64)
     yield _line("uneven_loop", 1 << 17, 2, 16)
-
-
-def _arithmetic() -> Iterator[MicroBenchmark]:
+    # Arithmetic.
     for kernel in ("fma_loop", "double_loop", "integer_loop", "root_loop"):
         yield _line(kernel, 1 << 18, 1, 256, POWERS)
     for kernel in ("quotient_loop", "double_quotient_loop", "remainder_loop"):
         yield _line(kernel, 1 << 18, 1, 64, POWERS)
     yield _line("fma_loop", 1 << 14, 1, 1024, POWERS)
-
-
-def _in_blocks() -> Iterator[MicroBenchmark]:
+    # Work of a block.
     for stride in (1, 2, 4, 32):
         yield _line("shared_loop", 1 << 18, stride, 256, POWERS)
     yield _line("barrier_loop", 1 << 18, 0, 128)
@@ -197,8 +177,6 @@ def _in_blocks() -> Iterator[MicroBenchmark]:
     yield _line("atomic_few_double", 1 << 20, 1, 0, POWERS)
     yield _line("atomic_few_integer", 1 << 20, 1, 0, POWERS)
     yield _line("atomic_loop", 1 << 16, 1 << 20, 64, POWERS)
-
-
-def _constants() -> Iterator[MicroBenchmark]:
+    # Constants.
     for count in (32, 128, 512):
         yield _line("constant_filter", 1 << 18, 0, count)

@@ -12,12 +12,12 @@ execute it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
@@ -72,6 +72,7 @@ from cutune.model.measurement.size_relations import (
 )
 from cutune.toolchain.device.thread_block import Block
 
+T = TypeVar("T")
 Known = dict[tuple[object, ...], Measurement]
 
 
@@ -359,27 +360,23 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     # Launches of equal sizes have to do equal work.
     if not made or len({m.sizes for m in made}) < len({(m.sizes, m.work) for m in made}):
         return None
-    smaller, most = smaller_and_largest(made)
+    smaller, most = smaller_and_largest(made, lambda one: one.work)
     kernel = subject.kernel
     covered = [recorded_extents(one.subject.record, kernel.grid_kept) for one in (smaller, most)]
     by_block: dict[Block, tuple[Measurement, Measurement]] = {}
-    for block in kernel.remaining():
-        if fits_launches(kernel, block, covered):
-            with suppress(CutuneError):
-                pair = (
-                    smaller.with_block(Purpose.SMALLER, block),
-                    most.with_block(Purpose.FEATURES, block),
-                )
-                by_block[block] = pair
+    for block in (b for b in kernel.remaining() if fits_launches(kernel, b, covered)):
+        with suppress(CutuneError):
+            before = smaller.with_block(Purpose.SMALLER, block)
+            by_block[block] = before, most.with_block(Purpose.FEATURES, block)
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     if counted not in by_block:
         return None
     subject = subject.without({*kernel.candidates()} - by_block.keys())
     totals = (replace(one, purpose=Purpose.COUNTS) for one in by_block[counted])
-    launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
+    of_blocks = (one for pair in by_block.values() for one in pair)
     # As if the program had been run for them.
-    setting = subject.kernel.setting
-    described = [replace(one, setting=setting, source=RUN) for one in launches_of_all]
+    setting, of_all = subject.kernel.setting, (*totals, *of_blocks)
+    described = (replace(one, setting=setting, source=RUN) for one in of_all)
     measured = list({one.key: one for one in described}.values())
     return OwnSizes(subject, measured, [smaller.subject.record, most.subject.record])
 
@@ -411,20 +408,12 @@ def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:
     return tuple((name, values[name]) for name in kernel.variables)
 
 
-class _Worked(Protocol):
-    @property
-    def work(self) -> int: ...
-
-
-_W = TypeVar("_W", bound=_Worked)
-
-
-def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
+def smaller_and_largest(launches: Sequence[T], work: Callable[[T], int]) -> tuple[T, T]:
     """Two launches between which growth is measured: the largest, and one with less work.
 
     That is the largest with at most half the work: the smallest may hardly fill one block.
     """
-    ordered = sorted(experiments, key=lambda experiment: experiment.work)
+    ordered = sorted(launches, key=work)
     most = ordered[-1]
-    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
-    return (smaller or ordered)[-1 if smaller else 0], most
+    smaller = [one for one in ordered if work(one) * LEAST_GROWTH <= work(most)]
+    return smaller[-1] if smaller else ordered[0], most
