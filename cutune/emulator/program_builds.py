@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,8 @@ def build_instrumented(
     """
     is_one = len(programs) == 1
     places = [folder if is_one else folder / f"source-{n + 1}" for n in range(len(programs))]
-    units = [
-        write_instrumented(toolchain, program, place)
-        for program, place in zip(programs, places, strict=True)
-    ]
+    pairs = zip(programs, places, strict=True)
+    units = [write_instrumented(toolchain, program, place) for program, place in pairs]
     joined = folder / f"{Path(programs[0].source.path).stem}.instrumented"
     binary = units[0][0].with_suffix("") if is_one else joined
     read: dict[Path, Sequence[str]] = {}
@@ -111,26 +110,25 @@ def build_units(
     note: NoteText = lambda source, text: None,
 ) -> Path:
     """Compile sources and link them; object files go into a folder. See `build_instrumented`."""
-    known = codes if target is None and codes else [None] * len(units)
+    nothing, nvcc = [None] * len(units), toolchain.nvcc
     if len(units) == 1:
-        return build(toolchain, *units[0], binary, target, known[0], note)
+        return build(toolchain, *units[0], binary, target, (codes or nothing)[0], note)
 
-    def compiled(number: int) -> Path:
-        text, flags = units[number]
-        place = folder / f"source-{number + 1}" / f"{text.stem}.o"
+    def compiled(number: int, unit: Unit, code: BuiltCode | None) -> str:
+        place = folder / f"source-{number}" / f"{unit[0].stem}.o"
         make_folder(place.parent)
-        code = known[number]
-        return build(toolchain, text, [*flags, "-c"], place, target, code, note)
+        return str(build(toolchain, unit[0], [*unit[1], "-c"], place, target, code, note))
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, range(len(units))))
-    options = target_options(toolchain, target)
-    words = [*toolchain.flags, *options, *map(str, objects), "-o", str(binary)]
-    linked = toolchain.nvcc.run(words)
-    if linked.returncode != 0 and any(known):
-        # It is the linker that misses a kernel which is not in the code that was known.
-        return build_units(toolchain, units, binary, folder, target, (), note)
-    toolchain.nvcc.checked(words, linked)
+    for known in (codes or nothing, nothing):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(compiled, count(1), units, known))
+        options = target_options(toolchain, target)
+        words = [*toolchain.flags, *options, *objects, "-o", str(binary)]
+        linked = nvcc.run(words)
+        # Else the linker may miss a kernel which is not in the code that was known.
+        if linked.returncode == 0 or not any(known):
+            break
+    nvcc.checked(words, linked)
     return binary
 
 

@@ -70,10 +70,11 @@ class KernelSummary:
 
     def render(self) -> str:
         plural = "" if self.launches == 1 else "es"
+        grid, block = ("x".join(map(str, extents)) for extents in (self.grid, self.block))
         others = f" and {self.configurations - 1} other" if self.configurations > 1 else ""
         words = [
             f"{self.kernel}: {self.launches} launch{plural}",
-            f"grid {_dimensions(self.grid)}, block {_dimensions(self.block)}{others}",
+            f"grid {grid}, block {block}{others}",
             f"{self.warp_instructions:,} warp instructions",
         ]
         if (efficiency := self.simd_efficiency) is not None:
@@ -226,14 +227,7 @@ def main_run(
     if limit is None:
         waited.start()
     try:
-        result = run_program(
-            argv,
-            profile,
-            trace=trace,
-            check=check,
-            limit=limit,
-            stdout=stdout,
-        )
+        result = run_program(argv, profile, trace=trace, check=check, limit=limit, stdout=stdout)
     finally:
         waited.cancel()
     if result.signal:
@@ -259,11 +253,8 @@ def _say(message: Diagnostic) -> None:
 def _program_path(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
-        reason = "no such program"
-        if Path(name).is_file():
-            executable = os.access(name, os.X_OK)
-            reason = f"write ./{name}" if executable else "it is not executable"
-        raise _not_run(name, reason)
+        there = f"write ./{name}" if os.access(name, os.X_OK) else "it is not executable"
+        raise _not_run(name, there if Path(name).is_file() else "no such program")
     # Absolute: without a slash the name would be looked up on PATH.
     return Path(os.path.abspath(found))
 
@@ -302,20 +293,15 @@ def _not_run(path: object, reason: str) -> CutuneError:
 
 def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:
     configurations = Counter((launch.grid, launch.block) for launch in launches)
-    ((grid, block), _) = configurations.most_common(1)[0]
+    ((most_frequent, _),) = configurations.most_common(1)
     sites = [site for launch in launches for site in launch.sites if site["sectors"]]
     return KernelSummary(
-        kernel=name,
-        launches=len(launches),
-        configurations=len(configurations),
-        grid=grid,
-        block=block,
+        name,
+        len(launches),
+        len(configurations),
+        *most_frequent,
         warp_instructions=sum(launch.warp_instructions for launch in launches),
         thread_instructions=sum(launch.thread_instructions for launch in launches),
         traced_requests=sum(site["traced"] for site in sites),
         sectors=sum(site["sectors"] for site in sites),
     )
-
-
-def _dimensions(values: Triple) -> str:
-    return "x".join(map(str, values))

@@ -89,10 +89,8 @@ class CountFunctions(Totals):
 
         Groups of memory accesses are weighted by their share: counts of rare branches are noise.
         """
-        accesses = sum(
-            share * group.held_out_error
-            for share, group in zip(self.shares, self.groups, strict=True)
-        )
+        pairs = zip(self.shares, self.groups, strict=True)
+        accesses = sum(share * group.held_out_error for share, group in pairs)
         works = (self.working, self.steps, self.instructions)
         return max(accesses, *(function.held_out_error for function in works))
 
@@ -308,12 +306,12 @@ class HeldOut:
     def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:
         """Per variable the values at which the counts are known and met."""
 
-        def values(launches: Iterable[Measurement], name: str) -> list[int]:
-            return [dict(launch.sizes)[name] for launch in launches]
-
         def reached(name: str) -> SizeRange:
-            met, took_part = values(self.reached, name), max(values(self.fitted, name))
-            return SizeRange(min(met), max(met), max(1, max(met) // max(1, took_part)))
+            met, fitted = (
+                [dict(launch.sizes)[name] for launch in launches]
+                for launches in (self.reached, self.fitted)
+            )
+            return SizeRange(min(met), max(met), max(1, max(met) // max(1, *fitted)))
 
         return tuple(map(reached, kernel.variables))
 
@@ -357,15 +355,9 @@ def _compared(
         if (tried := [m for m in small if name in _small_names(m)])
     }
     met = [m for m in small if all(below[name] for name in _small_names(m))]
-    return HeldOut(
-        functions,
-        tuple(counted),
-        (*counted, *checks, *met),
-        worst,
-        at,
-        functions.worst_error == 0 and all(_is_met(kernel, functions, m) for m in full),
-        below,
-    )
+    is_exact = functions.worst_error == 0 and all(_is_met(kernel, functions, m) for m in full)
+    reached = (*counted, *checks, *met)
+    return HeldOut(functions, tuple(counted), reached, worst, at, is_exact, below)
 
 
 def _small_names(launch: Measurement) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, combinations_with_replacement, product
+from itertools import combinations_with_replacement, product
 from math import expm1, prod, sqrt
 from statistics import median
 
@@ -66,15 +66,14 @@ def fit_model(
     launches = _feature_launches(kernel, classes, blocks, measurements)
     if launches is None:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
-    published: PublishedCounts | None = None
+    published: PublishedCounts | Diagnostic | None = None
     if method == PAPER:
         # Takes half a second to import.
         from cutune.model.fit.published_counters import fit_published  # noqa: PLC0415
 
-        counters = fit_published(kernel, measurements)
-        if isinstance(counters, Diagnostic):
-            return counters
-        published = counters
+        published = fit_published(kernel, measurements)
+    if isinstance(published, Diagnostic):
+        return published
     ordered, smaller = launches
     return replace(
         model_of(kernel, counts, classes, blocks, ordered, smaller if kernel.keeps_grid else ()),
@@ -91,14 +90,13 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
     features = [m for m in measurements if m.purpose == Purpose.FEATURES]
     if not counted or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
-    reason = ""
+    reason, name = "", kernel.name
     if kernel.on_data:
         checked, limit = _on_data(kernel, counted), PROPORTION_LIMIT
     elif not (reason := uncertain_accesses(kernel, counted[-1])):
         checked, limit = held_out(kernel, measurements), HELD_OUT_LIMIT
         reason = bounded_elsewhere(kernel, checked.functions, features)
     if reason:
-        name = kernel.name
         return Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=reason, advice="")
     error = max(_error(kernel, checked.functions), checked.deviation)
     return _poor_fit(kernel, checked, error) if error > limit else checked
@@ -110,14 +108,14 @@ def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
     A loop that small launches do not repeat does not tell how often large ones do.
     """
     ordered = sorted(counted, key=lambda launch: prod(value for _, value in launch.sizes))
-    each = (tuple(ordered[first:]) for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)))
-    fits = (
-        HeldOut(count_functions(kernel, kept, proportions(kernel, kept)), kept, kept)
-        for kept in each
-    )
-    of_all = next(fits)
-    good = (f for f in chain([of_all], fits) if _error(kernel, f.functions) <= PROPORTION_LIMIT)
-    return next(good, of_all)
+    fits = []
+    for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
+        kept = tuple(ordered[first:])
+        functions = count_functions(kernel, kept, proportions(kernel, kept))
+        fits.append(HeldOut(functions, kept, kept))
+        if _error(kernel, functions) <= PROPORTION_LIMIT:
+            return fits[-1]
+    return fits[0]
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
@@ -221,8 +219,9 @@ def proportions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> Fitt
         least = min(spreads)
         enough = EXACTLY if least <= EXACTLY else max(NEARLY, least)
         best = next(index for index, spread in enumerate(spreads) if spread <= enough)
-        largest = max(range(len(values)), key=lambda place: values[place])
-        return _scaled(candidates[best], ratios[best][largest], spreads[best])
+        factor, base = ratios[best][values.index(max(values))], candidates[best]
+        numerator = tuple((exponents, factor * c) for exponents, c in base.numerator)
+        return replace(base, numerator=numerator, exact=False, held_out_error=spreads[best])
 
     return fitted
 
@@ -267,11 +266,6 @@ def _spread(ratios: Sequence[Fraction]) -> float:
     """Relative spread. Zeros are left out: a rare event may be missing in a small run."""
     seen = [ratio for ratio in ratios if ratio]
     return float(max(seen) / min(seen)) - 1
-
-
-def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> RationalFunction:
-    numerator = tuple((exponents, factor * c) for exponents, c in base.numerator)
-    return replace(base, numerator=numerator, exact=False, held_out_error=spread)
 
 
 def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:

@@ -260,8 +260,12 @@ def read_models(path: Path) -> list[FittedModel]:
 
 
 def _to_json(model: FittedModel) -> Json:
-    rows = _Rows(len(model.blocks))
-    columns, transactions = map(rows.columns, (model.columns, model.transactions))
+    numbers: dict[tuple[float, ...], int] = {}
+    width = len(model.blocks)
+    columns, transactions = (
+        [_column(column, width, numbers) for column in columns]
+        for columns in (model.columns, model.transactions)
+    )
     return {
         "kernel": model.kernel.name,
         "facts": model.kernel.to_json(),
@@ -272,7 +276,7 @@ def _to_json(model: FittedModel) -> Json:
         "arrays": [{**vars(a), "extent_bytes": _function(a.extent_bytes)} for a in model.arrays],
         "classes": model.classes,
         "blocks": model.blocks,
-        "rows": rows.as_json(),
+        "rows": [row[0] if len(set(row)) == 1 else list(row) for row in numbers],
         "columns": columns,
         "held_out_error": model.held_out_error,
         "transactions": transactions,
@@ -384,28 +388,13 @@ def _read_published(entry: _PublishedEntry) -> PublishedCounts:
     return PublishedCounts(*(_named(function, entry.variables) for function in functions))
 
 
-class _Rows:
-    """The distinct rows of a model's columns, numbered as they are met."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._numbers: dict[tuple[float, ...], int] = {}
-
-    def columns(self, columns: Sequence[FeatureColumn]) -> list[Json]:
-        return [
-            {"kind": c.kind, "group": c.group, "array": c.array, "rows": self._rows_of(c)}
-            for c in columns
-        ]
-
-    def _rows_of(self, column: FeatureColumn) -> list[int]:
-        # Single precision has at most 9 significant digits: nothing is lost.
-        values = [float(f"{value:.9g}") for value in column.values]
-        starts = range(0, len(values), self._width)
-        rows = (tuple(values[start : start + self._width]) for start in starts)
-        return [self._numbers.setdefault(row, len(self._numbers)) for row in rows]
-
-    def as_json(self) -> list[float | list[float]]:
-        return [row[0] if len(set(row)) == 1 else list(row) for row in self._numbers]
+def _column(column: FeatureColumn, width: int, numbers: dict[tuple[float, ...], int]) -> Json:
+    """A column in a file. `numbers`: of the model's distinct rows, as they are met."""
+    # Single precision has at most 9 significant digits: nothing is lost.
+    values = [float(f"{value:.9g}") for value in column.values]
+    rows = (tuple(values[start : start + width]) for start in range(0, len(values), width))
+    places = [numbers.setdefault(row, len(numbers)) for row in rows]
+    return {"kind": column.kind, "group": column.group, "array": column.array, "rows": places}
 
 
 def _read_rows(rows: Sequence[float | tuple[float, ...]], width: int) -> list[tuple[float, ...]]:

@@ -65,14 +65,10 @@ def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     return selection_rule(model.blocks, model.one_dimensional, floor_us, band)
 
 
-def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:
-    return published_rule(model.blocks)
-
-
 MODELS = {
     DEFAULT: PerformanceModel(compose, _own_rule),
-    "mwp-cwp": PerformanceModel(compose_mwp_cwp, _published_rule),
-    "latency": PerformanceModel(compose_latency, _published_rule),
+    "mwp-cwp": PerformanceModel(compose_mwp_cwp, lambda model, _: published_rule(model.blocks)),
+    "latency": PerformanceModel(compose_latency, lambda model, _: published_rule(model.blocks)),
 }
 
 
@@ -204,8 +200,8 @@ def _whole_blocks(kernel: MeasuredKernel, axis: int, ids: int) -> int:
 def _meaning(word: str) -> str:
     """The meaning of a size that is no argument of the kernel; empty for others."""
     meanings = {"T": "threads of all blocks together", "G": "blocks of the grid"}
-    letter, dot, axis = word.partition(".")
-    meaning = meanings.get(letter) if dot and axis in ("x", "y", "z") else None
+    letter, _, axis = word.partition(".")
+    meaning = meanings.get(letter) if axis in ("x", "y", "z") else None
     return f"; {word}: {meaning} in {axis}" if meaning else ""
 
 
@@ -373,10 +369,7 @@ def _one_per_id(
     extents = {
         _whole_blocks(kernel, axis, sizes[name])
         for place, name in enumerate(kernel.parameters)
-        if all(
-            threads == _whole_blocks(kernel, axis, values[place])
-            for values, threads in seen.items()
-        )
+        if all(n == _whole_blocks(kernel, axis, values[place]) for values, n in seen.items())
     }
     return extents.pop() if len(extents) == 1 else None
 
@@ -513,14 +506,13 @@ def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -
         for prediction in choice.ranked
         if launch.microseconds.get(prediction.block, 0.0) > least
     ]
-    measured = [time for _, time in pairs]
-    if len(pairs) < constants.FEWEST_BLOCKS or max(measured) < constants.LEAST_SPREAD * min(
-        measured
-    ):
+    if len(pairs) < constants.FEWEST_BLOCKS:
+        return None
+    predicted, measured = np.array(pairs).T
+    if max(measured) < constants.LEAST_SPREAD * min(measured):
         return None
     # Takes a second to import, and most commands have no timings.
     from scipy.stats import spearmanr  # noqa: PLC0415
 
-    predicted = [time for time, _ in pairs]
-    correlation = float(spearmanr(np.array(predicted), np.array(measured)).statistic)
+    correlation = float(spearmanr(predicted, measured).statistic)
     return 0.0 if math.isnan(correlation) else correlation
