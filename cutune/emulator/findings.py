@@ -97,7 +97,6 @@ class Finding:
         return replace(_placed(self.code, message, self.first.place), notes=tuple(notes))
 
     def to_json(self) -> dict[str, object]:
-        """As `cutune run --check --json` prints it."""
         parties = [party for party in (self.first, self.other) if party is not None]
         return {
             "code": self.code.number,

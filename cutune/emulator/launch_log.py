@@ -115,7 +115,6 @@ class LaunchRecord:
 
     @property
     def is_executed(self) -> bool:
-        """Did the program run the kernel, or was its launch only recorded?"""
         return self.warp_instructions > 0
 
 

@@ -95,7 +95,6 @@ class RunResult:
     signal: int = 0
 
     def to_json(self) -> dict[str, object]:
-        """As `cutune run --json` prints it."""
         ratios = ("simd_efficiency", "sectors_per_request")
         return {
             "schema": SCHEMA,

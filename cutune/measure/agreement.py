@@ -117,7 +117,6 @@ class Agreement:
         return sum(_has_constant(line, numbers.get(n, frozenset())) for n, line in self.lines(text))
 
     def lines(self, text: bytes) -> Iterator[tuple[int, bytes]]:
-        """Each line that is compared, with its number, counted from 1."""
         pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
         for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
             if pattern is None or not pattern.search(line):

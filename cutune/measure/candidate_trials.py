@@ -154,7 +154,6 @@ class CandidateTrial:
         )
 
     def difference(self, kernel: Kernel | None) -> str:
-        """How results differ, in words; the kernel gives its parameters their names."""
         parameters = kernel.parameters if kernel is not None else ()
         names, types = [p.name for p in parameters], [p.type for p in parameters]
         place = self.place.said(names, types) if self.place is not None else ""
@@ -175,7 +174,6 @@ class TrialRun:
     folder: Path
 
     def environment(self, broken: Container[Attempt] = ()) -> dict[str, str]:
-        """Variables that make the instrumented program sweep, without broken attempts."""
         lines = [
             f"{self.numbers.number(site)} {x} {y} {z}{f' @{variant}' if variant else ''}\n"
             for site, variant, (x, y, z) in self._attempts()

@@ -77,7 +77,6 @@ class Sweep:
 
     @staticmethod
     def of_trials(subjects: Sequence[Subject], made: RecordedRun, seconds: int) -> Sweep:
-        """Every candidate, tried in this run, within so many seconds."""
         work = effort(subjects, made, seconds * INSTRUCTIONS_PER_SECOND)
         return Sweep(work, experiments(subjects, made, LAUNCHES), seconds)
 

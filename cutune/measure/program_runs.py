@@ -103,7 +103,6 @@ class Run:
 
     @property
     def executes_all(self) -> bool:
-        """Are its kernels executed, to its end?"""
         return not (self.launches_only or self.is_cut)
 
     @property

@@ -85,7 +85,6 @@ class BuiltCode:
     is_silent: bool = False
 
     def stub_including(self, fat_binary: str) -> str:
-        """The stub for a program that includes this file with its PTX."""
         return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
 
 

@@ -305,6 +305,5 @@ class Begun:
 
 
 def _end(told: Future[str], code: Future[DeviceCode]) -> None:
-    """End the waiting for output that was not told."""
     if not told.done():
         told.set_exception(LookupError())

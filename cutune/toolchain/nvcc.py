@@ -110,7 +110,6 @@ class Nvcc:
 
     @cached_property
     def include_directories(self) -> tuple[Path, ...]:
-        """Where cuda_runtime.h and its companions lie."""
         candidates = (self.root / "include", self.root / "include" / "cccl")
         return tuple(path for path in candidates if path.is_dir())
 
@@ -273,7 +272,6 @@ def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 
 def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
-    """Return all flags but phases and those that are dropped, with their values."""
     remaining: list[str] = []
     pending = iter(flags)
     for flag in pending:

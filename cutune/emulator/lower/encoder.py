@@ -122,7 +122,6 @@ class FunctionEncoder:
         return self.fail(f"'{'.'.join((self.opcode, *self.modifiers))}' is not supported")
 
     def emit(self, handler: str, **fields: int) -> Record:
-        """Append a record. A handler that the machine does not have is refused."""
         if handler not in handlers():
             raise self.unsupported()
         at = self.instruction
@@ -137,7 +136,6 @@ class FunctionEncoder:
         return result
 
     def access(self, kind: str, space: str, size: int, *, real: bool = False) -> int:
-        """Number the memory access of the current instruction; see `Access`."""
         at = self.instruction
         return self.symbols.site(Access(kind, space, size, bool(at.guard), at.line, real))
 
@@ -179,7 +177,6 @@ class FunctionEncoder:
         return frozenset(name for item in self.function.instructions for name in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
-        """The register for a result of type `kind`; `_` discards the result."""
         if text == "_":
             return self.temporary(kind)
         if width_of(self.register_type(text)) != width_of(kind):
@@ -218,7 +215,6 @@ class FunctionEncoder:
         return slots | {field: self.source(text, kind) for field, text in sources.items()}
 
     def _adapted(self, slot: int, held: str, kind: str) -> int:
-        """A register of type `held` with the width of `kind`."""
         if width_of(held) == width_of(kind):
             return slot
         return self.computed("low_b64" if width_of(held) == 8 else "widen_u32", kind, a=slot)
@@ -231,7 +227,6 @@ class FunctionEncoder:
         return self._adapted(self.computed(name, held), held, kind)
 
     def address(self, name: str, kind: str) -> int:
-        """The address of a variable in its own space, of a parameter, or of a function."""
         if name in self.frame:
             return self.computed("local_address", "u64", imm=self.frame[name])
         for offset, parameter in parameter_offsets(self.function):

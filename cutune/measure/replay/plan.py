@@ -307,7 +307,6 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
 def _tried(
     kernel: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
-    """The candidates whose results were right when they were tried, or the kernel's own block."""
     return kernel.remaining(which, max_threads) or (kernel.original,)
 
 

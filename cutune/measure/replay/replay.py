@@ -235,7 +235,6 @@ class Replayer:
         return grid_of(block, extents, self.kernel.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
-        """Count one planned launch, unless its counters are known."""
         kernel = self.kernel
         sizes = tuple((name, plan.sizes[name]) for name in kernel.variables)
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)

@@ -136,7 +136,6 @@ class Subject(Replayer):
         return [record for record in launches if self.is_launch(record)]
 
     def without(self, blocks: Iterable[Block]) -> Subject:
-        """The kernel, of which these blocks are no candidates any more."""
         rejected = tuple(sorted({*self.kernel.rejected, *blocks}))
         return replace(self, kernel=replace(self.kernel, rejected=rejected))
 

@@ -444,7 +444,6 @@ class _ModelText:
 
 
 def _padded(entries: Sequence[T]) -> list[T]:
-    """An entry for each candidate, and for those that pad them."""
     missing = padded(len(entries)) - len(entries)
     return [*entries, *(entries[-1] for _ in range(missing))]
 

@@ -385,7 +385,6 @@ _Routine = tuple[str, tuple[int, ...]]
 
 
 def _by_signature(routines: Sequence[_Routine], name: str) -> str:
-    """A routine for sites that launch several instances; of others blocks stay as they are."""
     emit = Emitter()
     read = " | ".join(f"{routine}_arguments" for routine, _ in routines)
     emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")

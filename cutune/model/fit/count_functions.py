@@ -95,7 +95,6 @@ class CountFunctions(Totals):
         return max(accesses, *(function.held_out_error for function in works))
 
     def per_thread(self, function: RationalFunction, sizes: Mapping[str, int]) -> float:
-        """A total divided by the threads that work."""
         return float(function(sizes)) / max(1.0, float(self.working(sizes)))
 
 

@@ -183,12 +183,10 @@ class FittedModel(Totals):
         return frozenset(one.kernel.variant for one in self.variants)
 
     def only(self, variants: Collection[str]) -> FittedModel:
-        """The model without other variants."""
         kept = tuple(one for one in self.variants if one.kernel.variant in variants)
         return replace(self, variants=kept)
 
     def restricted(self, blocks: Collection[Block]) -> FittedModel:
-        """The model with only those of its candidates."""
         kept = [index for index, block in enumerate(self.blocks) if block in blocks]
         count = len(self.blocks)
 
@@ -423,7 +421,6 @@ def _function(function: RationalFunction) -> Json:
 
 
 def _named(function: RationalFunction, names: tuple[str, ...]) -> RationalFunction:
-    """A function that was read, with its variables."""
     terms = (*function.numerator, *function.denominator)
     fit = all(len(exponents) == len(names) for exponents, _ in terms)
     require(fit, "a term has an exponent for each variable")

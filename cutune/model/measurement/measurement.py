@@ -194,7 +194,6 @@ class Origin:
 
     @staticmethod
     def of(source: Source, headers: Iterable[Source] = ()) -> Origin:
-        """Where a source comes from, and in which version."""
         content = sha256(source.encode())
         for header in headers:
             content.update(header.encode())
@@ -298,12 +297,10 @@ class MeasuredKernel:
         )
 
     def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
-        """The `candidates` that were not rejected."""
         shapes = self.candidates(which, max_threads)
         return tuple(block for block in shapes if block not in self.rejected)
 
     def shared_bytes(self, block: Block) -> int:
-        """Dynamic shared memory of a launch with that block."""
         if self.shared is None or block == self.original:
             return self.dynamic_shared_bytes
         return _bytes_of(self.shared, block)
@@ -372,7 +369,6 @@ class MeasuredKernel:
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
-        """Read back what `to_json` gave."""
         stored = ((f.name, _STORED.get(f.name, f.name)) for f in fields(MeasuredKernel))
         # Older files say nothing of `shared`.
         values = {name: entry[key] for name, key in stored if key in entry}
@@ -475,7 +471,6 @@ class Measurement:
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> Measurement:
-        """Read back what `to_json` gave."""
         sites = [dict(zip(_COUNTERS, site, strict=True)) for site in entry["sites"]]
         return typed(Measurement, {**entry, "sites": sites})
 

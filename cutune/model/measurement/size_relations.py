@@ -243,7 +243,6 @@ def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
 
 
 def _columns(kernel: MeasuredKernel) -> dict[str, tuple[int, ...]]:
-    """The values of each parameter in the recorded launches; nothing where there is none."""
     columns = zip(*(sizes for sizes, _ in kernel.recorded), strict=True)
     return dict(zip(kernel.parameters, columns, strict=False))
 

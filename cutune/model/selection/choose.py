@@ -124,7 +124,6 @@ class Selection:
 
     @property
     def chosen_ms(self) -> float | None:
-        """The predicted time of the choice, if anything is predicted."""
         return self.predicted_ms(self.block)
 
     @property
@@ -178,7 +177,6 @@ class Selection:
         return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
 
     def predicted_ms(self, block: Block) -> float | None:
-        """The predicted time of one block, if it is a valid candidate."""
         return next((p.predicted_ms for p in self.ranked if p.block == block), None)
 
 
