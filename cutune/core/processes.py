@@ -110,27 +110,22 @@ def run_to_end(
     assert process.stdout is not None and process.stderr is not None
     captured = [_captured(stream) for stream in (process.stdout, process.stderr)]
     try:
-        status: int | None = _awaited(process, seconds, is_over)
-    except subprocess.TimeoutExpired:
-        status = None
+        status = _awaited(process, seconds, is_over)
+    finally:
         end(process)
-    except BaseException:
-        end(process)
-        raise
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (until(last) for until in captured)
     return ProgramResult(status, output, errors)
 
 
-def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
-    """Return the status of a program that ends in time; else raises `TimeoutExpired`."""
+def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int | None:
+    """Return the status of a program that ends in time; else None."""
     last = time.monotonic() + seconds
     while True:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             return process.wait(min(_LOOK_SECONDS, max(0.0, last - time.monotonic())))
-        except subprocess.TimeoutExpired:
-            if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
-                raise
+        if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
+            return None
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

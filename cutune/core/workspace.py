@@ -12,7 +12,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -241,6 +241,18 @@ def append_lines(path: Path, entries: Iterable[Json]) -> None:
             if file.read(1) != b"\n":
                 file.write(b"\n")
         file.write(lines)
+
+
+def entries_of(path: Path, schema: str) -> Iterator[Json]:
+    """Yield what a program has logged with this schema, if anything; torn lines are left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with suppress(ValueError):
+                entry = parsed(line)
+                if isinstance(entry, dict) and entry.get("schema") == schema:
+                    yield entry
 
 
 def read_lines(

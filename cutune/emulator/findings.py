@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,8 @@ from cutune.core.codes import ERROR, NOTE, Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import readable_source
 from cutune.core.source import Location, Span
-from cutune.core.typed import Count, Text, one_of, parsed, typed
+from cutune.core.typed import Count, Text, one_of, typed
+from cutune.core.workspace import entries_of
 from cutune.emulator.launch_log import EntryName, FilePath, LoggedTriple, Triple
 from cutune.toolchain.kernel_names import demangled
 
@@ -110,10 +112,8 @@ class Finding:
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
     """Findings merged by their lines: errors first, then in the order of their occurrence."""
-    if not path.exists():
-        return ()
     merged: dict[tuple[object, ...], Finding] = {}
-    for finding in _all(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+    for finding in _all(path):
         places = (finding.first.place, finding.other.place if finding.other else None)
         # A race has no direction: either access may be the later one.
         key = (finding.code, finding.kernel, frozenset(place and place[:2] for place in places))
@@ -138,17 +138,11 @@ def counted(findings: Iterable[Finding], shown: int) -> str:
     return f"check: {', '.join(words) or 'nothing found'}{more}"
 
 
-def _all(lines: Iterable[str]) -> Iterator[Finding]:
-    for line in lines:
-        try:
-            entry = parsed(line)
-            if not isinstance(entry, dict) or entry.get("schema") != SCHEMA:
-                continue
+def _all(path: Path) -> Iterator[Finding]:
+    for entry in entries_of(path, SCHEMA):
+        with suppress(ValueError):
             launch = typed(_Checked, entry)
-        except ValueError:  # the program was killed while it wrote
-            continue
-        for one in launch.findings:
-            yield one.finding(launch)
+            yield from (one.finding(launch) for one in launch.findings)
 
 
 @dataclass(frozen=True)

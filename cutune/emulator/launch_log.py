@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from cutune.core.typed import Count, Meta, SiteNumber, Small, parsed, require, typed
+from cutune.core.typed import Count, Meta, SiteNumber, Small, require, typed
+from cutune.core.workspace import entries_of
 from cutune.emulator.build import NATIVE
 
 _COUNTER = re.compile(r'COUNTER\((\w+), (\w+), "([^"]*)", "([^"]*)"\)')
@@ -128,16 +130,9 @@ def is_cut(path: Path) -> bool:
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:
     """Read the launches in order; incomplete lines, as of a killed program, are left out."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                entry = parsed(line)
-                if isinstance(entry, dict) and entry.get("schema") == SCHEMA:
-                    yield _record(entry)
-            except (KeyError, ValueError):
-                continue
+    for entry in entries_of(path, SCHEMA):
+        with suppress(KeyError, ValueError):
+            yield _record(entry)
 
 
 def _record(entry: dict[str, Any]) -> LaunchRecord:

@@ -104,11 +104,6 @@ def without_names(
             yield word
 
 
-def has_lines(compile_: Sequence[str]) -> bool:
-    """Does the step write line information, or more, without being asked for it?"""
-    return LINES in compile_ or "-g" in compile_
-
-
 def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
     """The step with options that make it write lines, and what the host needs, into a folder."""
     at = compile_.index(text)
@@ -213,7 +208,11 @@ def built(
             steps, variables = _steps(said, str(output), code)
             environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
             for step in steps:
-                named = [_identified(word, stand_in, source) for word in step]
+                # By such an option a program keeps its source's name with its PTX.
+                named = [
+                    word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
+                    for word in step
+                ]
                 told = run(with_source(named, stand_in, str(source)), environment)
                 if is_silent and told:
                     return False
@@ -255,8 +254,3 @@ def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...
 def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
     program = os.path.basename(step[0])
     return program in _PROGRAMS or step[0] == compiler or value(step, "-o") == output
-
-
-def _identified(word: str, stand_in: str, source: Path) -> str:
-    """The option by which a program keeps its source's name with its PTX, for the source itself."""
-    return word.replace(stand_in, str(source)) if word.startswith("--ident=") else word

@@ -77,8 +77,10 @@ class HostText:
         if not changed:
             return ""
         written.write_text(changed, encoding="latin-1")
-        step = [*_without_object(self.steps.compile), *_AS_WRITTEN, "-o", str(assembly)]
-        run(step, self.environment)
+        words = self.steps.compile
+        at = words.index("-o") if "-o" in words else len(words)
+        plain = [word for word in (*words[:at], *words[at + 2 :]) if word != "-c"]
+        run([*plain, *_AS_WRITTEN, "-o", str(assembly)], self.environment)
         return assembly.read_text(encoding="latin-1")
 
     def key(self, *about: str) -> str:
@@ -152,8 +154,3 @@ def _host_flags(flags: Sequence[str]) -> list[str]:
     """Return flags without output and phase; what a phase says of the names of kernels stays."""
     relocatable = {"-dc", "-dw", "--device-c", "--device-w"} & set(flags)
     return [*without_output_flags(flags), *(["-rdc=true"] if relocatable else [])]
-
-
-def _without_object(words: Sequence[str]) -> list[str]:
-    at = words.index("-o") if "-o" in words else len(words)
-    return [word for word in (*words[:at], *words[at + 2 :]) if word != "-c"]

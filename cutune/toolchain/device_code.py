@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
@@ -96,11 +95,8 @@ def compiled(
     return DeviceCode(nvcc.ptx(path, flags, architecture))
 
 
-class _StepOutput(NamedTuple):
-    """The PTX that a step has written, and whether it printed nothing."""
-
-    text: str
-    is_silent: bool
+#: The PTX that a step has written, and whether it printed nothing.
+_StepOutput = tuple[str, bool]
 
 
 @dataclass(frozen=True)
@@ -144,17 +140,18 @@ class _Source:
             if done.returncode != 0:
                 raise FrontEndFailed(f"'{step[0]}' failed")
             text = output.read_text(encoding="latin-1") if output.exists() else ""
-            return _StepOutput(text, not (done.stdout or done.stderr))
+            return text, not (done.stdout or done.stderr)
 
         run(steps.preprocess)
         text = steps.expanded.read_text(encoding="latin-1")
         tell(text)
         kept = _Kept(steps, text, environment)
-        if for_programs and not built_code.has_lines(steps.compile):
+        has_lines = built_code.LINES in steps.compile or "-g" in steps.compile
+        if for_programs and not has_lines:
             return steps, self._for_programs(steps, text, kept, run, with_lines)
         ptx = kept.ptx()
         if ptx is None:
-            ptx = run(steps.compile).text
+            ptx, _ = run(steps.compile)
             kept.keep(ptx)
         return steps, DeviceCode(ptx)
 
@@ -174,14 +171,14 @@ class _Source:
         if plain is not None and not with_lines:
             return DeviceCode(plain, built, self._lined)
         words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
-        lined = run(words)
-        plain = built_code.without_lines(lined.text)
+        lined, is_silent = run(words)
+        plain = built_code.without_lines(lined)
         if plain is None:
-            return DeviceCode(run(steps.compile).text)
+            return DeviceCode(run(steps.compile)[0])
         kept.keep(plain)
-        built = built_code.written(words, str(steps.expanded), *lined)
+        built = built_code.written(words, str(steps.expanded), lined, is_silent)
         kept.keep_built(built)
-        return DeviceCode(plain, built, lambda: lined.text)
+        return DeviceCode(plain, built, lambda: lined)
 
     def _lined(self) -> str | None:
         with suppress(CutuneError), temporary_folder() as name:

@@ -27,10 +27,9 @@ from cutune.core.typed import (
     Text,
     Time,
     one_of,
-    parsed,
     typed,
 )
-from cutune.core.workspace import Json, read_lines, read_typed, replace_file
+from cutune.core.workspace import Json, entries_of, read_lines, read_typed, replace_file
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
 from cutune.toolchain.ptxas import StaticCounters
@@ -206,18 +205,8 @@ def swept_line(launch: SweptLaunch) -> dict[str, Any]:
 
 
 def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
-    """The lines of one kind in a probe's output, none without one; a torn last line is left out."""
-    if not path.exists():
-        return []
-    entries = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            entry = parsed(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and entry.get("schema") == schema:
-            entries.append(entry)
-    return entries
+    """The lines of one kind in a probe's output."""
+    return list(entries_of(path, schema))
 
 
 def swept_on(path: Path, device: str) -> list[SweptLaunch]:

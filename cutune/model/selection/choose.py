@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune.core.codes import Code
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.performance import constants
@@ -356,3 +357,26 @@ def kind_of(model: FittedModel, choice: Selection) -> str:
 def expected_regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
     """Regret by the best time: geometric mean, 90th percentile; None where nothing is predicted."""
     return constants.EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None
+
+
+#: A launch has few blocks where so many times as many would still have a multiprocessor each.
+_FEW = 4
+#: What more threads gain is told where it is as much as this.
+_TOLD = 1.1
+
+
+def idle_text(blocks: int, multiprocessors: int, gain: float | None = None) -> str:
+    """Return that most multiprocessors are idle; empty where they are not.
+
+    `gain`: how many times as fast the launch would be with as many threads as fill the GPU.
+    """
+    if not 0 < blocks * _FEW <= multiprocessors:
+        return ""
+    is_told = gain is not None and gain >= _TOLD
+    cost = f", predicted {gain:.3g} times as fast with enough threads" if is_told else ""
+    return Code.FEW_BLOCKS.template.format(
+        blocks="1 block" if blocks == 1 else f"{blocks} blocks",
+        idle=multiprocessors - blocks,
+        all=multiprocessors,
+        cost=cost,
+    )

@@ -41,11 +41,11 @@ from cutune.model.selection.choose import (
     Selection,
     SelectionRule,
     band_of,
+    idle_text,
     published_rule,
     select,
     selection_rule,
 )
-from cutune.model.selection.few_blocks import idle_text
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, as_block, grid_of
 
