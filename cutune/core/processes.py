@@ -153,10 +153,7 @@ def _descendants(ancestor: int) -> list[int]:
 
 
 def _captured(stream: IO[bytes]) -> Callable[[float], bytes]:
-    """Read a stream while its program runs, which would wait for a reader of a full pipe.
-
-    Returns a function that gives the bytes that were written until a time, or until its end.
-    """
+    """Read a stream while its program runs; gives its bytes until a time, or until its end."""
     chunks: list[bytes] = []
 
     def read() -> None:

@@ -210,10 +210,7 @@ def checking(path: Path, command: str) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold a lock between processes; the file is made where it is missing. Raises CT002.
-
-    `waits` is called before another process that holds it is waited for.
-    """
+    """Hold a lock between processes, after `waits()` if another holds it. Raises CT002."""
     with writing(path):
         file = path.open("w")
     with file:

@@ -149,10 +149,7 @@ def build_library(
     processor: Sequence[str] = MACHINE_FLAGS,
     progress: Progress = silent,
 ) -> Path:
-    """Make `lib<name>.so` unless the cache has it. `flags` are for compiling, `linking` for that.
-
-    Raises CT007 without a compiler, CT450 when it fails.
-    """
+    """Make `lib<name>.so` unless the cache has it. Raises CT007 without a compiler, CT450."""
     compiler = _compiler()
     wanted = (*processor, *FLAGS, *flags)
     keys = [_key(compiler, wanted, source) for source in sources]

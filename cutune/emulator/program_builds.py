@@ -141,10 +141,7 @@ def build(
     code: BuiltCode | None = None,
     note: NoteText = lambda source, text: None,
 ) -> Path:
-    """Compile a program for the emulated device, or for what the options `target` say.
-
-    `code`: its device code, where that is known for the emulated device.
-    """
+    """Compile a program for the emulated device, or `target`. `code`: its device code, if known."""
     options = [*flags, *build_options(toolchain, flags, target)]
     nvcc = toolchain.nvcc
     if code is None or not built(nvcc, options, source, flags, binary, code, note):

@@ -147,10 +147,7 @@ def run_program(
 
 
 def program_environment(program: Path) -> dict[str, str]:
-    """The environment in which a program finds the replacement libcudart.
-
-    Raises CT440 when its CUDA runtime is built in, CT443 when it needs another version.
-    """
+    """Variables by which a program finds the replacement libcudart. Raises CT440, CT443."""
     folders = _library_folders(program)
     found = searched_folders(folders) if folders else {}
     return {**os.environ, "CUTUNE_PYTHON": sys.executable, **found}

@@ -349,10 +349,7 @@ def with_fewer_candidates(
 
 
 def with_fewer_trials(subject: Subject, made: RecordedRun) -> Subject:
-    """An asserted kernel with as many candidates as there is time to try; others as they are.
-
-    If a launch was not executed for want of time, only `FEWEST_CANDIDATES` stay.
-    """
+    """An asserted kernel with as many candidates as there is time to try; others as they are."""
     own = subject.launches_in(made.launches)
     if not subject.kernel.asserted or not own:
         return subject

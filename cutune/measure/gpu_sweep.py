@@ -122,10 +122,7 @@ def collect_on_gpu(
     workspace: Workspace,
     counters: bool,
 ) -> list[SweptLaunch]:
-    """Sweep every tunable launch on the GPU of this machine; append to the workspace.
-
-    Timings only test the models, which are made from counts. `counters`: read hardware counters.
-    """
+    """Sweep every tunable launch on the GPU of this machine; append to the workspace."""
     build = GpuBuild.of(analyzer, program, plan, device, workspace)
     swept = list(sweep_on_gpu(build))
     name, driver = gpu_name()

@@ -350,10 +350,7 @@ def try_smaller(made: RecordedRun) -> str:
 
 
 def try_two(made: RecordedRun) -> str:
-    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general.
-
-    A run whose values vary is counted, and so is one with half of them.
-    """
+    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general."""
     if halved := [_halved(*one) for one in made.run.values.items()]:
         return f"; try: {' '.join(halved)}"
     program = "./{program}" if any("{program}" in word for word in made.run.words) else "./app"

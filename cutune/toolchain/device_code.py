@@ -263,10 +263,7 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
 
 @dataclass(frozen=True)
 class Begun:
-    """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
-
-    `passes`: the preprocessor's output for each of these, once it is there.
-    """
+    """nvcc at work on a source. `passes`: the preprocessor's output for each architecture."""
 
     path: str
     flags: tuple[str, ...]

@@ -208,10 +208,7 @@ class Nvcc:
         architecture: str = "sm_90",
         ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Return registers and shared memory by mangled kernel name, from ptxas.
-
-        `ptx`: what the source was compiled to, with these flags and for that architecture.
-        """
+        """Registers and shared memory by mangled name. `ptx`: what the source is compiled to."""
         other_flags = without_target_flags(flags)
         target = f"-arch={self.architecture(architecture)}"
         with temporary_folder() as folder:

@@ -50,10 +50,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction as the counters need it; `bytes`: of all vector elements.
-
-    `real`: an atomic operation on floating-point numbers.
-    """
+    """A memory instruction; `bytes` of a whole vector; `real`: atomic on floating-point numbers."""
 
     kind: str
     space: str

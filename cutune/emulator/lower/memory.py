@@ -223,10 +223,7 @@ def lower_function_call(encoder: FunctionEncoder, resume: int) -> None:
 def _indirect_copies(
     encoder: FunctionEncoder, results: list[str], arguments: list[str]
 ) -> list[int]:
-    """The copies to and from the frame of a function of which the prototype alone is known.
-
-    Results come first in a function's frame, and arguments behind them.
-    """
+    """Copies for a function of known prototype: results come first in its frame, then arguments."""
     declared = {v.name: v for v in (*encoder.function.variables, *encoder.function.parameters)}
     _, behind_results = placed(declared[name] for name in results)
     offsets, _ = placed((declared[name] for name in arguments), behind_results)

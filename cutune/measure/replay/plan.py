@@ -111,10 +111,7 @@ def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extent
 
 
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
-    """Full launches at small sizes, in which every variable varies on its own.
-
-    Where the grid is kept, few blocks are enough, and all of them have work.
-    """
+    """Full launches at small sizes, in which every variable varies on its own."""
     block = count_block(kernel)
     for point in count_points_of(kernel):
         yield Replay(Purpose.COUNTS, counted_sizes(kernel, point), block, 1)
@@ -264,10 +261,7 @@ def feature_launches(
     rows: Iterable[Row],
     blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per row of alignment classes and block, by default each candidate.
-
-    Where the grid is kept, each block has a smaller launch, too.
-    """
+    """A launch per row of classes and block, and a smaller one per block where the grid is kept."""
     base, aligned, every = _looked_at(kernel, counts)
     blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]

@@ -152,10 +152,7 @@ def counted_kernel(
 
 
 def _with_constants_held(subject: Subject, counted: Sequence[Measurement]) -> MeasuredKernel | None:
-    """The kernel without small constants that leave no work where they are large, or None.
-
-    Where no single one is the cause, all are held.
-    """
+    """The kernel without small constants that leave no work where they are large, or None."""
     kernel = subject.kernel
     if (all_held := with_constants_fixed(kernel, counted)) is None:
         return None

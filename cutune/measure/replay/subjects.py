@@ -197,10 +197,7 @@ def subjects(
 def _variants(
     program: Program, site: LaunchSite, record: LaunchRecord, module: AssembledModule
 ) -> Iterator[tuple[KernelVariant, LaunchRecord]]:
-    """The variants of a kernel, each with the launch as if it had been launched.
-
-    Work that data decide about is only counted while the program runs the kernel itself.
-    """
+    """The variants whose work does not depend on data, each as if it had been launched."""
     for variant in variants_at(program, site):
         if variant.bounds is not None:
             continue
@@ -216,10 +213,7 @@ def _bounded(
     measured: MeasuredKernel,
     static_counters: Mapping[str, StaticCounters],
 ) -> Iterator[BoundedCopy]:
-    """The variants with launch bounds that have the code of `measured` and allow more warps.
-
-    They need fewer registers, and hardly spill more of them.
-    """
+    """The variants with launch bounds that need fewer registers, and hardly spill more of them."""
     own, blocks = static_counters.get(measured.entry), measured.code_blocks
     if own is None or measured.coarsen != (1, 1, 1):
         return

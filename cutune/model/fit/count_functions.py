@@ -172,10 +172,7 @@ def count_functions(
 
 
 def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> bool:
-    """Would `count_functions` find functions that hold? Ends at the first total that has none.
-
-    A total that no function gives takes longest to fit, and one is enough.
-    """
+    """Would `count_functions` find functions that hold? Ends at the first total that has none."""
     variables, points = kernel.variables, _points(kernel, measured)
     totals = chain(
         [[m.working_threads for m in measured]],

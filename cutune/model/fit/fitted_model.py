@@ -46,10 +46,7 @@ KINDS = frozenset(
 
 @dataclass(frozen=True)
 class SizeRange:
-    """The least and the largest value of a size at which counts are known.
-
-    `factor`: how many times as large as any that took part in fitting it the largest is.
-    """
+    """Sizes at which counts are known, up to `factor` times as large as those that were fitted."""
 
     least: int
     largest: int

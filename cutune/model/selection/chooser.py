@@ -321,10 +321,7 @@ class Chooser:
         return idle_text(blocks, self._multiprocessors, own.own_ms / ms if ms else None)
 
     def _with_threads(self, launch: LaunchSizes, axis: int, threads: int) -> Selection | None:
-        """The choice with so many threads in one dimension; the last block may be partial.
-
-        None where the counts do not hold.
-        """
+        """The choice with so many threads in one dimension; None where the counts do not hold."""
         asked = {**launch.sizes, f"extent_{'xyz'[axis]}": threads}
         if outside(self._supported, asked):
             return None
