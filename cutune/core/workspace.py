@@ -141,18 +141,24 @@ def replace_file(path: Path, content: bytes) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(content)  # a pipe or device, such as /dev/stdout, is not replaced
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
             # mkstemp gives 0600; a compiler's output has what the umask allows.
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+            temporary.chmod(0o666 & ~mask)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A new file beside the target that takes its place, unless an error occurs."""
+    handle, name = tempfile.mkstemp(target.suffix, f".{target.name}.", target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def write_document(path: Path, schema: str, content: Json, indent: int | None = 1) -> None:

@@ -15,17 +15,15 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
-from cutune.core.workspace import locked, make_folder, replace_file
+from cutune.core.workspace import locked, make_folder, replace_file, replacing
 from cutune.toolchain.cache import cache_folder
 
 NATIVE = Path(__file__).parent / "native"
@@ -162,9 +160,10 @@ def build_library(
         if not library.exists():
             by_key = dict(zip(keys, sources, strict=True))
             objects = _compile(name, compiler, processor, flags, by_key, progress)
-            with _fresh(library) as temporary:
+            with replacing(library) as temporary:
                 words = ["-shared", "-o", str(temporary), *map(str, objects), *FLAGS, *linking]
                 _run(name, [*compiler, *words])
+                temporary.chmod(0o755)
     return library
 
 
@@ -239,7 +238,7 @@ def _compile(
         source, target = pair
         if target.exists():
             return
-        with _fresh(target) as temporary:
+        with replacing(target) as temporary:
             paths = ["-iquote", str(NATIVE), "-c", str(source), "-o", str(temporary)]
             arguments = [*FLAGS, *flags, *paths]
             tuned = subprocess.run(
@@ -248,6 +247,7 @@ def _compile(
             # Some compilers do not know the flags; a real error shows up again without it.
             if tuned.returncode != 0:
                 _run(name, [*compiler, *arguments])
+            temporary.chmod(0o755)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         done = pool.map(compile_one, zip(sources.values(), paths, strict=True))
@@ -255,19 +255,6 @@ def _compile(
         for count, _ in enumerate(done, 1):
             progress(BUILDING, count, len(paths))
     return paths
-
-
-@contextmanager
-def _fresh(target: Path) -> Iterator[Path]:
-    """A temporary file in the folder of `target` that replaces it if no error occurs."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
-    os.close(handle)
-    try:
-        yield Path(temporary)
-        os.chmod(temporary, 0o755)
-        os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def _run(name: str, command: list[str]) -> None:

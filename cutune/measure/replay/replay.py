@@ -310,25 +310,15 @@ class Replayer:
         is_sampled: bool,
     ) -> LaunchCounters:
         launch = (self.code.name, grid, block, parameters)
-
-        def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
-            return self.module.run(
-                *launch,
-                shared_bytes=shared_bytes,
-                blocks=blocks,
-                trace=trace_every > 0,
-                trace_every=max(1, trace_every),
-                ghosts=GHOSTS,
-                instruction_limit=INSTRUCTION_LIMIT,
-            )
-
+        about: dict[str, Any] = {"ghosts": GHOSTS, "shared_bytes": shared_bytes}
+        run = partial(self.module.run, *launch, **about, instruction_limit=INSTRUCTION_LIMIT)
         if blocks is None and not is_sampled and prod(grid) * warps_of(block) > MANY_WARPS:
             # Sizes that do not come from parameters may make even the smallest launch too long.
-            middle = counted([prod(grid) // 2], 0)
+            middle = run(blocks=[prod(grid) // 2])
             is_sampled = middle.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS
         if is_sampled:
-            return run_sampled(self.module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
-        return counted(blocks, trace_every)
+            return run_sampled(self.module, *launch, **about)
+        return run(blocks=blocks, trace=trace_every > 0, trace_every=max(1, trace_every))
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self.record.parameters)

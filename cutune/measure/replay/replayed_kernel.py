@@ -22,22 +22,7 @@ from typing import TypeVar
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.replay.plan import (
-    Replay,
-    check_launches,
-    count_block,
-    count_launches,
-    far_launches,
-    feature_launches,
-    first_look,
-    fits_launches,
-    probe_blocks,
-    probe_launches,
-    small_launches,
-    stride_launches,
-    striding_launches,
-    training_launches,
-)
+from cutune.measure.replay import plan
 from cutune.measure.replay.replay import integer_argument, recorded_extents
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.count_functions import (
@@ -50,15 +35,7 @@ from cutune.model.fit.count_functions import (
     is_looped,
     uncertain_accesses,
 )
-from cutune.model.measurement.alignment import (
-    TOLERANCE,
-    alignment_classes,
-    all_misaligned,
-    all_rows,
-    cells,
-    distance,
-    features_of,
-)
+from cutune.model.measurement import alignment
 from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from cutune.model.measurement.size_relations import (
     small_constants,
@@ -88,13 +65,13 @@ def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
 
 
 def _is_stride(subject: Subject, counts: CountFunctions, name: str, value: int) -> bool:
-    plans = stride_launches(subject.kernel, counts, name, value)
+    plans = plan.stride_launches(subject.kernel, counts, name, value)
     try:
-        small, large = (features_of([subject.replay(plan, {})]) for plan in plans)
+        small, large = (alignment.features_of([subject.replay(one, {})]) for one in plans)
     except CutuneError:  # the kernel does nothing there, or too much
         return False
     # Loads and stores. How many sectors are new hangs on how often a loop comes back to them.
-    return distance(small[:2], large[:2]) > TOLERANCE
+    return alignment.distance(small[:2], large[:2]) > alignment.TOLERANCE
 
 
 #: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
@@ -145,7 +122,7 @@ def counted_kernel(
         functions = replace(checked.functions, strides=_strides(subject))
         if functions.holds and not kernel.asserted:
             # A launch larger than those that were counted.
-            larger = [subject.replay(first_look(kernel, functions), repeated)]
+            larger = [subject.replay(plan.first_look(kernel, functions), repeated)]
         problem = _problem(kernel, checked, functions, _counts(measured)[-1], larger)
     new = tuple(m for m in (*measured.values(), *larger) if m.key not in repeated)
     return CountedKernel(subject, new, functions, problem)
@@ -181,21 +158,21 @@ def _checked(subject: Subject, measured: Known) -> HeldOut | None:
     if not have_functions(kernel, _counts(measured)):
         return None
     functions = count_functions(kernel, _counts(measured))
-    full = (*check_launches(kernel, functions), *small_launches(kernel))
-    measured |= _held_out(subject, [*full, *far_launches(kernel, functions)], measured)
+    full = (*plan.check_launches(kernel, functions), *plan.small_launches(kernel))
+    measured |= _held_out(subject, [*full, *plan.far_launches(kernel, functions)], measured)
     checked = held_out(kernel, list(measured.values()))
     if not checked.holds:
-        measured |= _held_out(subject, check_launches(kernel, functions, again=True), measured)
+        measured |= _held_out(subject, plan.check_launches(kernel, functions, again=True), measured)
         checked = held_out(kernel, list(measured.values()))
     return checked
 
 
-def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
+def _held_out(subject: Subject, plans: Iterable[plan.Replay], done: Known) -> Known:
     """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
     measured = {}
-    for plan in plans:
+    for one in plans:
         with suppress(CutuneError):
-            measurement = subject.replay(plan, done)
+            measurement = subject.replay(one, done)
             measured[measurement.key] = measurement
     return measured
 
@@ -209,7 +186,7 @@ def _otherwise(
     ways += with_strides(kernel) if is_looped(kernel) else []
     for way in ways:
         other = replace(subject, kernel=way)
-        *_, largest = count_launches(way)
+        *_, largest = plan.count_launches(way)
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
             other.replay(largest, _own(way, known))
@@ -239,8 +216,8 @@ def _problem(
 
 def _strides(subject: Subject) -> tuple[str, ...]:
     """The numbers of blocks that do not change the work, because a loop strides by the grid."""
-    names, block = [], count_block(subject.kernel)
-    for name, launches in striding_launches(subject.kernel):
+    names, block = [], plan.count_block(subject.kernel)
+    for name, launches in plan.striding_launches(subject.kernel):
         with suppress(CutuneError):  # too much work for a loop over one size
             one, more = (
                 sum(subject.run(Purpose.COUNTS, sizes, block).executions) for sizes in launches
@@ -256,7 +233,7 @@ def _counts(measured: Known) -> list[Measurement]:
 
 def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
     done = _own(subject.kernel, known)
-    replays = list(count_launches(subject.kernel))
+    replays = list(plan.count_launches(subject.kernel))
     new = _replayed(subject, "counting", replays, done, progress)
     return {**done, **{m.key: m for m in new}}
 
@@ -270,24 +247,24 @@ def collect_kernel(
     kernel = subject.kernel
     done = _own(kernel, [*known, *counted.new])
 
-    def measured(what: str, replays: Sequence[Replay]) -> Iterator[Measurement]:
+    def measured(what: str, replays: Sequence[plan.Replay]) -> Iterator[Measurement]:
         for measurement in _replayed(subject, what, replays, done, progress):
             done[measurement.key] = measurement
             yield measurement
 
-    yield from measured("finding classes", list(probe_launches(kernel, counts)))
-    classes = alignment_classes(kernel, list(done.values()))
-    rows = all_rows(classes)
-    few = cells(kernel, classes, list(done.values())).basis_rows(classes)
+    yield from measured("finding classes", list(plan.probe_launches(kernel, counts)))
+    classes = alignment.alignment_classes(kernel, list(done.values()))
+    rows = alignment.all_rows(classes)
+    few = alignment.cells(kernel, classes, list(done.values())).basis_rows(classes)
     if not kernel.asserted and len(few) < len(rows):
-        blocks, another = probe_blocks(kernel), all_misaligned(classes)
-        checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
+        blocks, another = plan.probe_blocks(kernel), alignment.all_misaligned(classes)
+        checked = plan.feature_launches(kernel, counts, classes, {another, *few}, blocks)
         yield from measured("checking classes", list(checked))
-        if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
+        if alignment.cells(kernel, classes, list(done.values())).are_sound(another, blocks):
             rows = sorted(few)
-    yield from measured("tracing", list(feature_launches(kernel, counts, classes, rows)))
+    yield from measured("tracing", list(plan.feature_launches(kernel, counts, classes, rows)))
     if training:
-        yield from measured("training", list(training_launches(kernel, counts)))
+        yield from measured("training", list(plan.training_launches(kernel, counts)))
 
 
 def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
@@ -295,7 +272,7 @@ def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
 
 
 def _replayed(
-    subject: Subject, what: str, replays: Sequence[Replay], done: Known, progress: Progress
+    subject: Subject, what: str, replays: Sequence[plan.Replay], done: Known, progress: Progress
 ) -> Iterator[Measurement]:
     shown = f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
@@ -361,11 +338,11 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     kernel = subject.kernel
     covered = [recorded_extents(one.subject.record, kernel.grid_kept) for one in (smaller, most)]
     by_block: dict[Block, tuple[Measurement, Measurement]] = {}
-    for block in (b for b in kernel.remaining() if fits_launches(kernel, b, covered)):
+    for block in (b for b in kernel.remaining() if plan.fits_launches(kernel, b, covered)):
         with suppress(CutuneError):
             before = smaller.with_block(Purpose.SMALLER, block)
             by_block[block] = before, most.with_block(Purpose.FEATURES, block)
-    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
+    counted = plan.count_block(kernel) if kernel.keeps_grid else kernel.original
     if counted not in by_block:
         return None
     subject = subject.without({*kernel.candidates()} - by_block.keys())
