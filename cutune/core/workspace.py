@@ -259,11 +259,7 @@ def entries_of(path: Path, schema: str) -> Iterator[Json]:
 
 
 def read_lines(
-    path: Path,
-    schema: str,
-    convert: Callable[[Json], T],
-    command: str,
-    warn: Warn,
+    path: Path, schema: str, convert: Callable[[Json], T], command: str, warn: Warn
 ) -> Iterator[T]:
     """Yield the entries of an append-only file with this schema, converted; others are skipped.
 

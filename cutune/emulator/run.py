@@ -21,16 +21,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
 from cutune.core.temporary import temporary_folder
+from cutune.emulator import link
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
-from cutune.emulator.link import (
-    LIBRARY,
-    alias_folder,
-    append_flags,
-    runtime_library,
-    searched_folders,
-)
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import demangled
@@ -149,7 +143,7 @@ def run_program(
 def program_environment(program: Path) -> dict[str, str]:
     """Variables by which a program finds the replacement libcudart. Raises CT440, CT443."""
     folders = _library_folders(program)
-    found = searched_folders(folders) if folders else {}
+    found = link.searched_folders(folders) if folders else {}
     return {**os.environ, "CUTUNE_PYTHON": sys.executable, **found}
 
 
@@ -261,22 +255,22 @@ def _library_folders(program: Path) -> list[Path]:
         linkage = read_linkage(program)
     except OSError as error:
         raise _not_run(program, error.strerror or str(error)) from error
-    library = f"lib{LIBRARY}.so"
+    library = f"lib{link.LIBRARY}.so"
     if linkage is not None and library in linkage.needed:
         found = any((Path(folder) / library).exists() for folder in linkage.search_path)
-        return [] if found else [runtime_library(find_nvcc()).parent]
+        return [] if found else [link.runtime_library(find_nvcc()).parent]
     compiler = find_nvcc()
     # A script, perhaps, starts the program: whichever way that is linked, it will do.
     if linkage is not None:
         _check_linkage(program, linkage, compiler)
-    return [runtime_library(compiler).parent, alias_folder(compiler)]
+    return [link.runtime_library(compiler).parent, link.alias_folder(compiler)]
 
 
 def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
-        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=append_flags(compiler))
-    offered = [path.name for path in alias_folder(compiler).iterdir()]
+        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=link.append_flags(compiler))
+    offered = [path.name for path in link.alias_folder(compiler).iterdir()]
     for name in wanted:
         if name not in offered:
             code, listed = Code.OTHER_CUDART, " ".join(offered)

@@ -24,13 +24,7 @@ from cutune.emulator.lower.encoder import (
     width_of,
 )
 from cutune.emulator.lower.memory import MEMORY_LOWERINGS
-from cutune.emulator.lower.opcodes import (
-    ROUNDED,
-    bits_type,
-    handler_name,
-    handlers,
-    rounding,
-)
+from cutune.emulator.lower.opcodes import ROUNDED, bits_type, handler_name, handlers, rounding
 from cutune.emulator.lower.warp import WARP_LOWERINGS
 from cutune.ptx.types import HINTS, TYPE_BYTES, Instruction
 

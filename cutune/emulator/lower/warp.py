@@ -331,8 +331,7 @@ WARP_LOWERINGS: dict[str, Lowering] = {
     "activemask": lambda e: e.emit("activemask", d=e.destination(e.operands[0], "b32")),
     # `bar.arrive` does not wait; all other barriers end a block.
     **dict.fromkeys(
-        ("bar", "barrier"),
-        lambda e: e.emit("barrier_arrive", a=e.source(e.operands[0], "u32")),
+        ("bar", "barrier"), lambda e: e.emit("barrier_arrive", a=e.source(e.operands[0], "u32"))
     ),
     "cp": _lower_copy,
     "mbarrier": _lower_shared_barrier,

@@ -35,18 +35,8 @@ from cutune.model.fit.count_functions import (
     is_looped,
     uncertain_accesses,
 )
-from cutune.model.measurement import alignment
+from cutune.model.measurement import alignment, size_relations
 from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
-from cutune.model.measurement.size_relations import (
-    small_constants,
-    small_factors,
-    with_bounds_fixed,
-    with_constants_fixed,
-    with_extents_covered,
-    with_held,
-    with_sizes_tied,
-    with_strides,
-)
 from cutune.toolchain.device.thread_block import Block
 
 T = TypeVar("T")
@@ -60,7 +50,7 @@ def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
     neighbours it does not: with 4 channels of a pixel a warp reads 512 bytes in a row, with 772
     each thread has a sector of its own.
     """
-    factors = small_factors(subject.kernel).items()
+    factors = size_relations.small_factors(subject.kernel).items()
     return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
 
 
@@ -117,7 +107,7 @@ def counted_kernel(
     problem = NO_FUNCTION
     if checked is not None:
         if checked.holds and (strides := small_strides(subject, checked.functions)):
-            held = with_held(kernel, strides)
+            held = size_relations.with_held(kernel, strides)
             return counted_kernel(replace(subject, kernel=held), known, progress)
         functions = replace(checked.functions, strides=_strides(subject))
         if functions.holds and not kernel.asserted:
@@ -131,25 +121,25 @@ def counted_kernel(
 def _with_constants_held(subject: Subject, counted: Sequence[Measurement]) -> MeasuredKernel | None:
     """The kernel without small constants that leave no work where they are large, or None."""
     kernel = subject.kernel
-    if (all_held := with_constants_fixed(kernel, counted)) is None:
+    if (all_held := size_relations.with_constants_fixed(kernel, counted)) is None:
         return None
     idle = next(launch for launch in counted if not launch.working_threads)
     held = {}
-    for name, value in small_constants(kernel).items():
+    for name, value in size_relations.small_constants(kernel).items():
         with suppress(CutuneError):
             sizes = {**dict(idle.sizes), name: value}
             if subject.run(Purpose.COUNTS, sizes, idle.block).working_threads:
                 held[name] = value
-    return with_held(kernel, held) if held else all_held
+    return size_relations.with_held(kernel, held) if held else all_held
 
 
 def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
     """The kernel with fewer sizes, if its counts are no functions of all of them."""
     if checked is None or not checked.holds:
-        return with_sizes_tied(kernel)
+        return size_relations.with_sizes_tied(kernel)
     # Loops of a few rounds are compiled to other code than long ones: no function has both.
     wrong_below = {name for name, holds in checked.holds_below.items() if not holds}
-    return with_bounds_fixed(kernel, wrong_below)
+    return size_relations.with_bounds_fixed(kernel, wrong_below)
 
 
 def _checked(subject: Subject, measured: Known) -> HeldOut | None:
@@ -180,10 +170,10 @@ def _held_out(subject: Subject, plans: Iterable[plan.Replay], done: Known) -> Kn
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, Known, HeldOut] | None:
-    kernel, covered = subject.kernel, with_extents_covered(subject.kernel)
+    kernel, covered = subject.kernel, size_relations.with_extents_covered(subject.kernel)
     # With as many threads as its sizes say, or with many rounds of a loop.
     ways = [] if covered is None else [covered]
-    ways += with_strides(kernel) if is_looped(kernel) else []
+    ways += size_relations.with_strides(kernel) if is_looped(kernel) else []
     for way in ways:
         other = replace(subject, kernel=way)
         *_, largest = plan.count_launches(way)

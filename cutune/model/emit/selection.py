@@ -24,13 +24,7 @@ from itertools import count
 
 from cutune.model.emit.emitter import Emitter, Tables, c_name
 from cutune.model.emit.model import emit_model, needed
-from cutune.model.emit.routine import (
-    Shared,
-    deciding,
-    preference,
-    read_arguments,
-    routine,
-)
+from cutune.model.emit.routine import Shared, deciding, preference, read_arguments, routine
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import launchable
 from cutune.model.rational.program import (

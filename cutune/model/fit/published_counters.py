@@ -29,11 +29,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.fitted_model import PublishedCounts
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
-from cutune.model.rational.functions import (
-    Exponents,
-    RationalFunction,
-    constant_function,
-)
+from cutune.model.rational.functions import Exponents, RationalFunction, constant_function
 from cutune.toolchain.device.thread_block import Block
 
 Floats = NDArray[np.float64]
