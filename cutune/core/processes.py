@@ -66,15 +66,11 @@ def signal_name(status: int) -> str:
 @contextmanager
 def ending_in_order() -> Iterator[None]:
     """Raise KeyboardInterrupt where this process is told to end (`kill`, a closed terminal)."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
     is_main = threading.current_thread() is threading.main_thread()
     # What is ignored (nohup), or is someone else's, stays so.
     plain = [one for one in _ENDING if signal.getsignal(one) is signal.SIG_DFL and is_main]
     for number in plain:
-        signal.signal(number, interrupt)
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:

@@ -81,7 +81,11 @@ class _Assembler:
         self.callees = {name: self._callees(f) for name, f in self.functions.items()}
         self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
-        self.common = self._common_layout()
+        # Shared variables of device functions have the same offset in every kernel.
+        called = [
+            v for n, f in self.functions.items() if not f.is_kernel for v in self.shared_of[n]
+        ]
+        self.common = _shared_layout({v.name: v for v in called}.values(), {}, 0)
 
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))
@@ -95,16 +99,6 @@ class _Assembler:
         own = [v for v in function.variables if v.space == "shared" and v.count]
         mentioned = _mentioned(function) if self.shared else ()
         return own + [v for n, v in self.shared.items() if n in mentioned]
-
-    def _common_layout(self) -> tuple[dict[str, int], int]:
-        """Shared variables of device functions have the same offset in every kernel."""
-        used = {
-            v.name: v
-            for name, f in self.functions.items()
-            if not f.is_kernel
-            for v in self.shared_of[name]
-        }
-        return _shared_layout(used.values(), {}, 0)
 
     def _layout(self, function: Function) -> tuple[dict[str, int], int]:
         if not function.is_kernel:

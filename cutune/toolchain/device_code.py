@@ -115,15 +115,6 @@ class _Source:
         tell: Callable[[str], None] = lambda text: None,
         with_lines: bool = False,
     ) -> DeviceCode:
-        steps, code = self._compiled(for_programs, tell, with_lines)
-        # What is linked with others has another option; phases are none of ours.
-        if _SEPARATE.isdisjoint((*steps.compile, *self.flags)):
-            return replace(code, ptx=code.ptx + WHOLE_PROGRAM)
-        return code
-
-    def _compiled(
-        self, for_programs: bool, tell: Callable[[str], None], with_lines: bool
-    ) -> tuple[DeviceSteps, DeviceCode]:
         output = self.folder / "module.ptx"
         stand_in = stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
@@ -148,17 +139,20 @@ class _Source:
         kept = _Kept(steps, text, environment)
         has_lines = built_code.LINES in steps.compile or "-g" in steps.compile
         if for_programs and not has_lines:
-            return steps, self._for_programs(steps, text, kept, run, with_lines)
-        ptx = kept.ptx()
-        if ptx is None:
-            ptx, _ = run(steps.compile)
-            kept.keep(ptx)
-        return steps, DeviceCode(ptx)
+            code = self._for_programs(steps, kept, run, with_lines)
+        elif (ptx := kept.ptx()) is not None:
+            code = DeviceCode(ptx)
+        else:
+            code = DeviceCode(run(steps.compile)[0])
+            kept.keep(code.ptx)
+        # What is linked with others has another option; phases are none of ours.
+        if _SEPARATE.isdisjoint((*steps.compile, *self.flags)):
+            return replace(code, ptx=code.ptx + WHOLE_PROGRAM)
+        return code
 
     def _for_programs(
         self,
         steps: DeviceSteps,
-        text: str,
         kept: _Kept,
         run: Callable[[Sequence[str]], _StepOutput],
         with_lines: bool,

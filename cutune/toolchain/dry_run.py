@@ -80,18 +80,14 @@ def words(line: str) -> tuple[str, ...]:
                 raise FrontEndFailed(
                     f"an option holds '{line[at]}', which means something to a shell"
                 )
-            word += _unquoted(piece)
+            text = next(text for text in piece.groups() if text is not None)
+            is_double = piece["double"] is not None
+            word += re.sub(r'\\(["\\$`])', r"\1", text) if is_double else text
             at = piece.end()
         parts.append(word)
         while at < len(line) and line[at].isspace():
             at += 1
     return tuple(parts)
-
-
-def _unquoted(piece: re.Match[str]) -> str:
-    if piece["double"] is not None:
-        return re.sub(r'\\(["\\$`])', r"\1", piece["double"])
-    return next(text for text in piece.groups() if text is not None)
 
 
 def value(command: Sequence[str], option: str) -> str:

@@ -6,7 +6,7 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache
@@ -43,23 +43,6 @@ from cutune.toolchain.device.thread_block import (
     warps_of,
 )
 from cutune.toolchain.ptxas import StaticCounters
-
-
-def check_arguments(
-    parameters: Sequence[str],
-    positions: Sequence[int],
-    tied: Sequence[tuple[str, int, str]],
-    required: Sequence[tuple[int, int]],
-) -> None:
-    """Raise a ValueError unless these fields of a `MeasuredKernel` fit together."""
-    require(len(positions) == len(parameters), "`positions` are as many as `parameters`")
-    sizes = [*parameters, *(name for name, _, _ in tied)]
-    require(len({*sizes}) == len(sizes), "each size has a name of its own")
-    read = [*positions, *(place for _, place, _ in tied), *(place for place, _ in required)]
-    require(len({*read}) == len(read), "each argument is read once")
-    for _, _, text in tied:
-        require(tie_of(text, parameters), f"`tied`: {text!r} is no part of one size")
-
 
 T = TypeVar("T")
 
@@ -437,10 +420,6 @@ class Measurement:
     setting: Symbol = ""
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.sizes)
-
-    @property
     def warps(self) -> int:
         return max(1, self.executed_blocks * warps_of(self.block))
 
@@ -457,10 +436,10 @@ class Measurement:
 
     def belongs_to(self, kernel: MeasuredKernel) -> bool:
         """Does it belong to this kernel, in this version of its code and of its description?"""
-        own = (kernel.entry, kernel.code, kernel.setting, kernel.variables)
         source = RUN if kernel.on_data else REPLAYED
-        mine = (self.entry, self.code, self.setting, self.variables)
-        return mine == own and self.source == source
+        own = (kernel.entry, kernel.code, kernel.setting, kernel.variables, source)
+        variables = tuple(name for name, _ in self.sizes)
+        return (self.entry, self.code, self.setting, variables, self.source) == own
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
@@ -503,9 +482,17 @@ def _bytes_of(formula: str, block: Block) -> int:
 
 def checked_kernel(kernel: MeasuredKernel) -> MeasuredKernel:
     """The kernel, whose entries fit together; a ValueError where they do not."""
-    check_arguments(kernel.parameters, kernel.positions, kernel.tied, kernel.required_arguments)
-    known = {*kernel.parameters, *dict(kernel.fixed_arguments), *(tie[0] for tie in kernel.tied)}
-    count = len(kernel.parameters)
+    count, tied = len(kernel.parameters), [name for name, _, _ in kernel.tied]
+    require(len(kernel.positions) == count, "`positions` are as many as `parameters`")
+    require(
+        len({*kernel.parameters, *tied}) == count + len(tied), "each size has a name of its own"
+    )
+    required = (place for place, _ in kernel.required_arguments)
+    read = [*kernel.positions, *(place for _, place, _ in kernel.tied), *required]
+    require(len({*read}) == len(read), "each argument is read once")
+    for _, _, text in kernel.tied:
+        require(tie_of(text, kernel.parameters), f"`tied`: {text!r} is no part of one size")
+    known = {*kernel.parameters, *dict(kernel.fixed_arguments), *tied}
     require(all(one < 1 << 64 for one in kernel.signatures), "`signatures` have 64 bits")
     require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
     # Guards that cannot be read are those of the recorded launches.
