@@ -308,13 +308,8 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
     if terminator.instruction is not None:
         encoder.begin(terminator.instruction)
     if terminator.kind == "branch":
-        encoder.emit(
-            "branch",
-            a=encoder.source(terminator.guard, "pred"),
-            x=targets[0],
-            imm=targets[1],
-            flags=NEGATED if terminator.negated else 0,
-        )
+        guard, flags = encoder.source(terminator.guard, "pred"), NEGATED * terminator.negated
+        encoder.emit("branch", a=guard, x=targets[0], imm=targets[1], flags=flags)
     elif terminator.kind == "table":
         assert terminator.instruction is not None
         index = encoder.source(terminator.instruction.operands[0], "u32")
@@ -331,12 +326,8 @@ def assemble(text: str) -> AssembledModule:
         for name, function in assembler.functions.items():
             assembler.lower(name, function)
         kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
-        return AssembledModule(
-            assembler.image(),
-            MappingProxyType(kernels),
-            len(assembler.blocks),
-            len(assembler.sites),
-        )
+        counts = len(assembler.blocks), len(assembler.sites)
+        return AssembledModule(assembler.image(), MappingProxyType(kernels), *counts)
 
 
 #: Exit status for PTX that the machine does not support; Python ends with 1 when cutune is broken.

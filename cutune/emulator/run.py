@@ -90,15 +90,9 @@ class RunResult:
 
     def to_json(self) -> dict[str, object]:
         ratios = ("simd_efficiency", "sectors_per_request")
-        return {
-            "schema": SCHEMA,
-            "status": self.status,
-            "kernels": [
-                asdict(kernel) | {name: getattr(kernel, name) for name in ratios}
-                for kernel in self.kernels
-            ],
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+        kernels = [asdict(k) | {name: getattr(k, name) for name in ratios} for k in self.kernels]
+        findings = [finding.to_json() for finding in self.findings]
+        return {"schema": SCHEMA, "status": self.status, "kernels": kernels, "findings": findings}
 
 
 def run_program(

@@ -85,13 +85,8 @@ def run_sampled(
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
     """
-    run = partial(
-        module.run,
-        *(kernel, grid, block, parameters),
-        shared_bytes=shared_bytes,
-        ghosts=ghosts,
-        threads=1,
-    )
+    launch = kernel, grid, block, parameters
+    run = partial(module.run, *launch, shared_bytes=shared_bytes, ghosts=ghosts, threads=1)
     middle = max(strata(grid, 1), key=lambda stratum: stratum.size)
     probe = run(blocks=middle.blocks[:1], instruction_limit=LONGEST_BLOCK)
     warps = -(-prod(block) // WARP)

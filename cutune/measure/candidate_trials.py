@@ -247,11 +247,8 @@ def _differing(
     # A block that the rule does not allow at this size may be legal at others.
     judged = [e for e in entries if not _is_not_allowed(e)]
     differing = {as_block(e["block"]) for e in judged if not _same(e)}
-    differing |= {
-        block
-        for site, variant, block in product(kernel.sites, [kernel.variant], kernel.remaining())
-        if (site, variant, block) in broken
-    }
+    attempts = product(kernel.sites, [kernel.variant], kernel.remaining())
+    differing |= {attempt[2] for attempt in attempts if attempt in broken}
     return {block for block in differing if _may_differ(kernel, block)}
 
 

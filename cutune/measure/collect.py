@@ -99,15 +99,9 @@ def measure(
         earlier = part.workspace.measurements.exists()
         known = measurements(part.workspace, reporter.warn)[1] if earlier else []
         measuring = _Measuring(reporter, part, recorded, device, known, training)
-        launched = subjects(
-            part.program,
-            measuring.launches,
-            part.numbers,
-            part.resources,
-            candidate_set,
-            reporter.warn,
-            may_execute=any(made.run.is_cut for made in recorded),
-        )
+        about = part.numbers, part.resources, candidate_set, reporter.warn
+        is_cut = any(made.run.is_cut for made in recorded)
+        launched = subjects(part.program, measuring.launches, *about, may_execute=is_cut)
         measured, left = measuring.replay(measuring.tried(launched) if launched else [])
         collected.append(measured + measuring.count_on_data(left))
     return collected
@@ -261,11 +255,8 @@ class _Measuring:
     def _tell_differing(
         self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
     ) -> None:
-        differing = [
-            one
-            for one in chosen
-            if trials[one.entry].differing and not _is_told(one, chosen, trials)
-        ]
+        wrong = (one for one in chosen if trials[one.entry].differing)
+        differing = [one for one in wrong if not _is_told(one, chosen, trials)]
         races = races_with_own_blocks(self.recorded[0].run, self.device) if differing else {}
         for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
             trial = trials[kernel.entry]

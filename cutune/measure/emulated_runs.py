@@ -268,16 +268,12 @@ class CountedRun:
                     raise
                 return {}
             logged = [_whole(record) for record in read_launches(log)]
-        return {
-            subject.kernel.entry: [
-                experiment
-                for number in subject.site_numbers
-                for experiment in _experiments(
-                    r for r in logged if r.site == number and subject.is_launch(r)
-                )
-            ]
-            for subject in self.subjects
-        }
+        made: dict[str, list[Experiment]] = {}
+        for subject in self.subjects:
+            own = subject.launches_in(logged)
+            of_sites = ([r for r in own if r.site == number] for number in subject.site_numbers)
+            made[subject.kernel.entry] = [e for records in of_sites for e in _experiments(records)]
+        return made
 
     def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
         kernels = [subject.kernel for subject in self.subjects]

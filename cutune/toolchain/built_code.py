@@ -36,11 +36,8 @@ from cutune.toolchain.preprocessed import BEGIN, masked
 #: Makes cicc write where lines come from.
 LINES = "-generate-line-info"
 #: Options of cicc that name files. What these are called is in no code but that of a place.
-NAMING = frozenset(
-    [
-        *("--orig_src_file_name", "--orig_src_path_name", "--include_file_name"),
-        *("--module_id_file_name", "-o"),
-    ]
+NAMING = frozenset({"--orig_src_file_name", "--orig_src_path_name", "--include_file_name"}).union(
+    {"--module_id_file_name", "-o"}
 )
 #: Names that are made of a source's path: of unnamed namespaces, for example.
 OF_A_MODULE = re.compile(r"_GLOBAL__N_|_NV_ANON_NAMESPACE|(?<!COMPILER_)INTERNAL_|__nv_static_")

@@ -182,12 +182,9 @@ def _lower_carry(encoder: FunctionEncoder) -> None:
         high = "hi" in encoder.modifiers
         name = f"mad_carry_hi_{kind}" if high else f"mad_carry_lo_{bits_type(kind)}"
     slots = [encoder.source(text, kind) for text in encoder.operands[1:]]
-    encoder.emit(
-        name,
-        d=encoder.destination(encoder.operands[0], kind),
-        flags=(_CARRY_IN * reads + _CARRY_OUT * writes) << 8,
-        **dict(zip("abc", slots, strict=False)),
-    )
+    fields = dict(zip("abc", slots, strict=False))
+    fields["d"] = encoder.destination(encoder.operands[0], kind)
+    encoder.emit(name, flags=(_CARRY_IN * reads + _CARRY_OUT * writes) << 8, **fields)
 
 
 def _lower_fence(encoder: FunctionEncoder) -> None:
@@ -446,13 +443,9 @@ def _lower_set(encoder: FunctionEncoder) -> None:
     kind, sources = _comparison_operands(encoder, kind)
     holds = _combined(encoder, _comparison(encoder, comparison, kind, sources))
     bits = bits_type(result_kind) if result_kind != "bf16" else "b16"
-    encoder.emit(
-        f"selp_{bits}",
-        d=encoder.destination(target, bits),
-        a=encoder.constant(bits, _FLOAT_ONES.get(result_kind, -1)),
-        b=encoder.constant(bits, 0),
-        c=holds,
-    )
+    destination = encoder.destination(target, bits)
+    a, b = (encoder.constant(bits, n) for n in (_FLOAT_ONES.get(result_kind, -1), 0))
+    encoder.emit(f"selp_{bits}", d=destination, a=a, b=b, c=holds)
 
 
 # ---- all of them

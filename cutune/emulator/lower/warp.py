@@ -35,14 +35,9 @@ def _lower_shuffle(encoder: FunctionEncoder) -> None:
     mode = first_of(m for m in encoder.modifiers if m in ("up", "down", "bfly", "idx"))
     names = paired_names(encoder.operands[0])
     a, b, c = (encoder.source(text, "b32") for text in encoder.operands[1:4])
-    encoder.emit(
-        f"shfl_{mode}",
-        d=encoder.destination(names[0], "b32"),
-        a=a,
-        b=b,
-        c=c,
-        x=encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER,
-    )
+    d = encoder.destination(names[0], "b32")
+    x = encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER
+    encoder.emit(f"shfl_{mode}", d=d, a=a, b=b, c=c, x=x)
 
 
 def _lower_vote(encoder: FunctionEncoder) -> None:
@@ -63,13 +58,10 @@ def _lower_match(encoder: FunctionEncoder) -> None:
     mode = "all" if "all" in encoder.modifiers else "any"
     kind = encoder.modifiers[-1]
     names = paired_names(encoder.operands[0])
-    encoder.emit(
-        f"match_{mode}_{kind}",
-        d=encoder.destination(names[0], "b32"),
-        a=encoder.source(encoder.operands[1], kind),
-        b=encoder.source(encoder.operands[2], "b32"),
-        x=encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER,
-    )
+    d = encoder.destination(names[0], "b32")
+    a, b = encoder.source(encoder.operands[1], kind), encoder.source(encoder.operands[2], "b32")
+    x = encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER
+    encoder.emit(f"match_{mode}_{kind}", d=d, a=a, b=b, x=x)
 
 
 def _lower_reduction(encoder: FunctionEncoder) -> None:

@@ -87,13 +87,9 @@ def _counts(
         extent = constant_function((), accessed_bytes(ends, array))
         arrays.append(Array(array, extent, *loads_and_stores(kernel, [ends], array)))
     code: dict[str, Any] = {n: total(lanes) for n, lanes in code_totals(kernel, inside).items()}
-    return CountFunctions(
-        working=constant_function((), working),
-        **code,
-        groups=tuple(total(lanes) for lanes in groups),
-        group_of=tuple(groups.index(lanes) if lanes else -1 for lanes in executed),
-        arrays=tuple(arrays),
-    )
+    group_of = tuple(groups.index(lanes) if lanes else -1 for lanes in executed)
+    of_groups, of_all = tuple(map(total, groups)), constant_function((), working)
+    return CountFunctions(of_all, **code, groups=of_groups, group_of=group_of, arrays=tuple(arrays))
 
 
 def _kernel(code: KernelCode, case: MicroBenchmark, registers: int) -> MeasuredKernel:

@@ -84,10 +84,7 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
         "atomic_us_integer": (Fraction(15, 10) * cycle_us, wide, "1.5 cycles on one address"),
         "uniform_cycles": (20, wide, "a constant cache that misses"),
     }
-    return {
-        name: Belief(Fraction(v), deviation, source)
-        for name, (v, deviation, source) in rows.items()
-    }
+    return {name: Belief(Fraction(v), wide, text) for name, (v, wide, text) in rows.items()}
 
 
 def prior_constants(compute_capability: tuple[int, int], clock_ghz: Fraction) -> ModelConstants:

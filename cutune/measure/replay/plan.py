@@ -101,13 +101,8 @@ def count_block(kernel: MeasuredKernel) -> Block:
 def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:
     """Can these launches have this block? Without a guard, it must divide the threads."""
     axes = zip(kernel.free, kernel.variable_extents, kernel.grid_kept, strict=True)
-    divided = [free and varies and not kept for free, varies, kept in axes]
-    return all(
-        extents[axis] % block[axis] == 0
-        for extents in covered
-        for axis in range(3)
-        if divided[axis]
-    )
+    divided = [n for n, (free, varies, kept) in enumerate(axes) if free and varies and not kept]
+    return all(extents[axis] % block[axis] == 0 for extents in covered for axis in divided)
 
 
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:

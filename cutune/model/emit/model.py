@@ -56,18 +56,12 @@ from cutune.model.rational.program import (
 
 _ONE = Constant(Fraction(1))
 _ZERO = Constant(Fraction(0))
+_EXTREMES = (Operator.MIN, Operator.MAX)
+_COMPARISONS = (Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL)
 #: Of operands that are neither below zero nor -0 these give no other either.
-_KEEPS_SIGN = {
-    Operator.ADD,
-    Operator.MULTIPLY,
-    Operator.DIVIDE,
-    Operator.MIN,
-    Operator.MAX,
-    Operator.LESS,
-    Operator.LESS_EQUAL,
-    Operator.EQUAL,
-    Operator.CHOICE,
-}
+_KEEPS_SIGN = {Operator.ADD, Operator.MULTIPLY, Operator.DIVIDE, *_EXTREMES, *_COMPARISONS}.union(
+    {Operator.CHOICE}
+)
 
 
 def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
@@ -159,8 +153,7 @@ _EXIT_CYCLES = 20
 _PLAIN = (1, 4)
 _COSTS: Mapping[Operator, tuple[int, int]] = {
     Operator.DIVIDE: (1, 13),
-    **dict.fromkeys((Operator.MIN, Operator.MAX), (2, 5)),
-    **dict.fromkeys((Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL), (2, 5)),
+    **dict.fromkeys((*_EXTREMES, *_COMPARISONS), (2, 5)),
     Operator.CHOICE: (5, 6),
     **dict.fromkeys((Operator.FLOOR, Operator.CEILING), (16, 25)),
     Operator.REMAINDER: (19, 46),

@@ -71,12 +71,8 @@ def families(programs: Mapping[int, RationalProgram]) -> list[Family]:
 def _pruned(program: RationalProgram) -> RationalProgram:
     names = needed(program)
     definitions = tuple(one for one in program.definitions if one.name in names)
-    read = {
-        part.table
-        for one in definitions
-        for part in parts(one.value)
-        if isinstance(part, TableEntry)
-    }
+    every = (part for one in definitions for part in parts(one.value))
+    read = {part.table for part in every if isinstance(part, TableEntry)}
     return replace(
         program,
         definitions=definitions,

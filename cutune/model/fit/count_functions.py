@@ -154,19 +154,14 @@ def count_functions(
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
     totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
-    extents = {
-        array: fitted(accessed_bytes(m, array) for m in measured)
-        for array in sorted({s.array for m in measured for s in m.sites if s.array >= 0})
-    }
+    accessed = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
+    extents = [(array, fitted(accessed_bytes(m, array) for m in measured)) for array in accessed]
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=tuple(
-            Array(array, extent, *loads_and_stores(kernel, measured, array))
-            for array, extent in extents.items()
-        ),
+        arrays=tuple(Array(a, of, *loads_and_stores(kernel, measured, a)) for a, of in extents),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
 
@@ -215,12 +210,8 @@ def bounded_elsewhere(
     if working_threads < LEAST_WORKING * expected and expected > WARP:
         return BOUNDED_BY_NO_SIZE
     working = counts.working
-    depending = {
-        name
-        for exponents, _ in working.numerator
-        for name, exponent in zip(working.variables, exponents, strict=True)
-        if exponent
-    }
+    terms = (zip(working.variables, exponents, strict=True) for exponents, _ in working.numerator)
+    depending = {name for term in terms for name, exponent in term if exponent}
     extents = set(kernel.extent_words.values())
     if not extents or not extents.isdisjoint(depending):
         return ""

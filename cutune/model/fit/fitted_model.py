@@ -34,13 +34,10 @@ ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
 #: All kinds of columns; see `FeatureColumn`.
-KINDS = frozenset(
-    (
-        *(SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL),
-        *(kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
-        *("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
-        *("missed", "missing", "busiest"),
-    )
+KINDS = frozenset((SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL)).union(
+    (kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
+    ("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
+    ("missed", "missing", "busiest"),
 )
 
 
@@ -203,11 +200,8 @@ def with_variants(models: Sequence[FittedModel]) -> list[FittedModel]:
     """The models of kernels, each with those of its variants; a variant without a kernel goes."""
 
     def variants(model: FittedModel) -> tuple[FittedModel, ...]:
-        measured = [
-            other
-            for other in models
-            if other.kernel.variant and other.kernel.launched == model.kernel.launched
-        ]
+        own = model.kernel.launched
+        measured = [m for m in models if m.kernel.variant and m.kernel.launched == own]
         return (*measured, *(copy for one in (model, *measured) for copy in _bounded(one)))
 
     kernels = (model for model in models if not model.kernel.variant)

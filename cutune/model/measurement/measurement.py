@@ -260,24 +260,15 @@ class MeasuredKernel:
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
-        shapes = candidate_blocks(
-            self.free,
-            self.original,
-            which or self.candidate_set,
-            max_threads or self.max_threads,
-            self.allowed,
-            self.needs_warps,
-        )
+        asked = which or self.candidate_set, max_threads or self.max_threads
+        about = *asked, self.allowed, self.needs_warps
+        shapes = candidate_blocks(self.free, self.original, *about)
         if self.shared is None:
             return shapes
         # A program that has asked for more has raised the limit.
         static = self.compiled.static.static_shared_bytes
         most = max(LARGEST_SHARED - static, self.dynamic_shared_bytes)
-        return tuple(
-            shape
-            for shape in shapes
-            if shape == self.original or 0 <= self.shared_bytes(shape) <= most
-        )
+        return tuple(s for s in shapes if s == self.original or 0 <= self.shared_bytes(s) <= most)
 
     def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         shapes = self.candidates(which, max_threads)
@@ -310,13 +301,9 @@ class MeasuredKernel:
     @property
     def extent_words(self) -> dict[str, str]:
         """The names that users have for unguarded extents: `T.x` for threads, `G.x` for blocks."""
-        return {
-            f"{'G' if is_kept else 'T'}.{d}": f"extent_{d}"
-            for d, variable, is_kept in zip(
-                "xyz", self.variable_extents, self.grid_kept, strict=True
-            )
-            if variable
-        }
+        axes = zip("xyz", self.variable_extents, self.grid_kept, strict=True)
+        varying = ((d, "G" if is_kept else "T") for d, varies, is_kept in axes if varies)
+        return {f"{letter}.{d}": f"extent_{d}" for d, letter in varying}
 
     def as_asked(self, sizes: Iterable[tuple[str, T]]) -> dict[str, T]:
         """Values of its variables, by the names that users have for these."""

@@ -131,11 +131,8 @@ def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
 def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
     """Data parameters that only bound small loops (a radius, an order), at their largest values."""
     guards = _names_of(*kernel.guards)
-    return {
-        name: max(values)
-        for name, values in _columns(kernel).items()
-        if name in kernel.bounds and 0 < max(values) < WARP and name not in guards
-    }
+    largest = {n: max(values) for n, values in _columns(kernel).items() if n in kernel.bounds}
+    return {n: most for n, most in largest.items() if 0 < most < WARP and n not in guards}
 
 
 def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
@@ -182,7 +179,7 @@ def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     small = {
         name: values
         for name, values in columns.items()
-        if len(set(values)) > 1
+        if len({*values}) > 1
         and min(values) >= 0
         and max(values) < SELECTORS
         and name not in guards

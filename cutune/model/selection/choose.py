@@ -206,13 +206,9 @@ def selection_rule(
         bound = [(from_range(t, *constants.BOUND_THREADS), 0.0) for t in threads]
         other = [(from_range(t, *constants.THREADS), 0.0) for t in threads]
     else:
-        bound = [
-            (
-                abs(math.log2(t / constants.BOUND_TILE_THREADS)),
-                abs(math.log2(block[0] / constants.BOUND_TILE_WIDTH)),
-            )
-            for t, block in zip(threads, blocks, strict=True)
-        ]
+        best, width = constants.BOUND_TILE_THREADS, constants.BOUND_TILE_WIDTH
+        pairs = zip(threads, blocks, strict=True)
+        bound = [(abs(math.log2(t / best)), abs(math.log2(x / width))) for t, (x, _, _) in pairs]
         other = [(0.0, 0.0)] * len(blocks)
     bound_ranks, ranks = dense_ranks(bound), dense_ranks(other)
     return SelectionRule(tuple(blocks), bound_ranks, ranks, floor_us, own_band=own_band)
@@ -261,11 +257,7 @@ def _ranked(
     values: Mapping[str, NDArray[np.float64]],
 ) -> tuple[PredictedBlock, ...]:
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
-    terms = {
-        name.removeprefix(TERM): value.tolist()
-        for name, value in values.items()
-        if name.startswith(TERM)
-    }
+    terms = {n.removeprefix(TERM): v.tolist() for n, v in values.items() if n.startswith(TERM)}
 
     def predicted(c: int) -> PredictedBlock:
         terms_us = {name: term[c] for name, term in terms.items()}

@@ -96,11 +96,8 @@ def measured_only_at(model: FittedModel) -> dict[str, int]:
 
 def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[str, SizeRange]:
     """The variables whose value lies where the counts are not known to hold, with their range."""
-    return {
-        name: held
-        for name, held in ranges.items()
-        if name in sizes and not held.least <= sizes[name] <= held.largest
-    }
+    known = ((name, held) for name, held in ranges.items() if name in sizes)
+    return {name: held for name, held in known if not held.least <= sizes[name] <= held.largest}
 
 
 def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
@@ -498,11 +495,8 @@ def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -
     None where too few blocks take longer than the launch overhead, or all take about as long.
     """
     least = constants.INFORMATIVE_TIME * float(device.model.floor_us)
-    pairs = [
-        (prediction.predicted_ms, launch.microseconds[prediction.block])
-        for prediction in choice.ranked
-        if launch.microseconds.get(prediction.block, 0.0) > least
-    ]
+    us = launch.microseconds
+    pairs = [(p.predicted_ms, us[p.block]) for p in choice.ranked if us.get(p.block, 0.0) > least]
     if len(pairs) < constants.FEWEST_BLOCKS:
         return None
     predicted, measured = np.array(pairs).T
