@@ -129,9 +129,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 def counted(findings: Iterable[Finding], shown: int) -> str:
     """The summary line: numbers of findings, and how many are not shown."""
     findings = list(findings)
-    numbers = {
-        name: sum(finding.code.severity == name for finding in findings) for name in _SEVERITIES
-    }
+    numbers = {name: sum(f.code.severity == name for f in findings) for name in _SEVERITIES}
     words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in numbers.items() if n]
     hidden = len(findings) - shown
     more = f", {hidden} not shown (--findings {len(findings)} shows all)" if hidden > 0 else ""

@@ -153,9 +153,8 @@ def _preprocessed(nvcc: Nvcc, text: str) -> str:
     command = [host_compiler(), "-x", "c++", "-E", "-P", *includes, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise build.build_failed(
-            LIBRARY, shlex.join(command), [*done.stderr.strip().splitlines(), "no output"][0]
-        )
+        reason = [*done.stderr.strip().splitlines(), "no output"][0]
+        raise build.build_failed(LIBRARY, shlex.join(command), reason)
     return done.stdout
 
 

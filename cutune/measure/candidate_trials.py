@@ -318,10 +318,8 @@ def affordable(
 
 def effort(subjects: Iterable[Subject], made: RecordedRun, unknown: int = 0) -> int:
     """Warp instructions to try every candidate in one run; `unknown` for a kernel not executed."""
-    return sum(
-        experiments([subject], made, LAUNCHES) * one_of_each(subject, made) or unknown
-        for subject in subjects
-    )
+    each = (experiments([one], made, LAUNCHES) * one_of_each(one, made) for one in subjects)
+    return sum(cost or unknown for cost in each)
 
 
 def experiments(subjects: Iterable[Subject], made: RecordedRun, most: int) -> int:

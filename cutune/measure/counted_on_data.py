@@ -197,11 +197,8 @@ def _larger(counting: _Counting) -> CountedRun | None:
     planned = counting.counted
     if any(counted.run.is_cut for counted in planned):
         return None
-    in_all = [
-        subject
-        for subject in (planned[0].subjects if planned else ())
-        if len(counting.of(subject)) == len(planned)
-    ]
+    first = planned[0].subjects if planned else ()
+    in_all = [subject for subject in first if len(counting.of(subject)) == len(planned)]
     costs = []
     for counted, of_run in zip(planned, counting.made, strict=True):
         efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
@@ -223,11 +220,8 @@ def _measured(
     subject = subject.without(missing)
     kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
-    measured = [
-        _measurement(subject, Purpose.COUNTS, experiment, counted)
-        for experiment in (smaller, most)
-        if counted in experiment.by_block
-    ]
+    with_own = (one for one in (smaller, most) if counted in one.by_block)
+    measured = [_measurement(subject, Purpose.COUNTS, one, counted) for one in with_own]
     for purpose, experiment in ((Purpose.SMALLER, smaller), (Purpose.FEATURES, most)):
         measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
     return subject, list({measurement.key: measurement for measurement in measured}.values())

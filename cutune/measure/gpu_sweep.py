@@ -289,12 +289,8 @@ def require_gpu() -> None:
 
 
 def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
-    hooks = {
-        "CUTUNE_MODE": mode,
-        "CUTUNE_OUTPUT": str(output),
-        "CUTUNE_LAUNCH_LIMIT": "1",
-        "CUTUNE_REPETITIONS": str(REPETITIONS),
-    }
+    hooks = {"CUTUNE_MODE": mode, "CUTUNE_OUTPUT": str(output), "CUTUNE_LAUNCH_LIMIT": "1"}
+    hooks["CUTUNE_REPETITIONS"] = str(REPETITIONS)
     return hooks | ({"CUTUNE_CANDIDATES": str(candidates)} if candidates else {})
 
 

@@ -77,9 +77,8 @@ def words(line: str) -> tuple[str, ...]:
         while at < len(line) and not line[at].isspace():
             piece = _PIECE.match(line, at)
             if piece is None:
-                raise FrontEndFailed(
-                    f"an option holds '{line[at]}', which means something to a shell"
-                )
+                reason = f"an option holds '{line[at]}', which means something to a shell"
+                raise FrontEndFailed(reason)
             text = next(text for text in piece.groups() if text is not None)
             is_double = piece["double"] is not None
             word += re.sub(r'\\(["\\$`])', r"\1", text) if is_double else text

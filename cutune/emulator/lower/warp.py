@@ -45,13 +45,9 @@ def _lower_vote(encoder: FunctionEncoder) -> None:
     mode = first_of(m for m in encoder.modifiers if m in ("all", "any", "uni", "ballot"))
     target, value, *members = encoder.operands
     kind = "b32" if mode == "ballot" else "pred"
-    encoder.emit(
-        f"vote_{mode}",
-        d=encoder.destination(target, kind),
-        a=encoder.source(value.removeprefix("!"), "pred"),
-        b=encoder.source(members[0], "b32") if members else encoder.constant("b32", _EVERYONE),
-        flags=NEGATED if value.startswith("!") else 0,
-    )
+    d, a = encoder.destination(target, kind), encoder.source(value.removeprefix("!"), "pred")
+    b = encoder.source(members[0], "b32") if members else encoder.constant("b32", _EVERYONE)
+    encoder.emit(f"vote_{mode}", d=d, a=a, b=b, flags=NEGATED * value.startswith("!"))
 
 
 def _lower_match(encoder: FunctionEncoder) -> None:
@@ -90,15 +86,11 @@ def lower_barrier(encoder: FunctionEncoder, resume: int) -> None:
         return
     operation = first_of(m for m in modifiers if m in _REDUCTIONS)
     target, number_text, *rest = operands
-    encoder.emit(
-        "barrier",
-        d=encoder.destination(target, "u32" if operation == "popc" else "pred"),
-        a=encoder.source(number_text, "u32"),
-        b=encoder.source(rest[0], "u32") if len(rest) > 1 else everyone,
-        c=encoder.source(rest[-1], "pred"),
-        x=resume,
-        flags=_REDUCTIONS[operation] << 8,
-    )
+    d = encoder.destination(target, "u32" if operation == "popc" else "pred")
+    a = encoder.source(number_text, "u32")
+    b = encoder.source(rest[0], "u32") if len(rest) > 1 else everyone
+    c, flags = encoder.source(rest[-1], "pred"), _REDUCTIONS[operation] << 8
+    encoder.emit("barrier", d=d, a=a, b=b, c=c, x=resume, flags=flags)
 
 
 def _lower_copy(encoder: FunctionEncoder) -> None:

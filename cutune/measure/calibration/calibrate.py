@@ -61,10 +61,9 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     run = partial(Replayer(module, code, _record(code, case), kernel, {}).run, Purpose.FEATURES, {})
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
-    measured = [
-        run(block, blocks=interior_blocks(kernel, grid, block), trace_every=every)
-        for block, grid in zip(case.blocks, grids, strict=True)
-    ]
+    inside = [interior_blocks(kernel, g, b) for b, g in zip(case.blocks, grids, strict=True)]
+    pairs = zip(case.blocks, inside, strict=True)
+    measured = [run(block, blocks=blocks, trace_every=every) for block, blocks in pairs]
     ends = run(case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1)
     counts = _counts(kernel, case, measured[0], ends)
     return model_of(kernel, counts, (), case.blocks, measured)

@@ -63,9 +63,8 @@ class MicroBenchmark:
 
 
 def source() -> str:
-    return (resources.files("cutune.measure.calibration") / "kernels.cu").read_text(
-        encoding="utf-8"
-    )
+    file = resources.files("cutune.measure.calibration") / "kernels.cu"
+    return file.read_text(encoding="utf-8")
 
 
 def _line(kernel: str, n: int, p: int, q: int, blocks: tuple[Block, ...] = LINE) -> MicroBenchmark:
@@ -120,9 +119,8 @@ def _without_loops() -> Iterator[MicroBenchmark]:
     for pitch in (1024, 3001):
         yield _plane("plane_bytes", pitch - 2, pitch, pitch - 2)
     for pitch in (128, 200, 400):
-        yield MicroBenchmark(
-            "solid_window", (pitch - 2, pitch - 2, pitch - 2), pitch - 2, pitch, pitch - 2, SOLID
-        )
+        inner = pitch - 2
+        yield MicroBenchmark("solid_window", (inner, inner, inner), inner, pitch, inner, SOLID)
 
 
 def _with_loops() -> Iterator[MicroBenchmark]:

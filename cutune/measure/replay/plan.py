@@ -267,10 +267,9 @@ def feature_launches(
         for block in blocks:
             yield Replay(Purpose.FEATURES, sizes, block, every, not counts.instructions.exact)
     if kernel.keeps_grid:
+        smaller = sizes_at(kernel, counts, base // SMALLER_BY)
         for block in blocks:
-            yield Replay(
-                Purpose.SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every
-            )
+            yield Replay(Purpose.SMALLER, smaller, block, every)
 
 
 def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:

@@ -56,12 +56,10 @@ from cutune.model.rational.program import (
 
 _ONE = Constant(Fraction(1))
 _ZERO = Constant(Fraction(0))
-_EXTREMES = (Operator.MIN, Operator.MAX)
-_COMPARISONS = (Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL)
+_ARITHMETIC = (Operator.ADD, Operator.MULTIPLY, Operator.DIVIDE)
+_COMPARISONS = (Operator.MIN, Operator.MAX, Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL)
 #: Of operands that are neither below zero nor -0 these give no other either.
-_KEEPS_SIGN = {Operator.ADD, Operator.MULTIPLY, Operator.DIVIDE, *_EXTREMES, *_COMPARISONS}.union(
-    {Operator.CHOICE}
-)
+_KEEPS_SIGN = {*_ARITHMETIC, *_COMPARISONS, Operator.CHOICE}
 
 
 def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
@@ -153,7 +151,7 @@ _EXIT_CYCLES = 20
 _PLAIN = (1, 4)
 _COSTS: Mapping[Operator, tuple[int, int]] = {
     Operator.DIVIDE: (1, 13),
-    **dict.fromkeys((*_EXTREMES, *_COMPARISONS), (2, 5)),
+    **dict.fromkeys(_COMPARISONS, (2, 5)),
     Operator.CHOICE: (5, 6),
     **dict.fromkeys((Operator.FLOOR, Operator.CEILING), (16, 25)),
     Operator.REMAINDER: (19, 46),
@@ -255,9 +253,7 @@ class _ModelText:
         self.arrays: list[str] = []
         self.loads_columns = False
         self.loops = self._loops([d for d in program.definitions if d.name in read & self.varying])
-        self.part_lines = {
-            number: self._each(value, is_part=True) for value, number in self.parts.items()
-        }
+        self.part_lines = {n: self._each(value, is_part=True) for value, n in self.parts.items()}
 
     @staticmethod
     def _defined(c_type: str, definition: Definition, value: str) -> tuple[str, str]:

@@ -91,10 +91,7 @@ def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
         for axis, f in enumerate(kernel.dimensions)
     ):
         return ()
-    axes = [
-        allowed.listed(axis) or WIDTHS if is_pure else (_ASKED,)
-        for axis, is_pure in enumerate(pure)
-    ]
+    axes = [allowed.listed(n) or WIDTHS if is_pure else (_ASKED,) for n, is_pure in enumerate(pure)]
     most = min(LARGEST, kernel.max_threads)
     return tuple(
         as_block(block)

@@ -122,13 +122,10 @@ class _Merging:
             else:
                 numbers = [tuple(map(float, column)) for column in columns]
                 places[name] = self._stacked(name, numbers, count)
-        rows = {
-            part.table
-            for one in first.definitions
-            for part in parts(one.value)
-            if isinstance(part, Cell)
-            or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
-        }
+        every = (part for one in first.definitions for part in parts(one.value))
+        tables_read = (part for part in every if isinstance(part, TableEntry))
+        own = Reference(CANDIDATE)
+        rows = {one.table for one in tables_read if isinstance(one, Cell) or one.place == own}
         for name in first.tables:
             tables = [program.tables[name] for program in self._programs]
             if len(set(tables)) == 1:
@@ -345,22 +342,18 @@ def emit_selection(
     taken: set[str] = set()
     variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     taken_over = {decider.kernel for decider in measured}
-    modelled = (
-        _modelled(judge, model, tables) for model in models if model.kernel.name not in taken_over
-    )
+    modelled = (_modelled(judge, m, tables) for m in models if m.kernel.name not in taken_over)
     for decider in (*measured, *modelled):
         name = _unique(decider, len(devices), taken)
         decided = decider.decide(devices, name)
         if decided.calls:
             variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
             read = argument_bits(decider.positions)
-            enumeration = (
-                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};"
-            )
-            dispatcher = _dispatcher(devices, decided.calls, name)
-            parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
+            routine = f"cutune_select_{name}"
+            enumeration = f"enum : unsigned long long {{ {routine}_arguments = {read} }};\n"
+            parts += [decided.text, enumeration, _dispatcher(devices, decided.calls, name), "\n"]
             for site in decider.sites:
-                routines[site].append((f"cutune_select_{name}", decider.signatures))
+                routines[site].append((routine, decider.signatures))
     several = dict.fromkeys(tuple(its) for its in routines.values() if any(told for _, told in its))
     shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
     parts += [_by_signature(its, name) for its, name in shared.items()]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import starmap
+from itertools import cycle, starmap
 from math import prod
 from operator import mul
 
@@ -296,9 +296,7 @@ def _array_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureCo
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
     for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
         # One smaller launch per block, whatever the alignment.
-        pairs = [
-            growth(scale, smaller[index % len(smaller)], what) for index, scale in enumerate(scales)
-        ]
+        pairs = [growth(*one, what) for one in zip(scales, cycle(smaller), strict=False)]
         yield _feature(kind, 0, [slope for slope, _ in pairs])
         yield _feature(f"{kind}{FIXED}", 0, [fixed for _, fixed in pairs])
 

@@ -175,7 +175,6 @@ def model_of(
         blocks=blocks,
         columns=tuple(feature_columns(kernel, counts, ordered, smaller)),
         held_out_error=_error(kernel, counts),
-        transactions=(),
     )
 
 
@@ -299,10 +298,7 @@ def at_large_sizes(
         _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes, is_nested)
         for index, memory in enumerate(kernel.memory)
     ]
-    return [
-        replace(most, sites=tuple(of_block[place] for of_block in sites))
-        for place, most in enumerate(large)
-    ]
+    return [replace(most, sites=tuple(of[n] for of in sites)) for n, most in enumerate(large)]
 
 
 class Pair:
@@ -363,18 +359,12 @@ def _crowds(pairs: Sequence[Pair], name: str) -> list[float]:
     crowds = [pair.crowd(name) for pair in pairs]
     # Sharing within a warp is the same in all blocks, within a block it grows with the threads.
     meeting = [1 if name == WITHIN_WARP else pair.threads for pair in pairs]
-    measured = [
-        crowd / count
-        for crowd, count in zip(crowds, meeting, strict=True)
-        if 0 < crowd <= MEASURABLE_CROWD
-    ]
+    each = list(zip(crowds, meeting, strict=True))
+    measured = [crowd / count for crowd, count in each if 0 < crowd <= MEASURABLE_CROWD]
     if not measured:
         return crowds
-    typical = median(measured)
-    return [
-        crowd if crowd <= MEASURABLE_CROWD else max(MEASURABLE_CROWD, typical * count)
-        for crowd, count in zip(crowds, meeting, strict=True)
-    ]
+    typical, most = median(measured), MEASURABLE_CROWD
+    return [crowd if crowd <= most else max(most, typical * count) for crowd, count in each]
 
 
 def _alone(crowd: float) -> float:

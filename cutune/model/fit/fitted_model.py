@@ -251,10 +251,8 @@ def read_models(path: Path) -> list[FittedModel]:
 def _to_json(model: FittedModel) -> Json:
     numbers: dict[tuple[float, ...], int] = {}
     width = len(model.blocks)
-    columns, transactions = (
-        [_column(column, width, numbers) for column in columns]
-        for columns in (model.columns, model.transactions)
-    )
+    columns = [_column(column, width, numbers) for column in model.columns]
+    transactions = [_column(column, width, numbers) for column in model.transactions]
     return {
         "kernel": model.kernel.name,
         "facts": model.kernel.to_json(),

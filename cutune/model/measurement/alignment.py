@@ -102,10 +102,8 @@ def alignment_sensitivities(
 ) -> tuple[frozenset[int], ...]:
     """Per memory instruction the data parameters, by index, whose alignment changes its cost."""
     probes = list(enumerate(_probes(kernel, measurements)))
-    return tuple(
-        frozenset(place for place, of_one in probes if _is_sensitive(of_one, index))
-        for index in range(len(kernel.memory))
-    )
+    each = range(len(kernel.memory))
+    return tuple(frozenset(n for n, of_one in probes if _is_sensitive(of_one, i)) for i in each)
 
 
 def _is_sensitive(probes: Probes, index: int) -> bool:

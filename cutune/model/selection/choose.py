@@ -216,9 +216,8 @@ def selection_rule(
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a launch term: ties prefer about 128 threads, then the widest block."""
-    keys = [
-        (abs(math.log2(x * y * z / constants.PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks
-    ]
+    best = constants.PUBLISHED_THREADS
+    keys = [(abs(math.log2(threads_of(block) / best)), -float(block[0])) for block in blocks]
     ranks = dense_ranks(keys)
     return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), constants.PUBLISHED_BAND)
 

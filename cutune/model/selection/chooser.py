@@ -104,9 +104,8 @@ def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
     if model.kernel.on_data and reached.least == reached.largest:
         return reached  # what never varied tells nothing of other values
     # What was met so many times beyond its samples is asked as far again.
-    factor = (
-        constants.REACH_EXACT if model.is_exact else max(constants.REACH_NUMERICAL, reached.factor)
-    )
+    factor = max(constants.REACH_NUMERICAL, reached.factor)
+    factor = constants.REACH_EXACT if model.is_exact else factor
     factor = constants.REACH_ON_DATA if model.kernel.on_data else factor
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
