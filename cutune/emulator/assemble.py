@@ -184,8 +184,7 @@ class _Assembler:
             block_indices += range(first, first + len(flow.blocks))
             for access, block_index, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
                 place, phase = offset + block_index - first, phase_of[access.line]
-                what = (access.kind, access.space, access.bytes)
-                sites.append(Site(*what, place, access.real, phase, access.guarded))
+                sites.append(Site(**vars(access), block=place, phase=phase))
             site_indices += lowered.sites
             loops += len(flow.loops)
         return KernelCode(

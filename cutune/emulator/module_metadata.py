@@ -15,7 +15,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from cutune.emulator.lower.encoder import FunctionEncoder, Relocation, literal_bits, width_of
+from cutune.emulator.lower.encoder import (
+    Access,
+    FunctionEncoder,
+    Relocation,
+    literal_bits,
+    width_of,
+)
 from cutune.ptx.control_flow import BasicBlock
 from cutune.ptx.leaps import Leap, Sum
 from cutune.ptx.taint import Obliviousness, results, sources, spaces
@@ -57,20 +63,11 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Site:
-    """A static memory instruction; `bytes` per lane, vectors counted whole.
+class Site(Access):
+    """A memory instruction in its `block`; `phase`: of a global load, among the load phases."""
 
-    `real`: an atomic operation on floating-point numbers. `phase`: of a global load, its place
-    among the load phases of its block. `guarded`: only some lanes may execute it.
-    """
-
-    kind: str
-    space: str
-    bytes: int
     block: int
-    real: bool
     phase: int
-    guarded: bool
 
 
 @dataclass(frozen=True)

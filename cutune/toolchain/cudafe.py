@@ -101,7 +101,10 @@ def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]
     with temporary_folder() as folder:
         stand_in = stand_in_for(nvcc, path, flags)
         keep = ["-c", "--dryrun", "--keep", "--keep-dir", folder]
-        answer = dry_answer(nvcc, [*keep, *_host_flags(flags), stand_in], folder)
+        # What a phase says of the names of kernels stays.
+        is_relocatable = not {"-dc", "-dw", "--device-c", "--device-w"}.isdisjoint(flags)
+        keep += [*without_output_flags(flags), *(["-rdc=true"] if is_relocatable else [])]
+        answer = dry_answer(nvcc, [*keep, stand_in], folder)
         steps = read_host_steps(answer)
         environment = {**os.environ, **steps.variables}
         run(with_source(steps.preprocess, stand_in, path), environment)
@@ -148,9 +151,3 @@ def read_host_steps(said: str) -> HostSteps:
     if not host_file or preprocess is None or compile_ is None:
         raise FrontEndFailed("nvcc does not name the steps of its front end")
     return HostSteps(preprocess, cudafe, compile_, variables)
-
-
-def _host_flags(flags: Sequence[str]) -> list[str]:
-    """Return flags without output and phase; what a phase says of the names of kernels stays."""
-    relocatable = {"-dc", "-dw", "--device-c", "--device-w"} & set(flags)
-    return [*without_output_flags(flags), *(["-rdc=true"] if relocatable else [])]

@@ -50,14 +50,17 @@ class Record:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction; `bytes` of a whole vector; `real`: atomic on floating-point numbers."""
+    """A static memory instruction; `bytes` per lane, vectors counted whole.
+
+    `guarded`: only some lanes may execute it. `real`: an atomic operation on real numbers.
+    """
 
     kind: str
     space: str
     bytes: int
     guarded: bool
     line: int
-    real: bool = False
+    real: bool
 
 
 @dataclass(frozen=True)

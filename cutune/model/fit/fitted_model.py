@@ -320,7 +320,9 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
     require(may_have_variants or not read.variants, "variants have no variants")
     kernel = MeasuredKernel.from_json(read.facts)
     names = kernel.variables
-    rows = _read_rows(read.rows, len(read.blocks))
+    width = len(read.blocks)
+    rows = [in_single_precision(r if isinstance(r, tuple) else [r] * width) for r in read.rows]
+    require(all(len(row) == width for row in rows), "a row has an entry per candidate")
     _check(read, kernel)
     return FittedModel(
         kernel=kernel,
@@ -382,12 +384,6 @@ def _column(column: FeatureColumn, width: int, numbers: dict[tuple[float, ...], 
     rows = (tuple(values[start : start + width]) for start in range(0, len(values), width))
     places = [numbers.setdefault(row, len(numbers)) for row in rows]
     return {"kind": column.kind, "group": column.group, "array": column.array, "rows": places}
-
-
-def _read_rows(rows: Sequence[float | tuple[float, ...]], width: int) -> list[tuple[float, ...]]:
-    read = [in_single_precision(row if isinstance(row, tuple) else [row] * width) for row in rows]
-    require(all(len(row) == width for row in read), "a row has an entry per candidate")
-    return read
 
 
 def _read_columns(

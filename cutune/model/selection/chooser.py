@@ -258,7 +258,10 @@ class Chooser:
         except CutuneError as error:
             return error
         kernel, far = self._model.kernel, outside(self._supported, launch.sizes)
-        far |= _beyond_32_bits(kernel, launch.extents)
+        # Guards that are larger than what a tuned program asks its model about.
+        axes = zip(kernel.guards, launch.extents, kernel.coarsen, strict=True)
+        beyond = [guard for guard, n, ids in axes if guard and n * ids > LARGEST_SIZE]
+        far |= dict.fromkeys(beyond, SizeRange(1, LARGEST_SIZE))
         if not far:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
@@ -326,13 +329,6 @@ class Chooser:
         sizes = {name: [asked[name]] for name in kernel.parameters}
         [values] = evaluate_each(self._program, point(sizes, [[extent] for extent in extents]))
         return select(values, self._rule, extents, kernel, may_idle=True)
-
-
-def _beyond_32_bits(kernel: MeasuredKernel, extents: Block) -> dict[str, SizeRange]:
-    """Guards that are larger than what a tuned program asks its model about."""
-    axes = zip(kernel.guards, extents, kernel.coarsen, strict=True)
-    asked = SizeRange(1, LARGEST_SIZE)
-    return {guard: asked for guard, n, ids in axes if guard and n * ids > asked.largest}
 
 
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
