@@ -33,8 +33,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 class ProgramResult:
     """How a program ended, and what it printed until then.
 
-    `status` is -9 where signal 9 ended it, and None where it was not started or did not end in
-    time; `not_started` says why it was not.
+    `status`: -9 for signal 9; None: it did not end in time, or was `not_started`, which says why.
     """
 
     status: int | None

@@ -263,8 +263,7 @@ def read_lines(
 ) -> Iterator[T]:
     """Yield the entries of an append-only file with this schema, converted; others are skipped.
 
-    An entry that `convert` cannot read counts as torn. `command` makes the file. Raises CT009 where
-    it is missing, CT001 where it is unreadable.
+    What `convert` cannot read counts as torn. `command` makes the file. Raises CT009, CT001.
     """
     with _reading(path, command):
         file = path.open(encoding="utf-8", errors="replace")

@@ -53,8 +53,7 @@ def build_instrumented(
 ) -> InstrumentedProgram:
     """Write sources with hooks into a folder; compile and link them.
 
-    `target`: nvcc's options for the target; None: the emulated device. `codes`: the device code of
-    each source, where it is known.
+    `target`: nvcc's options for it; None: the emulated device. `codes`: known device code.
     """
     is_one = len(programs) == 1
     places = [folder if is_one else folder / f"source-{n + 1}" for n in range(len(programs))]

@@ -106,8 +106,7 @@ def run_program(
 ) -> RunResult:
     """Run it to its end. `trace` looks at addresses (slower), `check` for hazards (slower still).
 
-    `limit` is that of warp instructions per launch. Raises CT440, CT441, CT443 when it cannot run
-    on the emulated device.
+    `limit`: warp instructions per launch. Raises CT440, CT441, CT443 when it cannot run there.
     """
     program = _program_path(argv[0])
     with temporary_folder() as folder:

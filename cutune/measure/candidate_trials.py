@@ -303,8 +303,7 @@ def affordable(
 ) -> tuple[list[Subject], list[Subject]]:
     """Split kernels into those whose candidates are tried, and the others.
 
-    Kernels that an annotation asserts are always tried; of the others the cheapest, within
-    `TRIAL_BUDGET`, and none where the run is not executed to its end.
+    What an annotation asserts is always tried; else the cheapest, in a run that is not cut.
     """
     efforts = [0 if s.kernel.asserted else effort([s], made) for s in subjects]
     spent, tried = 0, {place for place, one in enumerate(subjects) if one.kernel.asserted}

@@ -221,8 +221,7 @@ class _Measuring:
     def tried(self, launched: Sequence[Subject]) -> list[Subject]:
         """Try the candidates; drop those whose results differ from the original's, with a warning.
 
-        Where kernels need not be executed, or that takes too long, only those are tried that an
-        annotation asserts.
+        Where there is no time, or no execution, only what an annotation asserts is tried.
         """
         first, run = self.recorded[0], self.recorded[0].run
         launched = [with_fewer_trials(subject, first) for subject in launched]

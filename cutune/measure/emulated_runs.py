@@ -95,8 +95,7 @@ def record_launches(
 ) -> list[RecordedRun]:
     """Run the instrumented program on the emulated device. Raises CT411.
 
-    In a run that takes too long, later kernels are recorded but not executed; nor are any
-    kernels of the runs behind it.
+    Behind a run that takes too long, and from there in it, kernels are recorded, not executed.
     """
     recorded: list[RecordedRun] = []
     with temporary_folder() as folder:

@@ -72,8 +72,7 @@ _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
 class BuiltCode:
     """The device's share of a program: PTX with lines, and C++ that the host's code includes.
 
-    `options`: with which cicc has made it, but for names of files, sorted. `is_silent`: it printed
-    nothing.
+    `options`: those of cicc, but for names of files, sorted. `is_silent`: it printed nothing.
     """
 
     ptx: str

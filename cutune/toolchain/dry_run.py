@@ -156,8 +156,7 @@ _MOST = 1000
 def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
     """Return nvcc's answer to these words, `--dryrun` among them.
 
-    `folder`: where it would write files, which has no influence on what it does. `output`: what it
-    would write besides, whose name may have.
+    `folder`: where it would write, which changes no step. `output`: what else, whose name may.
     """
     stand_ins = _stand_ins(words, folder, output)
     arguments = [_with_stand_in(word, stand_ins) for word in words]

@@ -84,8 +84,7 @@ def counted_kernel(
 ) -> CountedKernel:
     """Count full launches that were not counted before, and some that are held out.
 
-    The kernel is counted again with fewer sizes if the counts show that some parameters are not
-    sizes, follow from others, or are small strides.
+    It is counted again without parameters that are no sizes, follow from others, or are strides.
     """
     measured = _counted(subject, known, progress)
     while (held := _with_constants_held(subject, _counts(measured))) is not None:

@@ -151,8 +151,7 @@ def subjects(
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also kernels whose
-    recorded launches were not executed.
+    `static_counters`: of some, by mangled name. `may_execute`: also if no launch was executed.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     measurable = []

@@ -270,8 +270,7 @@ def _spread(ratios: Sequence[Fraction]) -> float:
 def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
     """The counters of launches with different blocks, without those of idle threads.
 
-    Large blocks have many idle threads in small runs. What the threads execute beyond the least of
-    all blocks is taken as the work of whole idle warps.
+    In small runs large blocks have many. What exceeds the least of all blocks is their work.
     """
     least = tuple(min(lanes) for lanes in zip(*(m.lanes for m in launches), strict=True))
 

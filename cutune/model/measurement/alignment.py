@@ -44,8 +44,7 @@ def alignment_classes(
 ) -> tuple[tuple[int, ...], ...]:
     """Per data parameter the class of each residue modulo `modulus(kernel)`; class 0 holds 0.
 
-    There are at most `MAX_CLASSES` combinations of classes: as long as there are more, the
-    tolerance grows, so that less similar residues merge.
+    While there are more than `MAX_CLASSES` combinations, the tolerance grows, and residues merge.
     """
     period = modulus(kernel)
     probes = _probes(kernel, measurements)
@@ -125,8 +124,7 @@ def reduced_row(row: Row, places: frozenset[int]) -> Row:
 def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
     """Load, store and miss cost per execution, of each probed block in turn.
 
-    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors. `sites`: of
-    these memory instructions only.
+    Units: 1/20 of a wavefront or sector; misses in sectors. `sites`: of these instructions only.
     """
     values: list[float] = []
     for probe in sorted(probes, key=lambda m: m.block):

@@ -168,8 +168,7 @@ class BoundedCopy:
 class Origin:
     """The source file that was measured: its absolute path and a hash of its bytes.
 
-    Headers with launches that may be tuned, and the files of kernels that another source defines,
-    are part of the hash.
+    Headers with tunable launches, and files of kernels of other sources, are part of the hash.
     """
 
     path: Text

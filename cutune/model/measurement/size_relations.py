@@ -157,8 +157,7 @@ def with_bounds_fixed(
 def with_few_bounds_fixed(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
     """The kernel with each of these integers fixed, and then with all of them.
 
-    For kernels of which launches with large values fail: their arrays have room for a small radius
-    alone.
+    For kernels that fail with large values: their arrays have room for a small radius alone.
     """
     small = small_bounds(kernel)
     for names in (*([name] for name in small if len(small) > 1), [*small]):
