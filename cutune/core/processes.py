@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event, Thread
 from typing import IO
 
@@ -88,18 +88,11 @@ def run_to_end(
 
     `folder`: where it runs; None: in the current one. `is_over`: set where its time is over before.
     """
-    program, *arguments = command
-    if os.sep not in program and os.path.isfile(program):
-        program = os.path.join(os.curdir, program)
+    words = [*command]
+    if os.sep not in words[0] and os.path.isfile(words[0]):
+        words[0] = os.path.join(os.curdir, words[0])
     try:
-        process = subprocess.Popen(
-            [program, *arguments],
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        process = Popen(words, env=environment, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     except OSError as error:
         return ProgramResult(None, not_started=error.strerror or str(error))
     assert process.stdout is not None and process.stderr is not None
@@ -113,17 +106,17 @@ def run_to_end(
     return ProgramResult(status, output, errors)
 
 
-def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int | None:
+def _awaited(process: Popen[bytes], seconds: float, is_over: Event | None) -> int | None:
     """Return the status of a program that ends in time; else None."""
     last = time.monotonic() + seconds
     while True:
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(TimeoutExpired):
             return process.wait(min(_LOOK_SECONDS, max(0.0, last - time.monotonic())))
         if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
             return None
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Popen[bytes]) -> None:
     """End a program and what it started: the program that a script runs, for instance."""
     if process.poll() is not None:
         return  # its number may be another's by now

@@ -113,16 +113,8 @@ BUILDING = "compiling the emulated device"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
 # handlers' loops would not vectorise, and neither is visible in CUDA.
 FLAGS = (
-    "-O3",
-    "-fno-semantic-interposition",
-    "-std=c++17",
-    "-fPIC",
-    "-ffp-contract=off",
-    "-fno-trapping-math",
-    "-fno-math-errno",
-    "-fwrapv",
-    "-fno-strict-aliasing",
-    "-pthread",
+    *("-O3", "-fno-semantic-interposition", "-std=c++17", "-fPIC", "-ffp-contract=off"),
+    *("-fno-trapping-math", "-fno-math-errno", "-fwrapv", "-fno-strict-aliasing", "-pthread"),
 )
 #: Code for this processor. The 32 lanes of a warp fill the widest vectors two or four times.
 MACHINE_FLAGS = ("-march=native", "-mprefer-vector-width=512")

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated
 
 from cutune.core.codes import ERROR, NOTE, Code
@@ -25,22 +24,13 @@ from cutune.emulator.launch_log import EntryName, FilePath, LoggedTriple, Triple
 from cutune.toolchain.kernel_names import demangled
 
 SCHEMA = "cutune-findings-1"
-_CODES = MappingProxyType(
-    {
-        "out_of_bounds": Code.OUT_OF_BOUNDS,
-        "misaligned": Code.MISALIGNED,
-        "use_after_free": Code.USE_AFTER_FREE,
-        "unwritten_shared": Code.UNWRITTEN_SHARED,
-        "unwritten_global": Code.UNWRITTEN_GLOBAL,
-        "shared_race": Code.SHARED_RACE,
-        "global_race": Code.GLOBAL_RACE,
-        "diverged_race": Code.DIVERGED_RACE,
-        "block_race": Code.BLOCK_RACE,
-        "same_value": Code.SAME_VALUE_RACE,
-        "barrier_divergence": Code.BARRIER_DIVERGENCE,
-        "exited_at_barrier": Code.EXITED_AT_BARRIER,
-    }
+_HAZARDS = (
+    *(Code.OUT_OF_BOUNDS, Code.MISALIGNED, Code.USE_AFTER_FREE, Code.UNWRITTEN_SHARED),
+    *(Code.UNWRITTEN_GLOBAL, Code.SHARED_RACE, Code.GLOBAL_RACE, Code.DIVERGED_RACE),
+    *(Code.BLOCK_RACE, Code.BARRIER_DIVERGENCE, Code.EXITED_AT_BARRIER),
 )
+#: Hazards as the device names them.
+_CODES = {code.name.lower(): code for code in _HAZARDS} | {"same_value": Code.SAME_VALUE_RACE}
 _SEVERITIES = {ERROR: 0, "warning": 1, NOTE: 2}
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")

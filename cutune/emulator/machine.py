@@ -26,14 +26,8 @@ SITE = np.dtype([(counter.name, np.uint64) for counter in site_counters()])
 """Counters of a static memory instruction, as `struct Site` of machine.h has them."""
 
 _OUTCOMES = (
-    None,
-    Code.ILLEGAL_ADDRESS,
-    Code.MISALIGNED_ADDRESS,
-    Code.TRAPPED,
-    Code.FAILED_ASSERTION,
-    Code.DEADLOCK,
-    Code.INSTRUCTION_LIMIT,
-    Code.UNSUPPORTED_AT_RUN_TIME,
+    *(None, Code.ILLEGAL_ADDRESS, Code.MISALIGNED_ADDRESS, Code.TRAPPED, Code.FAILED_ASSERTION),
+    *(Code.DEADLOCK, Code.INSTRUCTION_LIMIT, Code.UNSUPPORTED_AT_RUN_TIME),
 )
 #: Totals of a launch, as `struct Report` of the machine and `LaunchCounters` have them.
 _TOTALS = (

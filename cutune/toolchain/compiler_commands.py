@@ -8,9 +8,9 @@ executed there are found here, too.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, CompletedProcess, Popen
 from tempfile import TemporaryFile
 from threading import Event, Timer
 
@@ -22,23 +22,16 @@ from cutune.core.temporary import run_folder
 #: The preprocessor may write so much, for so long.
 MOST_BYTES, MOST_SECONDS = 256 << 20, 60
 #: Compilers that have not ended.
-_RUNNING: list[subprocess.Popen[bytes]] = []
+_RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
 _ENDED = Event()
 
 
 def run_command(
     command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
-) -> subprocess.CompletedProcess[str]:
+) -> CompletedProcess[str]:
     """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    process = Popen(command, cwd=cwd, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     _RUNNING.append(process)
     try:
         output, errors = process.communicate()
@@ -46,12 +39,12 @@ def run_command(
         _RUNNING.remove(process)
     texts = output.decode("latin-1"), errors.decode("latin-1")
     _refuse_killed(command[0], process.returncode, texts[1])
-    return subprocess.CompletedProcess([*command], process.returncode, *texts)
+    return CompletedProcess([*command], process.returncode, *texts)
 
 
 def run_limited(
     command: Sequence[str], environment: Mapping[str, str], path: str | Path
-) -> subprocess.CompletedProcess[str]:
+) -> CompletedProcess[str]:
     """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
@@ -63,13 +56,7 @@ def run_limited(
         OSError: it cannot be run.
     """
     with TemporaryFile(dir=run_folder()) as errors:
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
+        process = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=errors)
         is_late = Event()
 
         def end_late() -> None:
@@ -99,7 +86,7 @@ def run_limited(
         said = errors.read().decode("latin-1")
     _refuse_killed(command[0], status, said)
     text = b"".join(chunks).decode("latin-1")
-    return subprocess.CompletedProcess([*command], status, text, said)
+    return CompletedProcess([*command], status, text, said)
 
 
 def _refuse_killed(program: str, status: int, said: str) -> None:

@@ -59,13 +59,9 @@ _REMEDIES = (
     ),
 )
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
-TOOLKIT_PACKAGES = (
-    "nvidia-cuda-nvcc==13.0.*",
-    "nvidia-cuda-crt==13.0.*",
-    "nvidia-cuda-runtime==13.0.*",
-    "nvidia-cuda-cccl==13.0.*",
-    "nvidia-nvvm==13.0.*",
-    "nvidia-cuda-profiler-api==13.0.*",
+TOOLKIT_PACKAGES = tuple(
+    f"nvidia-{name}==13.0.*"
+    for name in ("cuda-nvcc", "cuda-crt", "cuda-runtime", "cuda-cccl", "nvvm", "cuda-profiler-api")
 )
 #: How far the host's code is optimised; `-Ofast-compile` is about the device's.
 _LEVEL = re.compile(r"(?:-O|--optimize)(?:=?\d+)?")
