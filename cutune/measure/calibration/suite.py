@@ -82,9 +82,7 @@ def cases() -> Iterator[MicroBenchmark]:
 
 
 def _without_loops() -> Iterator[MicroBenchmark]:
-    # Launches.
     yield from (_line("empty", 1 << exponent, 0, 0, FEW) for exponent in (13, 16, 19, 22))
-    # Streams.
     yield from (_line("combine", 1 << exponent, 0, 0) for exponent in (16, 20, 22, 24, 26))
     yield from (_line("copy", mebi << 20, 0, 0) for mebi in (1, 2, 3, 5, 6, 8))
     for exponent in (22, 25):
@@ -94,7 +92,6 @@ def _without_loops() -> Iterator[MicroBenchmark]:
     yield _line("window", 1 << 22, 1, 0)
     yield _line("window", 1 << 24, 1, 0)
     yield _line("window", 1 << 22, 1000, 0)
-    # Records.
     yield from (_line("records_read", 1 << 20, words, 0) for words in (3, 7, 16))
     yield _line("records_read", 1 << 22, 7, 0)
     yield from (_line("records_move", 1 << 20, words, 0) for words in (3, 4, 8))
@@ -103,7 +100,6 @@ def _without_loops() -> Iterator[MicroBenchmark]:
     for exponent in (22, 25):
         yield _line("copy_bytes", 1 << exponent, 0, 0)
         yield _line("copy_wide", 1 << (exponent - 2), 0, 0)
-    # Planes.
     for pitch in (1000, 1024, 1400, 1536, 1801, 2048, 2600, 3072, 4100):
         yield _plane("plane_window", pitch - 2, pitch, pitch - 2)
     for pitch in (1000, 1536, 2048, 2600, 4100):
@@ -129,7 +125,6 @@ def _with_loops() -> Iterator[MicroBenchmark]:
     yield MicroBenchmark("update_loop", (1024, 1024, 1), 0, 1028, 256, PLANE)
     for stride in (1, 2, 7, 8, 28, 32, 100):
         yield _line("stride_loop", 1 << 18, stride, 512, POWERS)
-    # Walks.
     for n in (1024, 4096, 8192):
         yield _line("column_walk", n, n, 1024)
         yield _line("row_walk", n, 1024, 1024)
@@ -144,13 +139,11 @@ def _with_loops() -> Iterator[MicroBenchmark]:
     yield _line("chase", 1 << 18, 64, 128)
     yield _line("uneven_loop", 4096, 8, 64)
     yield _line("uneven_loop", 1 << 17, 2, 16)
-    # Arithmetic.
     for kernel in ("fma_loop", "double_loop", "integer_loop", "root_loop"):
         yield _line(kernel, 1 << 18, 1, 256, POWERS)
     for kernel in ("quotient_loop", "double_quotient_loop", "remainder_loop"):
         yield _line(kernel, 1 << 18, 1, 64, POWERS)
     yield _line("fma_loop", 1 << 14, 1, 1024, POWERS)
-    # Work of a block.
     yield from (_line("shared_loop", 1 << 18, stride, 256, POWERS) for stride in (1, 2, 4, 32))
     yield _line("barrier_loop", 1 << 18, 0, 128)
     yield _line("barrier_loop", 1 << 14, 0, 512)
@@ -164,5 +157,4 @@ def _with_loops() -> Iterator[MicroBenchmark]:
     yield _line("atomic_few_double", 1 << 20, 1, 0, POWERS)
     yield _line("atomic_few_integer", 1 << 20, 1, 0, POWERS)
     yield _line("atomic_loop", 1 << 16, 1 << 20, 64, POWERS)
-    # Constants.
     yield from (_line("constant_filter", 1 << 18, 0, count) for count in (32, 128, 512))

@@ -13,13 +13,14 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Text, require, typed
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.model.measurement.alignment import MAX_CLASSES
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.rational.functions import RationalFunction, Terms
+from cutune.model.rational.functions import RationalFunction
 from cutune.toolchain.device.thread_block import Block, is_block, threads_of
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
@@ -396,11 +397,7 @@ def _read_columns(
 
 
 def _function(function: RationalFunction) -> Json:
-    def terms(polynomial: Terms) -> list[Any]:
-        return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial]
-
-    parts = {"numerator": terms(function.numerator), "denominator": terms(function.denominator)}
-    entry = {**vars(function), **parts}
+    entry: Json = msgspec.to_builtins(function, enc_hook=lambda c: f"{c.numerator}/{c.denominator}")
     del entry["variables"]
     return entry
 
