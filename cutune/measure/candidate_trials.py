@@ -165,6 +165,10 @@ class CandidateTrial:
         return f"CUDA says of one: {self.error}" if self.error else "in bytes that are no numbers"
 
 
+#: Outcomes by the PTX entry of a kernel.
+Trials = Mapping[str, CandidateTrial]
+
+
 @dataclass(frozen=True)
 class TrialRun:
     """A run of the instrumented program that tries candidates; its files lie in `folder`."""
@@ -206,7 +210,7 @@ class TrialRun:
                     failed.add(attempt)
         return frozenset(failed) if {*self._attempts()} - seen else frozenset()
 
-    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, CandidateTrial]:
+    def trials(self, broken: Container[Attempt] = ()) -> Trials:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
         entries, trials = self._entries(), {}
         for kernel in self.kernels:

@@ -6,7 +6,7 @@ the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +21,7 @@ from cutune.measure.candidate_trials import (
     OTHER_SHARED,
     TRIAL_BUDGET,
     CandidateTrial,
+    Trials,
     affordable,
     effort,
     experiments,
@@ -47,6 +48,7 @@ from cutune.model.measurement.measurement import (
     MEASUREMENT_SCHEMA,
     MeasuredKernel,
     Measurement,
+    Measurements,
 )
 from cutune.model.measurement.size_relations import with_few_bounds_fixed
 from cutune.source.program import Program, SiteNumbers
@@ -67,7 +69,7 @@ class Collected:
     """A kernel that was measured now. `measurements` may hold those of other kernels, too."""
 
     kernel: MeasuredKernel
-    measurements: Sequence[Measurement]
+    measurements: Measurements
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Part:
     resources: Resources
     workspace: Workspace
 
-    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
+    def append(self, kernel: MeasuredKernel, measured: Measurements) -> None:
         lines = kernel.to_json(), *(one.to_json() for one in measured)
         append_lines(self.workspace.measurements, lines)
 
@@ -115,7 +117,7 @@ class _Measuring:
     part: Part
     recorded: Sequence[RecordedRun]
     device: DeviceProfile
-    known: Sequence[Measurement]
+    known: Measurements
     training: bool
 
     @property
@@ -251,9 +253,7 @@ class _Measuring:
         wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
         return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
 
-    def _tell_differing(
-        self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
-    ) -> None:
+    def _tell_differing(self, chosen: Sequence[MeasuredKernel], trials: Trials) -> None:
         wrong = (one for one in chosen if trials[one.entry].differing)
         differing = [one for one in wrong if not _is_told(one, chosen, trials)]
         races = races_with_own_blocks(self.recorded[0].run, self.device) if differing else {}
@@ -272,9 +272,7 @@ class _Measuring:
                 said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
             self.reporter.warn(said)
 
-    def _asserted_elsewhere(
-        self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
-    ) -> Mapping[str, CandidateTrial]:
+    def _asserted_elsewhere(self, tried: Sequence[Subject], trials: Trials) -> Trials:
         """Try candidates that an annotation asserts in the other runs, too.
 
         In a small run a launch may have too few blocks to tell right results from wrong ones. The
@@ -300,9 +298,7 @@ class _Measuring:
         self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
 
 
-def _is_told(
-    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
-) -> bool:
+def _is_told(kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Trials) -> bool:
     """Is this a variant, and does a warning about its kernel name the same blocks?"""
     differing = {*trials[kernel.entry].differing}
     return bool(kernel.variant) and any(

@@ -25,8 +25,8 @@ from cutune.measure.candidate_trials import (
     INSTRUCTIONS_PER_SECOND,
     LAUNCHES,
     Attempt,
-    CandidateTrial,
     TrialRun,
+    Trials,
     effort,
     experiments,
     with_larger,
@@ -160,7 +160,7 @@ def try_candidates(
     numbers: SiteNumbers,
     device: DeviceProfile,
     sweep: Sweep,
-) -> Mapping[str, CandidateTrial]:
+) -> Trials:
     """Launch every candidate in one run of the program and compare results. Raises CT411.
 
     A candidate that breaks the CUDA context hides those behind it: the program runs again without.

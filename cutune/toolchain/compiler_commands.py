@@ -21,6 +21,7 @@ from cutune.core.temporary import run_folder
 
 #: The preprocessor may write so much, for so long.
 MOST_BYTES, MOST_SECONDS = 256 << 20, 60
+Finished = CompletedProcess[str]
 #: Compilers that have not ended.
 _RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
@@ -29,7 +30,7 @@ _ENDED = Event()
 
 def run_command(
     command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
-) -> CompletedProcess[str]:
+) -> Finished:
     """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
     process = Popen(command, cwd=cwd, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     _RUNNING.append(process)
@@ -44,7 +45,7 @@ def run_command(
 
 def run_limited(
     command: Sequence[str], environment: Mapping[str, str], path: str | Path
-) -> CompletedProcess[str]:
+) -> Finished:
     """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:

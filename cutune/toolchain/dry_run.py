@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.toolchain.cache import state_of
-from cutune.toolchain.compiler_commands import PLAIN, run_command
+from cutune.toolchain.compiler_commands import PLAIN, Finished, run_command
 from cutune.toolchain.nvcc import Nvcc
 
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
@@ -113,9 +112,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
     return done.stdout + done.stderr
 
 
-def run_any(
-    command: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
+def run_any(command: Sequence[str], environment: Mapping[str, str]) -> Finished:
     """Run a step, whatever its status. Raises CT708 when it cannot be run."""
     try:
         return run_command(command, environment)

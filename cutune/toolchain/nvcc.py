@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -19,7 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.workspace import make_folder, write_text
-from cutune.toolchain.compiler_commands import executed_word, run_command, run_limited
+from cutune.toolchain.compiler_commands import Finished, executed_word, run_command, run_limited
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
@@ -128,13 +127,11 @@ class Nvcc:
         compilable = self.architectures or (limit,)
         return f"sm_{max((code for code in compilable if code <= limit), default=compilable[0])}"
 
-    def run(
-        self, arguments: Sequence[str], cwd: str | Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, arguments: Sequence[str], cwd: str | Path | None = None) -> Finished:
         """Run it, whatever its status. Raises CT712 where a shell would execute part of a name."""
         return self._execute([*self.extra_flags, *arguments], cwd)
 
-    def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def dry_run(self, arguments: Sequence[str]) -> Finished:
         """Like `run`, for arguments with `--dryrun`; learns the toolkit's root."""
         if "root" not in vars(self) and not self._is_in_toolkit:
             said = self._execute(arguments)
@@ -144,9 +141,7 @@ class Nvcc:
                     return said
         return self.run(arguments)
 
-    def _execute(
-        self, arguments: Sequence[str], cwd: str | Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def _execute(self, arguments: Sequence[str], cwd: str | Path | None = None) -> Finished:
         return run_command(self._command(arguments), _environment(), cwd)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
@@ -154,15 +149,11 @@ class Nvcc:
             raise CutuneError.at(Code.EXECUTED_WORD, word=word)
         return [str(self.path), *arguments]
 
-    def check(
-        self, arguments: Sequence[str], cwd: str | Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def check(self, arguments: Sequence[str], cwd: str | Path | None = None) -> Finished:
         """Run it and insist on success. Raises CT701 with nvcc's own messages."""
         return self.checked(arguments, self.run(arguments, cwd))
 
-    def checked(
-        self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
-    ) -> subprocess.CompletedProcess[str]:
+    def checked(self, arguments: Sequence[str], result: Finished) -> Finished:
         """The result of a run, or of the step that ended it. Raises CT701 with nvcc's messages."""
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
@@ -237,7 +228,7 @@ def remedies_of(said: str) -> list[Remedy]:
     return [remedy for remedy in _REMEDIES if remedy.sign in said]
 
 
-def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
+def _told_root(said: Finished) -> Path | None:
     match = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
     return Path(match[1]).resolve() if match else None
 

@@ -40,7 +40,7 @@ from cutune.model.rational.program import (
     parts,
 )
 from cutune.model.selection.chooser import DEFAULT, MODELS, PerformanceModel
-from cutune.model.selection.variants import Worthwhile, worthwhile_on
+from cutune.model.selection.variants import Devices, Worthwhile, worthwhile_on
 from cutune.source.program import SiteKey
 from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
@@ -208,11 +208,7 @@ class Decided:
 
 
 def decided_together(
-    judge: PerformanceModel,
-    fitted: FittedModel,
-    tables: Tables,
-    devices: Sequence[DeviceProfile],
-    name: str,
+    judge: PerformanceModel, fitted: FittedModel, tables: Tables, devices: Devices, name: str
 ) -> Decided:
     """Routines of a kernel and its variants for all of these devices; one alone is called NAME."""
     writer = _Writer(judge, devices, tables)
@@ -257,7 +253,7 @@ def decided_together(
 @dataclass(frozen=True)
 class _Writer:
     judge: PerformanceModel
-    devices: Sequence[DeviceProfile]
+    devices: Devices
     tables: Tables
     texts: list[str] = field(default_factory=list)
 
@@ -283,7 +279,7 @@ class _Writer:
         return names
 
 
-Decide = Callable[[Sequence[DeviceProfile], str], Decided]
+Decide = Callable[[Devices, str], Decided]
 
 
 @dataclass(frozen=True)
@@ -308,7 +304,7 @@ class Decider:
 def decided_apart(text: Callable[[DeviceProfile, str], str | None]) -> Decide:
     """Return a decision with a routine for each device, or none, whose C++ `text` gives by name."""
 
-    def decide(devices: Sequence[DeviceProfile], name: str) -> Decided:
+    def decide(devices: Devices, name: str) -> Decided:
         texts, calls = [], {}
         for number, device in enumerate(devices):
             its_name = on_device(name, number) if len(devices) > 1 else name
@@ -331,7 +327,7 @@ class SelectionText:
 
 def emit_selection(
     models: Sequence[FittedModel],
-    devices: Sequence[DeviceProfile],
+    devices: Devices,
     performance: str = DEFAULT,
     measured: Sequence[Decider] = (),
 ) -> SelectionText:
@@ -386,7 +382,7 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
     return Decider(facts.name, facts.sites, read, decide, facts.signatures, suffixes)
 
 
-def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
+def _dispatcher(devices: Devices, calls: Mapping[int, str], name: str) -> str:
     emit = Emitter()
     with deciding(emit, f"cutune_select_{name}"):
         if len(devices) == 1:
@@ -405,7 +401,7 @@ def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name
     return str(emit)
 
 
-def _numbered(devices: Sequence[DeviceProfile]) -> str:
+def _numbered(devices: Devices) -> str:
     """`cutune_device_number`: which of several devices the current one is like; none: another."""
     if len(devices) == 1:
         return ""

@@ -21,7 +21,7 @@ from math import prod
 from typing import Any
 
 from cutune.model.fit.fitted_model import Array, SizeRange, Totals
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements, Purpose
 from cutune.model.measurement.size_relations import extents_at
 from cutune.model.rational.functions import RationalFunction, fit
 from cutune.toolchain.device.thread_block import LARGEST, WARP
@@ -128,7 +128,7 @@ def count_points(
 
 
 def count_functions(
-    kernel: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
+    kernel: MeasuredKernel, measured: Measurements, fitter: Fitter | None = None
 ) -> CountFunctions:
     """Fit every total that the model needs. `measured`: two or more of purpose `counts`."""
     variables, points = kernel.variables, _points(kernel, measured)
@@ -166,7 +166,7 @@ def count_functions(
     )
 
 
-def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> bool:
+def have_functions(kernel: MeasuredKernel, measured: Measurements) -> bool:
     """Would `count_functions` find functions that hold? Ends at the first total that has none."""
     variables, points = kernel.variables, _points(kernel, measured)
     totals = chain(
@@ -177,7 +177,7 @@ def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> b
     return all(fit(variables, points, t).held_out_error <= HELD_OUT_LIMIT for t in totals)
 
 
-def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[list[int]]:
+def _points(kernel: MeasuredKernel, measured: Measurements) -> list[list[int]]:
     return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
 
 
@@ -243,7 +243,7 @@ def accessed_bytes(launch: Measurement, array: int) -> int:
 
 
 def loads_and_stores(
-    kernel: MeasuredKernel, measured: Sequence[Measurement], array: int
+    kernel: MeasuredKernel, measured: Measurements, array: int
 ) -> tuple[bool, bool]:
     """Is the array loaded from, and is it stored to?"""
     kinds = {
@@ -309,7 +309,7 @@ class HeldOut:
         return f" ({sizes})" if sizes else ""
 
 
-def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut:
+def held_out(kernel: MeasuredKernel, measured: Measurements) -> HeldOut:
     """Fit the counts of a replayed kernel, and hold them against launches that took no part.
 
     If they fail there, they are fitted again with the checks that were counted in full; then later
@@ -327,10 +327,7 @@ def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut
 
 
 def _compared(
-    kernel: MeasuredKernel,
-    counted: Sequence[Measurement],
-    checks: Sequence[Measurement],
-    small: Sequence[Measurement],
+    kernel: MeasuredKernel, counted: Measurements, checks: Measurements, small: Measurements
 ) -> HeldOut:
     functions = count_functions(kernel, counted)
     off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]

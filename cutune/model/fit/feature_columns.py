@@ -24,7 +24,7 @@ from cutune.model.fit.fitted_model import (
     FeatureColumn,
     in_single_precision,
 )
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements
 from cutune.model.measurement.size_relations import extents_at
 from cutune.toolchain.device.thread_block import warp_footprint, warps_of
 
@@ -222,10 +222,7 @@ class _Group:
 
 
 def feature_columns(
-    kernel: MeasuredKernel,
-    counts: CountFunctions,
-    launches: Sequence[Measurement],
-    smaller: Sequence[Measurement],
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Measurements, smaller: Measurements
 ) -> Iterator[FeatureColumn]:
     """Features per trip, summed over each group. `smaller`: one more launch per block, or none."""
     scales = [Scale(kernel, counts, launch) for launch in launches]
@@ -246,7 +243,7 @@ def feature_columns(
 
 
 def transaction_columns(
-    kernel: MeasuredKernel, counts: CountFunctions, launches: Sequence[Measurement]
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Measurements
 ) -> Iterator[FeatureColumn]:
     """Per group: 32-byte sectors per execution, and the part of them that is not coalesced."""
     for group in range(len(counts.groups)):

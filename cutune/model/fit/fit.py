@@ -31,7 +31,13 @@ from cutune.model.fit.count_functions import (
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose, SiteCounters
+from cutune.model.measurement.measurement import (
+    MeasuredKernel,
+    Measurement,
+    Measurements,
+    Purpose,
+    SiteCounters,
+)
 from cutune.model.measurement.size_relations import extents_at
 from cutune.model.rational.functions import (
     Exponents,
@@ -53,7 +59,7 @@ FEWEST_ON_DATA = 2
 
 
 def fit_model(
-    kernel: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
+    kernel: MeasuredKernel, measurements: Measurements, method: str = EXACT
 ) -> FittedModel | Diagnostic:
     """Fit one kernel by a method (`EXACT`, `PAPER`); a diagnostic says why there is no model."""
     checked = _counts(kernel, measurements)
@@ -85,7 +91,7 @@ def fit_model(
     )
 
 
-def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> HeldOut | Diagnostic:
+def _counts(kernel: MeasuredKernel, measurements: Measurements) -> HeldOut | Diagnostic:
     counted = [m for m in measurements if m.purpose == Purpose.COUNTS]
     features = [m for m in measurements if m.purpose == Purpose.FEATURES]
     if not counted or not features:
@@ -102,7 +108,7 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
     return _poor_fit(kernel, checked, error) if error > limit else checked
 
 
-def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
+def _on_data(kernel: MeasuredKernel, counted: Measurements) -> HeldOut:
     """Totals in proportion to sizes: of all launches, or of the larger ones if these differ.
 
     A loop that small launches do not repeat does not tell how often large ones do.
@@ -133,8 +139,8 @@ def _feature_launches(
     kernel: MeasuredKernel,
     classes: tuple[tuple[int, ...], ...],
     blocks: Sequence[Block],
-    measurements: Sequence[Measurement],
-) -> tuple[Sequence[Measurement], Sequence[Measurement]] | None:
+    measurements: Measurements,
+) -> tuple[Measurements, Measurements] | None:
     """One launch for each (class, block) in this order, and smaller ones; None: one is missing."""
     table = cells(kernel, classes, measurements)
     wanted = [table.at(row, block) for row in all_rows(classes) for block in blocks]
@@ -157,8 +163,8 @@ def model_of(
     counts: CountFunctions,
     classes: tuple[tuple[int, ...], ...],
     blocks: tuple[Block, ...],
-    ordered: Sequence[Measurement],
-    smaller: Sequence[Measurement] = (),
+    ordered: Measurements,
+    smaller: Measurements = (),
 ) -> FittedModel:
     """The model of counts and launches, by (class, block). `smaller`: one per block, or none."""
     # The count groups of the instructions in global memory.
@@ -199,7 +205,7 @@ NEARLY = 0.15
 EXACTLY = 0.001
 
 
-def proportions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
+def proportions(kernel: MeasuredKernel, measured: Measurements) -> Fitter:
     """A fitter of totals at the sizes of these measurements."""
     points = [dict(m.sizes) for m in measured]
     bases = [base for base in _bases(kernel) if all(base(point) > 0 for point in points)]
@@ -267,7 +273,7 @@ def _spread(ratios: Sequence[Fraction]) -> float:
     return float(max(seen) / min(seen)) - 1
 
 
-def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
+def without_idle_warps(launches: Measurements) -> list[Measurement]:
     """The counters of launches with different blocks, without those of idle threads.
 
     In small runs large blocks have many. What exceeds the least of all blocks is their work.
@@ -283,7 +289,7 @@ def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
 
 
 def at_large_sizes(
-    kernel: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
+    kernel: MeasuredKernel, large: Measurements, small: Measurements
 ) -> list[Measurement]:
     """The counters of launches, one per block, extrapolated to much larger launches.
 

@@ -6,7 +6,7 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache
@@ -441,6 +441,10 @@ class Measurement:
 
 
 _COUNTERS = tuple(field.name for field in fields(SiteCounters))
+
+
+#: Launches of one kernel, for example.
+Measurements = Sequence[Measurement]
 
 
 def by_entry(

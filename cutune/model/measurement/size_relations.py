@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 from math import prod
 
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurements
 from cutune.model.rational.formulas import is_formula, limited_value, whole_value
 from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import WARP, Block, as_block
@@ -62,9 +62,7 @@ def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
     return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
 
 
-def with_constants_fixed(
-    kernel: MeasuredKernel, counted: Sequence[Measurement]
-) -> MeasuredKernel | None:
+def with_constants_fixed(kernel: MeasuredKernel, counted: Measurements) -> MeasuredKernel | None:
     """The kernel with small constants among its parameters fixed; None where there are none.
 
     A constant has the same value in all launches of the program, while other sizes change. It is

@@ -23,6 +23,7 @@ from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
+from cutune.model.rational.functions import Floats
 from cutune.model.rational.program import TERM
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of, shape, threads_of
@@ -223,7 +224,7 @@ def published_rule(blocks: Sequence[Block]) -> SelectionRule:
 
 
 def select(
-    values: Mapping[str, NDArray[np.float64]],
+    values: Mapping[str, Floats],
     rule: SelectionRule,
     extents: Block,
     kernel: MeasuredKernel,
@@ -253,7 +254,7 @@ def _ranked(
     rule: SelectionRule,
     grids: Sequence[Block],
     valid: NDArray[np.bool_],
-    values: Mapping[str, NDArray[np.float64]],
+    values: Mapping[str, Floats],
 ) -> tuple[PredictedBlock, ...]:
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
     terms = {n.removeprefix(TERM): v.tolist() for n, v in values.items() if n.startswith(TERM)}
@@ -267,11 +268,7 @@ def _ranked(
 
 
 def choose(
-    rule: SelectionRule,
-    time: NDArray[np.float64],
-    floored: NDArray[np.float64],
-    valid: NDArray[np.bool_],
-    original: Block,
+    rule: SelectionRule, time: Floats, floored: Floats, valid: NDArray[np.bool_], original: Block
 ) -> int | None:
     """Index of the chosen candidate, or None where none is valid. The emitted C does the same."""
     if not valid.any():
