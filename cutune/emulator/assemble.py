@@ -82,10 +82,8 @@ class _Assembler:
         self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
         # Shared variables of device functions have the same offset in every kernel.
-        called = [
-            v for n, f in self.functions.items() if not f.is_kernel for v in self.shared_of[n]
-        ]
-        self.common = _shared_layout({v.name: v for v in called}.values(), {}, 0)
+        called = (self.shared_of[n] for n, f in self.functions.items() if not f.is_kernel)
+        self.common = _shared_layout({v.name: v for used in called for v in used}.values(), {}, 0)
 
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))

@@ -15,13 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from cutune.emulator.lower.encoder import (
-    Access,
-    FunctionEncoder,
-    Relocation,
-    literal_bits,
-    width_of,
-)
+from cutune.emulator.lower.encoder import Access, FunctionEncoder, Relocation, bits_of, width_of
 from cutune.ptx.control_flow import BasicBlock
 from cutune.ptx.leaps import Leap, Sum
 from cutune.ptx.taint import Obliviousness, results, sources, spaces
@@ -225,7 +219,7 @@ def _initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
     for element in _elements(text):
         match = _ADDRESS.match(element)
         if match is None:
-            bits = literal_bits(element, variable.type) & ((1 << 8 * width) - 1)
+            bits = bits_of(element, variable.type) & ((1 << 8 * width) - 1)
             data += bits.to_bytes(width, "little")
             continue
         if width != 8:

@@ -86,9 +86,7 @@ def build_numbered(
     return build_instrumented(toolchain, numbered, folder, None, codes), numbers
 
 
-def write_instrumented(
-    toolchain: Toolchain, program: Program, folder: Path
-) -> tuple[Path, list[str]]:
+def write_instrumented(toolchain: Toolchain, program: Program, folder: Path) -> Unit:
     """Write a program with hooks into a folder; its source, and the flags to compile that with."""
     flags = toolchain.compile_flags(program.source.path)
     return write_unit(instrument(program), flags, folder, "instrumented")

@@ -337,11 +337,9 @@ def one_of_each(subject: Subject, made: RecordedRun) -> int:
     return _most_work(subject, made) * len(fitting(subject.kernel))
 
 
-def with_fewer_candidates(
-    subject: Subject, recorded: Iterable[RecordedRun], budget: int
-) -> Subject:
+def with_fewer_candidates(subject: Subject, runs: Iterable[RecordedRun], budget: int) -> Subject:
     """The kernel with as many candidates as `budget` allows in the cheapest of its runs."""
-    works = [work for made in recorded if (work := _most_work(subject, made))]
+    works = [work for made in runs if (work := _most_work(subject, made))]
     most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
     return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
 

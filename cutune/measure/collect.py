@@ -28,12 +28,7 @@ from cutune.measure.candidate_trials import (
     with_fewer_trials,
 )
 from cutune.measure.counted_on_data import counted_on_data, fewer_candidates, unclear_growth
-from cutune.measure.emulated_runs import (
-    Sweep,
-    races_with_own_blocks,
-    record_launches,
-    try_candidates,
-)
+from cutune.measure.emulated_runs import Sweep, races_of_own_blocks, record_launches, try_candidates
 from cutune.measure.program_runs import RecordedRun, Run
 from cutune.measure.replay.replayed_kernel import (
     CountedKernel,
@@ -256,7 +251,7 @@ class _Measuring:
     def _tell_differing(self, chosen: Sequence[MeasuredKernel], trials: Trials) -> None:
         wrong = (one for one in chosen if trials[one.entry].differing)
         differing = [one for one in wrong if not _is_told(one, chosen, trials)]
-        races = races_with_own_blocks(self.recorded[0].run, self.device) if differing else {}
+        races = races_of_own_blocks(self.recorded[0].run, self.device) if differing else {}
         for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
             trial = trials[kernel.entry]
             shown = races[name].diagnostic() if name in races else None
@@ -280,9 +275,8 @@ class _Measuring:
         """
         asserted = [subject for subject in tried if subject.kernel.asserted]
         joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
-        others = [
-            (effort(asserted, made), made) for made in self.recorded[1:] if made.run.executes_all
-        ]
+        executed = (made for made in self.recorded[1:] if made.run.executes_all)
+        others = [(effort(asserted, made), made) for made in executed]
         kernels = [subject.kernel for subject in asserted]
         for cost, made in sorted(others, key=lambda other: other[0], reverse=True):
             if not 0 < cost <= left:

@@ -212,10 +212,8 @@ def _larger(counting: _Counting) -> CountedRun | None:
     return CountedRun(number, run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
-def _measured(
-    subject: Subject, experiments: Sequence[Experiment]
-) -> tuple[Subject, list[Measurement]]:
-    smaller, most = smaller_and_largest(experiments, lambda one: one.work)
+def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject, list[Measurement]]:
+    smaller, most = smaller_and_largest(largest, lambda one: one.work)
     missing = {*subject.kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     subject = subject.without(missing)
     kernel = subject.kernel
@@ -252,10 +250,8 @@ def _is_told_by_size(works: Sequence[int]) -> bool:
     return is_most or len(alike) == len(works)
 
 
-def _measurement(
-    subject: Subject, purpose: str, experiment: Experiment, block: Block
-) -> Measurement:
-    kernel, record = subject.kernel, experiment.by_block[block]
+def _measurement(subject: Subject, purpose: str, launch: Experiment, block: Block) -> Measurement:
+    kernel, record = subject.kernel, launch.by_block[block]
     in_blocks = {logged.block: logged for logged in record.blocks}
     counters = [in_blocks.get(place) for place in subject.code.block_indices]
     return Measurement(
@@ -263,7 +259,7 @@ def _measurement(
         code=kernel.code,
         purpose=purpose,
         source=RUN,
-        sizes=recorded_sizes(subject, experiment.asked),
+        sizes=recorded_sizes(subject, launch.asked),
         grid=record.grid,
         block=block,
         executed_blocks=record.executed_blocks or 0,

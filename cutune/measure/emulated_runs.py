@@ -121,16 +121,14 @@ def record_launches(
     return recorded
 
 
-def _recorded(
-    run: Run, variables: Mapping[str, str], log: Path
-) -> tuple[RecordedRun, ProgramResult]:
-    ended = _logged(run, variables, log)
+def _recorded(run: Run, about: Mapping[str, str], log: Path) -> tuple[RecordedRun, ProgramResult]:
+    ended = _logged(run, about, log)
     launches, made = list(read_launches(log)), run
     if is_cut(log):
         made = replace(run, is_cut=True)
     elif ended.timed_out and not run.launches_only:
         made = replace(run, is_cut=True)
-        ended = _logged(replace(run, launches_only=True, is_cut=bool(launches)), variables, log)
+        ended = _logged(replace(run, launches_only=True, is_cut=bool(launches)), about, log)
         seen = {(record.site, record.kernel) for record in launches}
         further = list(read_launches(log))[len(launches) :]
         launches += [r for r in further if (r.site, r.kernel) not in seen]
@@ -193,7 +191,7 @@ CHECK_SECONDS = 60
 _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DIVERGED_RACE})
 
 
-def races_with_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
+def races_of_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
     """The first race of each kernel, by name, in one run as the program is, even if that fails."""
     with temporary_folder() as folder:
         found = Path(folder) / "findings.jsonl"

@@ -193,9 +193,7 @@ def needs_shell(template: str) -> bool:
     return _SHELL.search(_QUOTED.sub("", _LITERAL.sub("", template))) is not None
 
 
-def ended_run(
-    run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS
-) -> ProgramResult:
+def ended_run(run: Run, environment: Mapping[str, str], seconds: float) -> ProgramResult:
     own = {**run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, {**os.environ, **environment, **own}, seconds)
 

@@ -43,9 +43,7 @@ def run_command(
     return CompletedProcess([*command], process.returncode, *texts)
 
 
-def run_limited(
-    command: Sequence[str], environment: Mapping[str, str], path: str | Path
-) -> Finished:
+def run_limited(command: Sequence[str], variables: Mapping[str, str], path: str | Path) -> Finished:
     """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
@@ -57,7 +55,7 @@ def run_limited(
         OSError: it cannot be run.
     """
     with TemporaryFile(dir=run_folder()) as errors:
-        process = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=errors)
+        process = Popen(command, env=variables, stdin=DEVNULL, stdout=PIPE, stderr=errors)
         is_late = Event()
 
         def end_late() -> None:

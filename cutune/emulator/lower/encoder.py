@@ -202,7 +202,7 @@ class FunctionEncoder:
         if text[0] == "!":
             return self.computed("not_pred", "pred", a=self.source(text[1:], "pred"))
         if _NUMBER.match(text):
-            return self.constant(kind, literal_bits(text, kind))
+            return self.constant(kind, bits_of(text, kind))
         if text in ("WARP_SZ", "%WARP_SZ"):
             return self.constant(kind, LANES)
         if text[0] == "%":
@@ -299,7 +299,7 @@ def parameter_offsets(function: Function) -> list[tuple[int, Variable]]:
     return list(zip(placed(function.parameters)[0], function.parameters, strict=True))
 
 
-def literal_bits(text: str, kind: str) -> int:
+def bits_of(text: str, kind: str) -> int:
     """The bits of a literal as an operand of type `kind`."""
     match = _EXACT_FLOAT.match(text)
     if match is None:

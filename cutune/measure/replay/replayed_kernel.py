@@ -36,13 +36,7 @@ from cutune.model.fit.count_functions import (
     uncertain_accesses,
 )
 from cutune.model.measurement import alignment, size_relations
-from cutune.model.measurement.measurement import (
-    RUN,
-    MeasuredKernel,
-    Measurement,
-    Measurements,
-    Purpose,
-)
+from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from cutune.toolchain.device.thread_block import Block
 
 T = TypeVar("T")
@@ -85,7 +79,9 @@ class CountedKernel:
     problem: str
 
 
-def counted_kernel(subject: Subject, known: Measurements, progress: Progress) -> CountedKernel:
+def counted_kernel(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> CountedKernel:
     """Count full launches that were not counted before, and some that are held out.
 
     It is counted again without parameters that are no sizes, follow from others, or are strides.
@@ -121,7 +117,7 @@ def counted_kernel(subject: Subject, known: Measurements, progress: Progress) ->
     return CountedKernel(subject, new, functions, problem)
 
 
-def _with_constants_held(subject: Subject, counted: Measurements) -> MeasuredKernel | None:
+def _with_constants_held(subject: Subject, counted: Sequence[Measurement]) -> MeasuredKernel | None:
     """The kernel without small constants that leave no work where they are large, or None."""
     kernel = subject.kernel
     if (all_held := size_relations.with_constants_fixed(kernel, counted)) is None:
@@ -171,7 +167,7 @@ def _held_out(subject: Subject, plans: Iterable[plan.Replay], done: Known) -> Kn
 
 
 def _otherwise(
-    subject: Subject, known: Measurements, progress: Progress
+    subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, Known, HeldOut] | None:
     kernel, covered = subject.kernel, size_relations.with_extents_covered(subject.kernel)
     # With as many threads as its sizes say, or with many rounds of a loop.
@@ -197,7 +193,7 @@ def _problem(
     checked: HeldOut,
     functions: CountFunctions,
     largest: Measurement,
-    larger: Measurements,
+    larger: Sequence[Measurement],
 ) -> str:
     if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
         return reason
@@ -212,9 +208,8 @@ def _strides(subject: Subject) -> tuple[str, ...]:
     names, block = [], plan.count_block(subject.kernel)
     for name, launches in plan.striding_launches(subject.kernel):
         with suppress(CutuneError):  # too much work for a loop over one size
-            one, more = (
-                sum(subject.run(Purpose.COUNTS, sizes, block).executions) for sizes in launches
-            )
+            runs = (subject.run(Purpose.COUNTS, sizes, block) for sizes in launches)
+            one, more = (sum(run.executions) for run in runs)
             if more < GRID_STRIDE_WORK_RATIO * one:
                 names.append(name)
     return tuple(names)
@@ -224,7 +219,7 @@ def _counts(measured: Known) -> list[Measurement]:
     return [m for m in measured.values() if m.purpose == Purpose.COUNTS]
 
 
-def _counted(subject: Subject, known: Measurements, progress: Progress) -> Known:
+def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
     done = _own(subject.kernel, known)
     replays = list(plan.count_launches(subject.kernel))
     new = _replayed(subject, "counting", replays, done, progress)
@@ -232,7 +227,7 @@ def _counted(subject: Subject, known: Measurements, progress: Progress) -> Known
 
 
 def collect_kernel(
-    counted: CountedKernel, known: Measurements, progress: Progress, training: bool = False
+    counted: CountedKernel, known: Sequence[Measurement], progress: Progress, training: bool = False
 ) -> Iterator[Measurement]:
     """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated."""
     subject, counts = counted.subject, counted.functions
@@ -260,7 +255,7 @@ def collect_kernel(
         yield from measured("training", list(plan.training_launches(kernel, counts)))
 
 
-def _own(kernel: MeasuredKernel, known: Measurements) -> Known:
+def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
 
@@ -295,7 +290,7 @@ class OwnSizes:
     """A kernel that was counted at the sizes of the program's launches, and these launches."""
 
     subject: Subject
-    measured: Measurements
+    measured: Sequence[Measurement]
     launches: Sequence[LaunchRecord]
 
 

@@ -85,16 +85,14 @@ def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram
     return replace(program, definitions=tuple(definitions))
 
 
-def _simplified(
-    node: Expression, constants: Mapping[str, Constant], positive: set[str]
-) -> Expression:
+def _simplified(node: Expression, known: Mapping[str, Constant], positive: set[str]) -> Expression:
     if isinstance(node, Reference):
-        return constants.get(node.name, node)
+        return known.get(node.name, node)
     if isinstance(node, TableEntry):
-        return replace(node, place=_simplified(node.place, constants, positive))
+        return replace(node, place=_simplified(node.place, known, positive))
     if not isinstance(node, Operation):
         return node
-    operands = tuple(_simplified(operand, constants, positive) for operand in node.operands)
+    operands = tuple(_simplified(operand, known, positive) for operand in node.operands)
     return _operation(replace(node, operands=operands), positive)
 
 

@@ -39,13 +39,7 @@ from cutune.model.measurement.measurement import (
     SiteCounters,
 )
 from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.functions import (
-    Exponents,
-    RationalFunction,
-    Terms,
-    constant_function,
-    fit,
-)
+from cutune.model.rational.functions import RationalFunction, Terms, constant_function, fit
 from cutune.toolchain.device.thread_block import WARP, Block, threads_of
 
 #: The ways of fitting.
@@ -260,7 +254,7 @@ def _threads(kernel: MeasuredKernel) -> RationalFunction:
 
 
 def _product(first: Terms, second: Terms) -> Terms:
-    terms: dict[Exponents, Fraction] = {}
+    terms: dict[tuple[int, ...], Fraction] = {}
     for (one, a), (two, b) in product(first, second):
         powers = tuple(map(sum, zip(one, two, strict=True)))
         terms[powers] = terms.get(powers, Fraction(0)) + a * b

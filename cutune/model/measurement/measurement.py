@@ -474,9 +474,8 @@ def checked_kernel(kernel: MeasuredKernel) -> MeasuredKernel:
     """The kernel, whose entries fit together; a ValueError where they do not."""
     count, tied = len(kernel.parameters), [name for name, _, _ in kernel.tied]
     require(len(kernel.positions) == count, "`positions` are as many as `parameters`")
-    require(
-        len({*kernel.parameters, *tied}) == count + len(tied), "each size has a name of its own"
-    )
+    are_unique = len({*kernel.parameters, *tied}) == count + len(tied)
+    require(are_unique, "each size has a name of its own")
     required = (place for place, _ in kernel.required_arguments)
     read = [*kernel.positions, *(place for _, place, _ in kernel.tied), *required]
     require(len({*read}) == len(read), "each argument is read once")

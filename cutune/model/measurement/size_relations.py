@@ -287,7 +287,7 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
     return values
 
 
-def working_threads(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int:
+def busy_threads(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int:
     """How many threads have work where any number does the same; 0 where all have to stay."""
     text = kernel.working[axis]
     count = (whole_value(text, complete(kernel, sizes)) or 0) if text is not None else 0

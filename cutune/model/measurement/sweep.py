@@ -17,18 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from cutune.core.progress import ignore
-from cutune.core.typed import (
-    Count,
-    Integer,
-    Label,
-    MemberName,
-    Meta,
-    Name,
-    Text,
-    Time,
-    one_of,
-    typed,
-)
+from cutune.core.typed import Count, Integer, Label, MemberName, Name, Text, Time, one_of, typed
 from cutune.core.workspace import Json, entries_of, read_lines, read_typed, replace_file
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
@@ -150,7 +139,7 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     registers: Count | None = None
     shared_bytes: Count | None = None
     own: Block
-    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
+    microseconds: Annotated[tuple[_Row, ...], msgspec.Meta(min_length=1)]
     variants: dict[Name, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
 
     @staticmethod

@@ -24,12 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.size_relations import (
-    extents_at,
-    only_at,
-    usually_held,
-    working_threads,
-)
+from cutune.model.measurement.size_relations import busy_threads, extents_at, only_at, usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
@@ -291,7 +286,7 @@ class Chooser:
         """
         best, own_ms = own, own.chosen_ms
         for axis in range(3):
-            working = working_threads(self._model.kernel, axis, launch.sizes)
+            working = busy_threads(self._model.kernel, axis, launch.sizes)
             numbers = sorted({min(self._filling, working), working})
             for threads in numbers if own_ms and working else ():
                 found, least = self._with_threads(launch, axis, threads), best.chosen_ms
@@ -307,7 +302,7 @@ class Chooser:
         """
         kernel = self._model.kernel
         axes = [axis for axis in range(3) if kernel.variable_extents[axis]]
-        if any(working_threads(kernel, axis, launch.sizes) for axis in axes):
+        if any(busy_threads(kernel, axis, launch.sizes) for axis in axes):
             return ""
         if not axes or len({extents for _, extents in kernel.recorded}) > 1:
             return ""
