@@ -16,26 +16,13 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.candidate_trials import (
-    LAUNCHES,
-    OTHER_SHARED,
-    TRIAL_BUDGET,
-    CandidateTrial,
-    Trials,
-    affordable,
-    effort,
-    experiments,
-    with_fewer_trials,
-)
+from cutune.measure import candidate_trials
+from cutune.measure.candidate_trials import LAUNCHES, CandidateTrial, Trials
 from cutune.measure.counted_on_data import counted_on_data, fewer_candidates, unclear_growth
 from cutune.measure.emulated_runs import Sweep, races_of_own_blocks, record_launches, try_candidates
 from cutune.measure.program_runs import RecordedRun, Run
-from cutune.measure.replay.replayed_kernel import (
-    CountedKernel,
-    at_own_sizes,
-    collect_kernel,
-    counted_kernel,
-)
+from cutune.measure.replay import replayed_kernel
+from cutune.measure.replay.replayed_kernel import CountedKernel
 from cutune.measure.replay.subjects import Subject, subjects
 from cutune.measure.resources import Resources
 from cutune.model.measurement.measurement import (
@@ -144,8 +131,8 @@ class _Measuring:
                 return self._on_data(subject, counted.problem)
             kernel = counted.subject.kernel
             self.part.append(kernel, counted.new)
-            progress = self.reporter.progress
-            traced = list(collect_kernel(counted, self.known, progress, self.training))
+            about = self.known, self.reporter.progress, self.training
+            traced = list(replayed_kernel.collect_kernel(counted, *about))
             append_lines(self.part.workspace.measurements, (m.to_json() for m in traced))
             return Collected(kernel, [*counted.new, *traced])
         except CutuneError as error:
@@ -171,7 +158,7 @@ class _Measuring:
         """
         if not problem or subject.record.is_executed:
             return None
-        counted = at_own_sizes(subject, self.launches)
+        counted = replayed_kernel.at_own_sizes(subject, self.launches)
         if counted is None:
             return None
         subject = self._on_data(counted.subject, problem)
@@ -184,11 +171,11 @@ class _Measuring:
         """Count a kernel; one that fails with large values of loop bounds, with small ones."""
         about = self.known, self.reporter.progress
         try:
-            return counted_kernel(subject, *about)
+            return replayed_kernel.counted_kernel(subject, *about)
         except CutuneError:
             for held in with_few_bounds_fixed(subject.kernel):
                 with suppress(CutuneError):
-                    return counted_kernel(replace(subject, kernel=held), *about)
+                    return replayed_kernel.counted_kernel(replace(subject, kernel=held), *about)
             raise
 
     def _on_data(self, subject: Subject, reason: str) -> Subject:
@@ -221,8 +208,8 @@ class _Measuring:
         Where there is no time, or no execution, only what an annotation asserts is tried.
         """
         first, run = self.recorded[0], self.recorded[0].run
-        launched = [with_fewer_trials(subject, first) for subject in launched]
-        tried, untried = affordable(launched, first)
+        launched = [candidate_trials.with_fewer_trials(subject, first) for subject in launched]
+        tried, untried = candidate_trials.affordable(launched, first)
         for subject in untried:
             if run.executes_all and not subject.kernel.variant:
                 self._warn(Code.NOT_TRIED, subject)
@@ -274,15 +261,16 @@ class _Measuring:
         longest runs are tried first, within the budget; one that fails shows nothing.
         """
         asserted = [subject for subject in tried if subject.kernel.asserted]
-        joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
+        joined, left = dict(trials), candidate_trials.TRIAL_BUDGET if asserted else 0
         executed = (made for made in self.recorded[1:] if made.run.executes_all)
-        others = [(effort(asserted, made), made) for made in executed]
+        others = [(candidate_trials.effort(asserted, made), made) for made in executed]
         kernels = [subject.kernel for subject in asserted]
         for cost, made in sorted(others, key=lambda other: other[0], reverse=True):
             if not 0 < cost <= left:
                 continue
             left -= cost
-            sweep = Sweep(cost, experiments(asserted, made, LAUNCHES), TRIAL_SECONDS)
+            count = candidate_trials.experiments(asserted, made, LAUNCHES)
+            sweep = Sweep(cost, count, TRIAL_SECONDS)
             with suppress(CutuneError):
                 shown = try_candidates(made.run, kernels, self.part.numbers, self.device, sweep)
                 joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
@@ -316,7 +304,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         return
     late = {*kernel.rejected, *trial.unreached} - {kernel.original}
     refused = {*trial.untried} - late
-    if refused and trial.refusal == OTHER_SHARED:
+    if refused and trial.refusal == candidate_trials.OTHER_SHARED:
         bytes_ = kernel.dynamic_shared_bytes
         yield Diagnostic.at(Code.OTHER_SHARED, kernel=kernel.name, bytes=bytes_)
     elif refused:

@@ -18,18 +18,8 @@ from pathlib import Path
 
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.typed import parsed, typed
-from cutune.toolchain.dry_run import (
-    VARIABLES,
-    FrontEndFailed,
-    commands,
-    dry_answer,
-    is_cicc,
-    run,
-    stand_in_for,
-    value,
-    warnings,
-    with_source,
-)
+from cutune.toolchain import dry_run
+from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import BEGIN, masked
 
@@ -111,7 +101,7 @@ def written(
     compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
 ) -> BuiltCode | None:
     """Read the code that such a step has written; None where it names the place of its source."""
-    file = Path(value(compile_, _STUB))
+    file = Path(dry_run.value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
     options = options_of(compile_, text)
     is_of_a_place = any(map(OF_A_MODULE.search, (ptx, stub))) or _TO_LINK in options
@@ -190,16 +180,16 @@ def built(
     the preprocessor has written of it for the host. `is_silent`: nvcc has to do it, and to say it,
     where anything is said.
     """
-    further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
+    further = (word for name in dry_run.VARIABLES for word in os.environ.get(name, "").split())
     if any(map(_OF_FILES.match, (*options, *further))):
         return False
     try:
         with temporary_folder() as folder:
-            stand_in = stand_in_for(nvcc, str(source), flags)
+            stand_in = dry_run.stand_in_for(nvcc, str(source), flags)
             keep = ["--dryrun", "--keep", "--keep-dir", folder]
             words = [*options, *keep, stand_in, "-o", str(output)]
-            said = dry_answer(nvcc, words, folder, str(output))
-            if is_silent and (warnings(said) or not code.is_silent):
+            said = dry_run.dry_answer(nvcc, words, folder, str(output))
+            if is_silent and (dry_run.warnings(said) or not code.is_silent):
                 return False
             steps, variables = _steps(said, str(output), code)
             environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
@@ -209,11 +199,11 @@ def built(
                     word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
                     for word in step
                 ]
-                told = run(with_source(named, stand_in, str(source)), environment)
+                told = dry_run.run(dry_run.with_source(named, stand_in, str(source)), environment)
                 if is_silent and told:
                     return False
                 if "-E" in step:
-                    note(source, Path(value(step, "-o")).read_text(encoding="latin-1"))
+                    note(source, Path(dry_run.value(step, "-o")).read_text(encoding="latin-1"))
     except FrontEndFailed:
         return False
     return True
@@ -224,29 +214,29 @@ def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...
 
     Raises CT708 where the steps are not those of one source for the emulated device.
     """
-    steps, variables = commands(said)
-    compiling = [step for step in steps if is_cicc(step)]
+    steps, variables = dry_run.commands(said)
+    compiling = [step for step in steps if dry_run.is_cicc(step)]
     if len(compiling) != 1:
         raise FrontEndFailed("nvcc does not compile for one device")
     (cicc,) = compiling
-    preprocess = [step for step in steps if "-E" in step and value(step, "-o") in cicc]
+    preprocess = [step for step in steps if "-E" in step and dry_run.value(step, "-o") in cicc]
     others = [step for step in steps if step not in (cicc, *preprocess)]
     is_known = (
         len(preprocess) == 1
-        and options_of(cicc, value(preprocess[0], "-o")) == code.options
+        and options_of(cicc, dry_run.value(preprocess[0], "-o")) == code.options
         # Whoever names the module has to run.
         and "--gen_module_id_file" not in cicc
         and all(_is_of_the_host(step, preprocess[0][0], output) for step in others)
-        and others[-1:] == [step for step in others if value(step, "-o") == output]
+        and others[-1:] == [step for step in others if dry_run.value(step, "-o") == output]
     )
     if not is_known:
         raise FrontEndFailed("nvcc compiles for the device in another way")
-    stub = code.stub_including(value(cicc, "--include_file_name"))
-    for path, text in ((value(cicc, "-o"), code.ptx), (value(cicc, "--stub_file_name"), stub)):
-        Path(path).write_text(text, encoding="latin-1")
+    stub = code.stub_including(dry_run.value(cicc, "--include_file_name"))
+    for option, text in (("-o", code.ptx), ("--stub_file_name", stub)):
+        Path(dry_run.value(cicc, option)).write_text(text, encoding="latin-1")
     return others, variables
 
 
 def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
     program = os.path.basename(step[0])
-    return program in _PROGRAMS or step[0] == compiler or value(step, "-o") == output
+    return program in _PROGRAMS or step[0] == compiler or dry_run.value(step, "-o") == output

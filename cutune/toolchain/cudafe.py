@@ -18,18 +18,9 @@ from pathlib import Path
 
 from cutune import toolchain
 from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain import dry_run
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
-from cutune.toolchain.dry_run import (
-    FrontEndFailed,
-    dry_answer,
-    first_line,
-    read_dry_run,
-    run,
-    stand_in_for,
-    value,
-    with_source,
-    words,
-)
+from cutune.toolchain.dry_run import FrontEndFailed, run, words
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
 from cutune.toolchain.preprocessed import files_of
 
@@ -53,7 +44,7 @@ class HostSteps:
 
     @property
     def host_file(self) -> Path:
-        return Path(value(self.cudafe, _WRITTEN))
+        return Path(dry_run.value(self.cudafe, _WRITTEN))
 
 
 @dataclass(frozen=True)
@@ -99,17 +90,17 @@ class HostText:
 def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
     """Preprocess a source for the host. Raises CT708 when that fails or nvcc is not understood."""
     with temporary_folder() as folder:
-        stand_in = stand_in_for(nvcc, path, flags)
+        stand_in = dry_run.stand_in_for(nvcc, path, flags)
         keep = ["-c", "--dryrun", "--keep", "--keep-dir", folder]
         # What a phase says of the names of kernels stays.
         is_relocatable = not {"-dc", "-dw", "--device-c", "--device-w"}.isdisjoint(flags)
         keep += [*without_output_flags(flags), *(["-rdc=true"] if is_relocatable else [])]
-        answer = dry_answer(nvcc, [*keep, stand_in], folder)
+        answer = dry_run.dry_answer(nvcc, [*keep, stand_in], folder)
         steps = read_host_steps(answer)
         environment = {**os.environ, **steps.variables}
-        run(with_source(steps.preprocess, stand_in, path), environment)
-        text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")
-        steps = replace(steps, cudafe=tuple(with_source(steps.cudafe, stand_in, path)))
+        run(dry_run.with_source(steps.preprocess, stand_in, path), environment)
+        text = Path(dry_run.value(steps.preprocess, "-o")).read_text(encoding="latin-1")
+        steps = replace(steps, cudafe=tuple(dry_run.with_source(steps.cudafe, stand_in, path)))
         yield HostText(steps, environment, folder, text)
 
 
@@ -137,11 +128,13 @@ def kept_answer(
 
 def read_host_steps(said: str) -> HostSteps:
     """The steps of the host in the output of `nvcc -c --dryrun`. Raises CT708: they are missing."""
-    lines, variables = read_dry_run(said)
+    lines, variables = dry_run.read_dry_run(said)
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
-        raise FrontEndFailed(first_line(said) or "nvcc does not name the steps of its front end")
-    host_file = value(cudafe, _WRITTEN)
+        raise FrontEndFailed(
+            dry_run.first_line(said) or "nvcc does not name the steps of its front end"
+        )
+    host_file = dry_run.value(cudafe, _WRITTEN)
     preprocess = compile_ = None
     for line in lines:
         if cudafe[-1] in line and " -E " in line:

@@ -23,19 +23,10 @@ from pathlib import Path
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.ptx.types import WHOLE_PROGRAM
-from cutune.toolchain import built_code
+from cutune.toolchain import built_code, dry_run
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
-from cutune.toolchain.dry_run import (
-    FrontEndFailed,
-    commands,
-    dry_answer,
-    is_cicc,
-    run_any,
-    stand_in_for,
-    value,
-    with_source,
-)
+from cutune.toolchain.dry_run import FrontEndFailed, run_any
 from cutune.toolchain.nvcc import Nvcc, target_flags
 from cutune.toolchain.preprocessed import BEGIN, host_pass, masked
 
@@ -73,7 +64,7 @@ class DeviceSteps:
 
     @property
     def expanded(self) -> Path:
-        return Path(value(self.preprocess, "-o"))
+        return Path(dry_run.value(self.preprocess, "-o"))
 
 
 def compiled(
@@ -116,14 +107,14 @@ class _Source:
         with_lines: bool = False,
     ) -> DeviceCode:
         output = self.folder / "module.ptx"
-        stand_in = stand_in_for(self.nvcc, self.path, self.flags)
+        stand_in = dry_run.stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
         words = [*self.options, "--dryrun", *files, stand_in]
-        steps = read_device_steps(dry_answer(self.nvcc, words, str(self.folder)))
+        steps = read_device_steps(dry_run.dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
         def run(step: Sequence[str]) -> _StepOutput:
-            done = run_any(with_source(step, stand_in, self.path), environment)
+            done = run_any(dry_run.with_source(step, stand_in, self.path), environment)
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
                 words = self.nvcc.source_words(self.path, self.flags)
@@ -183,9 +174,9 @@ class _Source:
 
 def read_device_steps(said: str) -> DeviceSteps:
     """The steps in the output of `nvcc -ptx --dryrun`. Raises CT708 where there are none."""
-    steps, variables = commands(said)
+    steps, variables = dry_run.commands(said)
     preprocess = [step for step in steps if "-E" in step]
-    compile_ = [step for step in steps if is_cicc(step)]
+    compile_ = [step for step in steps if dry_run.is_cicc(step)]
     if len(preprocess) == len(compile_) == 1:
         device_steps = DeviceSteps(preprocess[0], compile_[0], variables)
         if str(device_steps.expanded) in device_steps.compile:

@@ -13,15 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from cutune.core.temporary import temporary_folder
+from cutune.toolchain import dry_run
 from cutune.toolchain.compiler_commands import run_limited
-from cutune.toolchain.dry_run import (
-    VARIABLES,
-    FrontEndFailed,
-    commands,
-    dry_answer,
-    stand_in_for,
-    with_source,
-)
+from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc, host_pass_flags, target_flags
 
 #: A "#" that begins a line, in regular expressions. Texts of a megabyte are searched for it in half
@@ -49,7 +43,7 @@ def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | 
 
 def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
     """Return all that is defined before a source's first line, as text; empty: not known."""
-    variables = (os.environ.get(name, "") for name in VARIABLES)
+    variables = (os.environ.get(name, "") for name in dry_run.VARIABLES)
     if not any(map(_DEFINES.search, (*flags, *variables))):
         return ""
     with temporary_folder() as folder:
@@ -72,12 +66,13 @@ def _expanded(
     nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str], added: Sequence[str] = ()
 ) -> str | None:
     """Preprocess a source by nvcc's one step; None where nvcc has to do it."""
-    stand_in = stand_in_for(nvcc, path, flags)
+    stand_in = dry_run.stand_in_for(nvcc, path, flags)
     try:
-        steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))
+        said = dry_run.dry_answer(nvcc, [*options, "--dryrun", stand_in])
+        steps, variables = dry_run.commands(said)
         if len(steps) != 1 or "-E" not in steps[0] or "-o" in steps[0]:
             return None
-        program, *rest = with_source(steps[0], stand_in, path)
+        program, *rest = dry_run.with_source(steps[0], stand_in, path)
         step = [program, *added, *rest]
         done = run_limited(step, {**os.environ, **variables}, path)
     except (FrontEndFailed, OSError):

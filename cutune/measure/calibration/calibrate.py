@@ -23,15 +23,8 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module_metadata import KernelCode
-from cutune.measure.calibration.fit_constants import (
-    FIXED,
-    Belief,
-    Calibration,
-    TimedCase,
-    beliefs,
-    fit_constants,
-    prior_constants,
-)
+from cutune.measure.calibration import fit_constants
+from cutune.measure.calibration.fit_constants import Belief, Calibration, TimedCase
 from cutune.measure.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.measure.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
 from cutune.measure.replay.replay import Replayer, compiled_kernel, interior_blocks
@@ -176,7 +169,7 @@ def query_profile(gpu: Gpu) -> DeviceProfile:
         dram_gbs=Fraction(round(dram)),
         l2_bytes=gpu.attribute("L2_CACHE_SIZE"),
         limits=limits,
-        model=prior_constants((major, minor), clock),
+        model=fit_constants.prior_constants((major, minor), clock),
         provenance=dict.fromkeys(queried, "asked of the driver"),
     )
 
@@ -191,9 +184,9 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
     progress("emulating", 0, 1)
     models = [case_model(module, case, kernels.registers(case.kernel)) for case in suite]
     times = _times(gpu, kernels, list(zip(suite, models, strict=True)), progress)
-    prior = beliefs(profile.compute_capability, profile.clock_ghz)
+    prior = fit_constants.beliefs(profile.compute_capability, profile.clock_ghz)
     progress("fitting constants", 0, 1)
-    calibration = fit_constants(timed_cases(suite, models, times), profile, prior)
+    calibration = fit_constants.fit_constants(timed_cases(suite, models, times), profile, prior)
     progress("fitting constants", 1, 1)
     return calibrated(profile, calibration, prior), calibration
 
@@ -223,7 +216,7 @@ def calibrated(
     model, provenance = {}, dict(profile.provenance)
     for name, belief in prior.items():
         was = f"prior {float(belief.value):.3g}: {belief.source}"
-        if name in FIXED:
+        if name in fit_constants.FIXED:
             model[name], provenance[name] = belief.value, was
         else:
             model[name] = Fraction(f"{calibration.constants[name]:.{DIGITS}g}")

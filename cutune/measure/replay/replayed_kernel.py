@@ -25,16 +25,8 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay import plan
 from cutune.measure.replay.replay import integer_argument, recorded_extents
 from cutune.measure.replay.subjects import Subject
-from cutune.model.fit.count_functions import (
-    CountFunctions,
-    HeldOut,
-    bounded_elsewhere,
-    count_functions,
-    have_functions,
-    held_out,
-    is_looped,
-    uncertain_accesses,
-)
+from cutune.model.fit import count_functions
+from cutune.model.fit.count_functions import CountFunctions, HeldOut
 from cutune.model.measurement import alignment, size_relations
 from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
 from cutune.toolchain.device.thread_block import Block
@@ -144,15 +136,15 @@ def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel 
 def _checked(subject: Subject, measured: Known) -> HeldOut | None:
     """Count held-out launches and add them to `measured`; None: there are no functions."""
     kernel = subject.kernel
-    if not have_functions(kernel, _counts(measured)):
+    if not count_functions.have_functions(kernel, _counts(measured)):
         return None
-    functions = count_functions(kernel, _counts(measured))
+    functions = count_functions.count_functions(kernel, _counts(measured))
     full = (*plan.check_launches(kernel, functions), *plan.small_launches(kernel))
     measured |= _held_out(subject, [*full, *plan.far_launches(kernel, functions)], measured)
-    checked = held_out(kernel, list(measured.values()))
+    checked = count_functions.held_out(kernel, list(measured.values()))
     if not checked.holds:
         measured |= _held_out(subject, plan.check_launches(kernel, functions, again=True), measured)
-        checked = held_out(kernel, list(measured.values()))
+        checked = count_functions.held_out(kernel, list(measured.values()))
     return checked
 
 
@@ -172,7 +164,7 @@ def _otherwise(
     kernel, covered = subject.kernel, size_relations.with_extents_covered(subject.kernel)
     # With as many threads as its sizes say, or with many rounds of a loop.
     ways = [] if covered is None else [covered]
-    ways += size_relations.with_strides(kernel) if is_looped(kernel) else []
+    ways += size_relations.with_strides(kernel) if count_functions.is_looped(kernel) else []
     for way in ways:
         other = replace(subject, kernel=way)
         *_, largest = plan.count_launches(way)
@@ -195,12 +187,12 @@ def _problem(
     largest: Measurement,
     larger: Sequence[Measurement],
 ) -> str:
-    if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
+    if functions.holds and (reason := count_functions.bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
         off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
         return NO_FUNCTION + off
-    return uncertain_accesses(kernel, largest)
+    return count_functions.uncertain_accesses(kernel, largest)
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:

@@ -16,15 +16,7 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
-from cutune.measure.replay.replay import (
-    Made,
-    Replayer,
-    compiled_kernel,
-    integer_argument,
-    recorded_extents,
-    replayable,
-    unseen_member,
-)
+from cutune.measure.replay import replay
 from cutune.model.measurement.measurement import (
     NO_OTHERS,
     BoundedCopy,
@@ -117,7 +109,7 @@ FEW_REGISTERS = 32
 
 
 @dataclass(frozen=True)
-class Subject(Replayer):
+class Subject(replay.Replayer):
     """A kernel that is going to be measured. `made`: launches of all kernels of its module."""
 
     numbers: SiteNumbers
@@ -153,7 +145,7 @@ def subjects(
 
     `static_counters`: of some, by mangled name. `may_execute`: also if no launch was executed.
     """
-    loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
+    loaded: dict[str, tuple[AssembledModule, LoadedModule, replay.Made]] = {}
     measurable = []
     for launched in launched_sites(program, launches, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
@@ -166,7 +158,7 @@ def subjects(
             loaded[record.module] = (assembled, load(assembled), {})
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
-        if unseen := unseen_member(kernel, records, code):
+        if unseen := replay.unseen_member(kernel, records, code):
             warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
             continue
         if not code.oblivious:
@@ -188,7 +180,7 @@ def subjects(
             bounded = tuple(_bounded(program, sites[0], described, static_counters))
             described = replace(described, bounded=bounded)
             if its_code.oblivious:
-                described = replayable(described, one, its_code)
+                described = replay.replayable(described, one, its_code)
             measurable.append(Subject(module, its_code, one, described, made, numbers))
     return measurable
 
@@ -250,10 +242,10 @@ def _describe(
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
 
     def value(name: str, launch: LaunchRecord = record) -> int:
-        return integer_argument(launch, code, place(name))
+        return replay.integer_argument(launch, code, place(name))
 
     integers = [tuple(value(name, launch) for name in sizes) for launch in records]
-    extents = [recorded_extents(launch, kept) for launch in records]
+    extents = [replay.recorded_extents(launch, kept) for launch in records]
     # Integers with one value in all launches; an offset alone changes no work.
     required = [
         p.name
@@ -306,7 +298,7 @@ def _describe(
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
         recorded=tuple(zip(integers, extents, strict=True)),
-        compiled=compiled_kernel(code, static),
+        compiled=replay.compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
         bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),

@@ -16,18 +16,8 @@ from statistics import median
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.model.fit.count_functions import (
-    HELD_OUT_LIMIT,
-    CountFunctions,
-    Fitter,
-    HeldOut,
-    bounded_elsewhere,
-    count_functions,
-    count_points,
-    held_out,
-    is_looped,
-    uncertain_accesses,
-)
+from cutune.model.fit import count_functions
+from cutune.model.fit.count_functions import HELD_OUT_LIMIT, CountFunctions, HeldOut
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
@@ -93,9 +83,9 @@ def _counts(kernel: MeasuredKernel, measurements: Measurements) -> HeldOut | Dia
     reason, name = "", kernel.name
     if kernel.on_data:
         checked, limit = _on_data(kernel, counted), PROPORTION_LIMIT
-    elif not (reason := uncertain_accesses(kernel, counted[-1])):
-        checked, limit = held_out(kernel, measurements), HELD_OUT_LIMIT
-        reason = bounded_elsewhere(kernel, checked.functions, features)
+    elif not (reason := count_functions.uncertain_accesses(kernel, counted[-1])):
+        checked, limit = count_functions.held_out(kernel, measurements), HELD_OUT_LIMIT
+        reason = count_functions.bounded_elsewhere(kernel, checked.functions, features)
     if reason:
         return Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=reason, advice="")
     error = max(_error(kernel, checked.functions), checked.deviation)
@@ -111,7 +101,7 @@ def _on_data(kernel: MeasuredKernel, counted: Measurements) -> HeldOut:
     fits = []
     for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
         kept = tuple(ordered[first:])
-        functions = count_functions(kernel, kept, proportions(kernel, kept))
+        functions = count_functions.count_functions(kernel, kept, proportions(kernel, kept))
         fits.append(HeldOut(functions, kept, kept))
         if _error(kernel, functions) <= PROPORTION_LIMIT:
             return fits[-1]
@@ -167,7 +157,7 @@ def model_of(
     return FittedModel(
         kernel=kernel,
         **counts.totals,
-        looped=is_looped(kernel),
+        looped=count_functions.is_looped(kernel),
         groups=counts.groups,
         requests=tuple(map(requesting.count, range(len(counts.groups)))),
         arrays=counts.arrays,
@@ -199,7 +189,7 @@ NEARLY = 0.15
 EXACTLY = 0.001
 
 
-def proportions(kernel: MeasuredKernel, measured: Measurements) -> Fitter:
+def proportions(kernel: MeasuredKernel, measured: Measurements) -> count_functions.Fitter:
     """A fitter of totals at the sizes of these measurements."""
     points = [dict(m.sizes) for m in measured]
     bases = [base for base in _bases(kernel) if all(base(point) > 0 for point in points)]
@@ -239,7 +229,7 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
 def _threads(kernel: MeasuredKernel) -> RationalFunction:
     """The product of the extents; of many variables it is not found by fitting the product."""
     variables = kernel.variables
-    points = count_points(variables)
+    points = count_functions.count_points(variables)
     places = [[point[name] for name in variables] for point in points]
     extents = [[max(0, extent) for extent in extents_at(kernel, point)] for point in points]
     of_axes = [fit(variables, places, along) for along in zip(*extents, strict=True)]
