@@ -14,13 +14,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress, Reporter
 from cutune.emulator.launch_log import LaunchRecord, Pointer
-from cutune.measure.candidate_trials import (
-    experiments,
-    fitting,
-    one_of_each,
-    thinned,
-    with_fewer_candidates,
-)
+from cutune.measure import candidate_trials
 from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
 from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
 from cutune.measure.replay.plan import count_block
@@ -86,7 +80,8 @@ def counted_on_data(
     is_cut = any(made.run.is_cut for made in recorded)
     subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
-        subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in launched]
+        fewer = candidate_trials.with_fewer_candidates
+        subjects = [fewer(subject, recorded, BUDGET) for subject in launched]
     for planned in _planned(recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
@@ -94,7 +89,7 @@ def counted_on_data(
     left = []
     for place, subject in enumerate(subjects):
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
-            subjects[place] = thinned(launched[place], SAMPLED_CANDIDATES)
+            subjects[place] = candidate_trials.thinned(launched[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
     for sampled in _sampled(recorded, left):
         counting.run(sampled)
@@ -159,7 +154,7 @@ def unclear_growth(
 def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
     for number, made in enumerate(recorded):
         run = made.run
-        costs = [(subject, one_of_each(subject, made)) for subject in subjects]
+        costs = [(subject, candidate_trials.one_of_each(subject, made)) for subject in subjects]
         most_cost = CUT_BUDGET if run.is_cut else BUDGET
         chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
@@ -168,7 +163,7 @@ def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
         kernels, effort = tuple(s for s, _ in chosen), sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
         seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
-        sweep = Sweep(limit * effort, experiments(kernels, made, limit), seconds)
+        sweep = Sweep(limit * effort, candidate_trials.experiments(kernels, made, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
@@ -184,7 +179,7 @@ def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
         if (kernels := tuple(s for s in subjects if s.launches_in(made.launches)))
     ]
     for number, made, kernels in launching[:1] + launching[1:][-1:]:
-        sweep = Sweep(BUDGET, experiments(kernels, made, 1), CUT_SECONDS)
+        sweep = Sweep(BUDGET, candidate_trials.experiments(kernels, made, 1), CUT_SECONDS)
         executed = replace(made.run, launches_only=False)
         # Of a launch that took too long even once there is much to do.
         late = [r for s in kernels for r in s.launches_in(made.launches) if not r.is_executed]
@@ -228,7 +223,7 @@ def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject,
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
     """Why no model can be made of these launches, or empty. `is_run`: all candidates were run."""
     if not of_runs:
-        count = len({*fitting(subject.kernel), subject.kernel.original})
+        count = len({*candidate_trials.fitting(subject.kernel), subject.kernel.original})
         if count == 1 or is_run:
             return "no block but its own fits its launches, was tried and gives the same"
         return f"to run it with {count} blocks takes too long at these sizes"
