@@ -66,14 +66,9 @@ class Workspace:
         self, words: Sequence[str], sources: Sequence[str] = (), flags: Sequence[str] = ()
     ) -> None:
         """Note a command that has written here, and how it compiled its sources. Raises CT002."""
-        entry = {
-            "schema": COMMAND_SCHEMA,
-            "command": shlex.join(["cutune", *words]),
-            "folder": os.getcwd(),
-            "sources": list(sources),
-            "flags": list(flags),
-        }
-        append_lines(self.commands, [entry])
+        compiled = {"folder": os.getcwd(), "sources": list(sources), "flags": list(flags)}
+        command = {"schema": COMMAND_SCHEMA, "command": shlex.join(["cutune", *words])}
+        append_lines(self.commands, [{**command, **compiled}])
 
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
@@ -177,9 +172,8 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         with _reading(path, command), checking(path, command):
             data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise CutuneError.at(
-            Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found="no JSON"
-        ) from error
+        found = "no JSON"
+        raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=found) from error
     actual = data.get("schema") if isinstance(data, dict) else None
     (kind, _, wanted), (its_kind, _, its) = schema.rpartition("-"), str(actual).rpartition("-")
     are_numbers = its.isdecimal() and wanted.isdecimal()
@@ -207,11 +201,9 @@ def checking(path: Path, command: str) -> Iterator[None]:
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except (KeyError, ValueError) as error:
-        missing = isinstance(error, KeyError)
+        missing, code = isinstance(error, KeyError), Code.DAMAGED_FILE
         reason = f"without `{error.args[0]}`" if missing else str(error)
-        raise CutuneError.at(
-            Code.DAMAGED_FILE, path=path, reason=reason, command=command
-        ) from error
+        raise CutuneError.at(code, path=path, reason=reason, command=command) from error
 
 
 @contextmanager

@@ -89,15 +89,9 @@ class Finding:
         return replace(_placed(self.code, message, self.first.place), notes=tuple(notes))
 
     def to_json(self) -> dict[str, object]:
-        parties = [party for party in (self.first, self.other) if party is not None]
-        return {
-            "code": self.code.number,
-            "severity": self.code.severity,
-            "kernel": self.kernel,
-            "count": self.count,
-            "detail": self.text,
-            "parties": [party.to_json() for party in parties],
-        }
+        parties = [party.to_json() for party in (self.first, self.other) if party is not None]
+        kind = {"code": self.code.number, "severity": self.code.severity, "kernel": self.kernel}
+        return {**kind, "count": self.count, "detail": self.text, "parties": parties}
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:

@@ -19,6 +19,7 @@ from cutune.source.program import Program, SiteNumbers, numbers_of
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.built_code import BuiltCode, built
+from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, unless_asked
 from cutune.toolchain.preprocessed import files_of
 from cutune.toolchain.toolchain import Toolchain
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
 
 #: A source, and the flags to compile it with.
-Unit = tuple[Path, Sequence[str]]
+Unit = tuple[Path, Words]
 #: Is told a source, and the text that the preprocessor has written of it for the host.
 NoteText = Callable[[Path, str], None]
 
@@ -41,14 +42,14 @@ class InstrumentedProgram:
 
     binary: Path
     units: Sequence[Unit]
-    read: dict[Path, Sequence[str]]
+    read: dict[Path, Words]
 
 
 def build_instrumented(
     toolchain: Toolchain,
     programs: Sequence[Program],
     folder: Path,
-    target: Sequence[str] | None = None,
+    target: Words | None = None,
     codes: Sequence[BuiltCode | None] = (),
 ) -> InstrumentedProgram:
     """Write sources with hooks into a folder; compile and link them.
@@ -61,7 +62,7 @@ def build_instrumented(
     units = [write_instrumented(toolchain, program, place) for program, place in pairs]
     joined = folder / f"{Path(programs[0].source.path).stem}.instrumented"
     binary = units[0][0].with_suffix("") if is_one else joined
-    read: dict[Path, Sequence[str]] = {}
+    read: dict[Path, Words] = {}
 
     def note(source: Path, text: str) -> None:
         read[source] = files_of(text)
@@ -102,7 +103,7 @@ def build_units(
     units: Sequence[Unit],
     binary: Path,
     folder: Path,
-    target: Sequence[str] | None = None,
+    target: Words | None = None,
     codes: Sequence[BuiltCode | None] = (),
     note: NoteText = lambda source, text: None,
 ) -> Path:
@@ -132,9 +133,9 @@ def build_units(
 def build(
     toolchain: Toolchain,
     source: Path,
-    flags: Sequence[str],
+    flags: Words,
     binary: Path,
-    target: Sequence[str] | None = None,
+    target: Words | None = None,
     code: BuiltCode | None = None,
     note: NoteText = lambda source, text: None,
 ) -> Path:
@@ -146,9 +147,7 @@ def build(
     return binary
 
 
-def build_options(
-    toolchain: Toolchain, flags: Sequence[str], target: Sequence[str] | None = None
-) -> list[str]:
+def build_options(toolchain: Toolchain, flags: Words, target: Words | None = None) -> list[str]:
     """The options of `build` besides those of the program, `flags`."""
     # On the emulated device nothing of the host is timed, and compiling it takes longest.
     level = "-O1" if target is None else "-O2"
@@ -156,7 +155,7 @@ def build_options(
     return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *options]
 
 
-def target_options(toolchain: Toolchain, target: Sequence[str] | None) -> Sequence[str]:
+def target_options(toolchain: Toolchain, target: Words | None) -> Words:
     """The options `target`; None stands for those of the emulated device, which are built first."""
     return own_build_flags(toolchain.nvcc) if target is None else target
 

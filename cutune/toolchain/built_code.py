@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.typed import parsed, typed
 from cutune.toolchain import dry_run
+from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import BEGIN, masked
@@ -74,15 +75,13 @@ class BuiltCode:
         return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
 
 
-def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
+def options_of(compile_: Words, text: str) -> tuple[str, ...]:
     """The sorted options of cicc, but for those that name files."""
     words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
     return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
 
 
-def without_names(
-    compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
-) -> Iterator[str]:
+def without_names(compile_: Words, text: str, naming: frozenset[str] = NAMING) -> Iterator[str]:
     """Yield the words behind the program, but for `text`, which it compiles, and names of files."""
     named = {compile_.index(option) + 1 for option in naming if option in compile_}
     for at, word in enumerate(compile_[1:], 1):
@@ -90,16 +89,14 @@ def without_names(
             yield word
 
 
-def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
+def with_outputs(compile_: Words, text: str, folder: Path) -> list[str]:
     """The step with options that make it write lines, and what the host needs, into a folder."""
     at = compile_.index(text)
     outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
     return [*compile_[:at], LINES, *outputs, *compile_[at:]]
 
 
-def written(
-    compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
-) -> BuiltCode | None:
+def written(compile_: Words, text: str, ptx: str, is_silent: bool = False) -> BuiltCode | None:
     """Read the code that such a step has written; None where it names the place of its source."""
     file = Path(dry_run.value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
@@ -166,9 +163,9 @@ _PROGRAMS = frozenset(["cudafe++", "fatbinary", "nvlink"])
 
 def built(
     nvcc: Nvcc,
-    options: Sequence[str],
+    options: Words,
     source: Path,
-    flags: Sequence[str],
+    flags: Words,
     output: Path,
     code: BuiltCode,
     note: Callable[[Path, str], None] = lambda source, text: None,
@@ -237,6 +234,6 @@ def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...
     return others, variables
 
 
-def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
+def _is_of_the_host(step: Words, compiler: str, output: str) -> bool:
     program = os.path.basename(step[0])
     return program in _PROGRAMS or step[0] == compiler or dry_run.value(step, "-o") == output

@@ -22,6 +22,8 @@ from cutune.core.temporary import run_folder
 #: The preprocessor may write so much, for so long.
 MOST_BYTES, MOST_SECONDS = 256 << 20, 60
 Finished = CompletedProcess[str]
+#: Of a command line: a command, or flags.
+Words = Sequence[str]
 #: Compilers that have not ended.
 _RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
@@ -29,7 +31,7 @@ _ENDED = Event()
 
 
 def run_command(
-    command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
+    command: Words, environment: Mapping[str, str], cwd: str | Path | None = None
 ) -> Finished:
     """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
     process = Popen(command, cwd=cwd, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
@@ -43,7 +45,7 @@ def run_command(
     return CompletedProcess([*command], process.returncode, *texts)
 
 
-def run_limited(command: Sequence[str], variables: Mapping[str, str], path: str | Path) -> Finished:
+def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) -> Finished:
     """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
@@ -107,7 +109,7 @@ _END = re.compile(r'["\n]')
 _HANDED_ON = re.compile(r"-(?:X|D|U|-(?:options|define-macro|compiler-options|linker-options))")
 
 
-def executed_word(arguments: Sequence[str]) -> str | None:
+def executed_word(arguments: Words) -> str | None:
     """Return the first argument that a shell would execute a part of; None: there is none."""
     before = ""
     for word in arguments:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from cutune import toolchain
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain import dry_run
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.dry_run import FrontEndFailed, run, words
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
 from cutune.toolchain.preprocessed import files_of
@@ -87,7 +88,7 @@ class HostText:
 
 
 @contextmanager
-def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
+def host_text(nvcc: Nvcc, path: str, flags: Words) -> Iterator[HostText]:
     """Preprocess a source for the host. Raises CT708 when that fails or nvcc is not understood."""
     with temporary_folder() as folder:
         stand_in = dry_run.stand_in_for(nvcc, path, flags)
@@ -105,11 +106,7 @@ def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]
 
 
 def kept_answer(
-    nvcc: Nvcc,
-    path: str,
-    flags: Sequence[str],
-    about: Sequence[str],
-    conclude: Callable[[HostText], str],
+    nvcc: Nvcc, path: str, flags: Words, about: Words, conclude: Callable[[HostText], str]
 ) -> str:
     """Return `conclude` of a source's host code: kept from before, or computed now.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +26,7 @@ from cutune.ptx.types import WHOLE_PROGRAM
 from cutune.toolchain import built_code, dry_run
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.dry_run import FrontEndFailed, run_any
 from cutune.toolchain.nvcc import Nvcc, target_flags
 from cutune.toolchain.preprocessed import BEGIN, host_pass, masked
@@ -70,7 +71,7 @@ class DeviceSteps:
 def compiled(
     nvcc: Nvcc,
     path: str,
-    flags: Sequence[str] = (),
+    flags: Words = (),
     architecture: str = "80",
     for_programs: bool = False,
     tell: Callable[[str], None] = lambda text: None,
@@ -96,8 +97,8 @@ class _Source:
 
     nvcc: Nvcc
     path: str
-    flags: Sequence[str]
-    options: Sequence[str]
+    flags: Words
+    options: Words
     folder: Path
 
     def compiled(
@@ -113,7 +114,7 @@ class _Source:
         steps = read_device_steps(dry_run.dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
-        def run(step: Sequence[str]) -> _StepOutput:
+        def run(step: Words) -> _StepOutput:
             done = run_any(dry_run.with_source(step, stand_in, self.path), environment)
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
@@ -142,11 +143,7 @@ class _Source:
         return code
 
     def _for_programs(
-        self,
-        steps: DeviceSteps,
-        kept: _Kept,
-        run: Callable[[Sequence[str]], _StepOutput],
-        with_lines: bool,
+        self, steps: DeviceSteps, kept: _Kept, run: Callable[[Words], _StepOutput], with_lines: bool
     ) -> DeviceCode:
         """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
         built = kept.built()
@@ -257,7 +254,7 @@ class Begun:
     passes: Mapping[str, Future[str]]
 
     @staticmethod
-    def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
+    def at(nvcc: Nvcc, path: str, flags: Words, devices: Iterable[str]) -> Begun:
         architectures = targets(flags, devices, nvcc)
         pool = ThreadPoolExecutor(1 + len(architectures))
         expanded = pool.submit(host_pass, nvcc, path, flags)
@@ -269,7 +266,7 @@ class Begun:
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, codes, passes)
 
-    def is_of(self, path: str, flags: Sequence[str]) -> bool:
+    def is_of(self, path: str, flags: Words) -> bool:
         return (path, tuple(flags)) == (self.path, self.flags)
 
     def wait(self) -> None:

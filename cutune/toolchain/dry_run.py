@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.toolchain.cache import state_of
-from cutune.toolchain.compiler_commands import PLAIN, Finished, run_command
+from cutune.toolchain.compiler_commands import PLAIN, Finished, Words, run_command
 from cutune.toolchain.nvcc import Nvcc
 
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
@@ -31,7 +31,7 @@ _PIECE = re.compile(
 )
 
 
-def stand_in_for(nvcc: Nvcc, path: str, flags: Sequence[str]) -> str:
+def stand_in_for(nvcc: Nvcc, path: str, flags: Words) -> str:
     """Return a name of the same kind as the source's."""
     *language, _ = nvcc.source_words(path, flags)
     return "cutune_source" + (".cu" if language else Path(path).suffix)
@@ -56,7 +56,7 @@ def warnings(said: str) -> list[str]:
     return [line for line in said.splitlines() if line.strip() and not line.startswith("#$")]
 
 
-def is_cicc(step: Sequence[str]) -> bool:
+def is_cicc(step: Words) -> bool:
     """Is it the compiler for devices?"""
     return os.path.basename(step[0]) == "cicc"
 
@@ -88,7 +88,7 @@ def words(line: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def value(command: Sequence[str], option: str) -> str:
+def value(command: Words, option: str) -> str:
     """Return the word behind an option; empty where the option is not given."""
     at = command.index(option) if option in command else len(command)
     return command[at + 1] if at + 1 < len(command) else ""
@@ -103,7 +103,7 @@ def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
     return named
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
+def run(command: Words, environment: Mapping[str, str]) -> str:
     """Run a step and return its output. Raises CT708 when it fails."""
     done = run_any(command, environment)
     if done.returncode != 0:
@@ -112,7 +112,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
     return done.stdout + done.stderr
 
 
-def run_any(command: Sequence[str], environment: Mapping[str, str]) -> Finished:
+def run_any(command: Words, environment: Mapping[str, str]) -> Finished:
     """Run a step, whatever its status. Raises CT708 when it cannot be run."""
     try:
         return run_command(command, environment)
@@ -150,7 +150,7 @@ _KNOWN: dict[tuple[object, ...], str] = {}
 _MOST = 1000
 
 
-def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
+def dry_answer(nvcc: Nvcc, words: Words, folder: str = "", output: str = "") -> str:
     """Return nvcc's answer to these words, `--dryrun` among them.
 
     `folder`: where it would write, which changes no step. `output`: what else, whose name may.
@@ -169,7 +169,7 @@ def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str =
     return said
 
 
-def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
+def _question(nvcc: Nvcc, words: Words) -> tuple[object, ...] | None:
     """Return all that the answer depends on; None where that is not known."""
     further = (os.environ.get(name, "") for name in VARIABLES)
     if any(map(_READ.search, (*words, *further))):
@@ -182,7 +182,7 @@ def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
     return state, variables, *words
 
 
-def _stand_ins(words: Sequence[str], folder: str, output: str) -> Mapping[str, str]:
+def _stand_ins(words: Words, folder: str, output: str) -> Mapping[str, str]:
     """Return the stand-in of each place that a shell takes as it is."""
     stand_ins = {folder: f"{_STAND_IN}-folder"}
     quoted = (word.removeprefix(_QUOTED) for word in words if word.startswith(_QUOTED))

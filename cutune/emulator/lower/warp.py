@@ -140,12 +140,8 @@ def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
     if space not in ("shared", "generic"):
         raise encoder.unsupported()
     address, offset = encoder.address_operand(text, space == "shared")
-    return {
-        "a": address,
-        "x": encoder.access("atomic", "shared", 8),
-        "imm": offset,
-        "flags": SHARED if space == "shared" else 0,
-    }
+    flags, access = SHARED * (space == "shared"), encoder.access("atomic", "shared", 8)
+    return {"a": address, "x": access, "imm": offset, "flags": flags}
 
 
 def _emit_arrival(
@@ -201,12 +197,10 @@ _ELEMENTS = {
 }
 #: Shapes of `mma` that follow the regular layout; m8n8k4 of f16 is Volta's own.
 _MMA = {
-    "f16": ("m16n8k8", "m16n8k16"),
-    "bf16": ("m16n8k8", "m16n8k16"),
+    **dict.fromkeys(("f16", "bf16"), ("m16n8k8", "m16n8k16")),
     "tf32": ("m16n8k4", "m16n8k8"),
     "f64": ("m8n8k4",),
-    "s8": ("m8n8k16", "m16n8k16", "m16n8k32"),
-    "u8": ("m8n8k16", "m16n8k16", "m16n8k32"),
+    **dict.fromkeys(("s8", "u8"), ("m8n8k16", "m16n8k16", "m16n8k32")),
 }
 _WMMA = {
     **dict.fromkeys(("f16", "bf16", "s8", "u8"), ("m16n16k16", "m32n8k16", "m8n32k16")),

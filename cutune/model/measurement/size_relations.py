@@ -88,13 +88,12 @@ def _with_fixed(
     places = dict(zip(kernel.parameters, range(len(kernel.parameters)), strict=True))
     left = [place for name, place in places.items() if name not in (*fixed, *tied)]
     needed = ((kernel.positions[places[name]], fixed[name]) for name in required)
+    recorded = ((tuple(sizes[place] for place in left), e) for sizes, e in kernel.recorded)
     return replace(
         kernel,
         parameters=tuple(kernel.parameters[place] for place in left),
         positions=tuple(kernel.positions[place] for place in left),
-        recorded=tuple(
-            (tuple(sizes[place] for place in left), extents) for sizes, extents in kernel.recorded
-        ),
+        recorded=tuple(recorded),
         fixed_arguments=(*kernel.fixed_arguments, *fixed.items()),
         required_arguments=(*kernel.required_arguments, *needed),
         required_names=(*kernel.required_names, *required),
