@@ -34,9 +34,7 @@ WINDOWS = (4, 24)
 MOST_BLOCKS = 48
 WARP = 32
 _COUNTED = ("executions", "lanes")
-_TRACED = tuple(
-    name for name in SITE.names or () if name not in (*_COUNTED, "traced", "lowest", "highest")
-)
+_TRACED = tuple(n for n in SITE.names or () if n not in (*_COUNTED, "traced", "lowest", "highest"))
 
 
 @dataclass(frozen=True)

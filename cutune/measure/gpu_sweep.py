@@ -162,12 +162,11 @@ def sweep(
     return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 
 
-def candidates_text(
-    program: Program, candidate_set: str, own: Mapping[int, Block] | None = None
-) -> str:
+def candidates_text(program: Program, kind: str, own: Mapping[int, Block] | None = None) -> str:
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
-    `own`: blocks per site; without them, dimensions that are not free are taken to have one thread.
+    `kind`: the set of candidates. `own`: blocks per site; without them, dimensions that are not
+    free are taken to have one thread.
     """
     lines = []
     for site in program.tunable_launches:
@@ -176,7 +175,7 @@ def candidates_text(
         # If the own block is not known, the launch itself skips illegal candidates.
         needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
         about = kernel.max_threads, kernel.allowed, needs_warps
-        blocks = candidate_blocks(kernel.free, own_block, candidate_set, *about)
+        blocks = candidate_blocks(kernel.free, own_block, kind, *about)
         known = [block for block in blocks if block != NO_BLOCK]
         lines += [_line(site, block) for block in known]
         for variant in variants_at(program, site):

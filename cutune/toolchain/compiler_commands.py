@@ -79,9 +79,8 @@ def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) 
             _ENDED.set()
             for running in (process, *_RUNNING):
                 end(running)
-            raise CutuneError.at(
-                Code.ENDLESS_TEXT, path=path, seconds=MOST_SECONDS, megabytes=MOST_BYTES >> 20
-            )
+            code, megabytes = Code.ENDLESS_TEXT, MOST_BYTES >> 20
+            raise CutuneError.at(code, path=path, seconds=MOST_SECONDS, megabytes=megabytes)
         status = process.wait()
         errors.seek(0)
         said = errors.read().decode("latin-1")

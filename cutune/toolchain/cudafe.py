@@ -34,6 +34,9 @@ _OF_COMPILERS = ("PATH", "LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", 
 _STUB = re.compile(r'^#include "[^"\n]*\.stub\.c"$', re.MULTILINE)
 
 
+_NO_STEPS = "nvcc does not name the steps of its front end"
+
+
 @dataclass(frozen=True)
 class HostSteps:
     """The commands that nvcc runs for the host, as words, and the variables that it sets."""
@@ -128,9 +131,7 @@ def read_host_steps(said: str) -> HostSteps:
     lines, variables = dry_run.read_dry_run(said)
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
-        raise FrontEndFailed(
-            dry_run.first_line(said) or "nvcc does not name the steps of its front end"
-        )
+        raise FrontEndFailed(dry_run.first_line(said) or _NO_STEPS)
     host_file = dry_run.value(cudafe, _WRITTEN)
     preprocess = compile_ = None
     for line in lines:
@@ -139,5 +140,5 @@ def read_host_steps(said: str) -> HostSteps:
         elif host_file in line and not line.startswith("cudafe++ "):
             compile_ = words(line)
     if not host_file or preprocess is None or compile_ is None:
-        raise FrontEndFailed("nvcc does not name the steps of its front end")
+        raise FrontEndFailed(_NO_STEPS)
     return HostSteps(preprocess, cudafe, compile_, variables)

@@ -65,14 +65,9 @@ _KEEPS_SIGN = {*_ARITHMETIC, *_COMPARISONS, Operator.CHOICE}
 def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
     """The program without operations that change nothing. `kept`: names that stay defined."""
     constants: dict[str, Constant] = {}
-    positive = set(program.sizes) | {
-        name for name, values in program.properties.items() if min(values) >= 0
-    }
-    positive |= {
-        name
-        for name, entries in program.tables.items()
-        if all(entry > 0 or str(entry) == "0.0" for entry in entries)
-    }
+    positive = {*program.sizes, *(n for n, its in program.properties.items() if min(its) >= 0)}
+    tables = program.tables.items()
+    positive |= {name for name, its in tables if all(n > 0 or str(n) == "0.0" for n in its)}
     definitions: list[Definition] = []
     for definition in program.definitions:
         value = _simplified(definition.value, constants, positive)

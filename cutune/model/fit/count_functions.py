@@ -195,18 +195,15 @@ def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
     return kernel.code_blocks[kernel.memory[index].block].loop >= 0
 
 
-def bounded_elsewhere(
-    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement]
-) -> str:
+def bounded_elsewhere(kernel: MeasuredKernel, counts: CountFunctions, larger: Measurements) -> str:
     """Why no model is made where no size bounds the work, but a member of a structure, for example.
 
-    Empty where one does. `features`: launches larger than those counted, which may show it.
+    Empty where one does. `larger`: launches larger than those counted, which may show it.
     """
     if kernel.asserted:
         return ""
-    launches = list(features)
-    working_threads = sum(m.working_threads for m in launches)
-    expected = sum(_expected_to_work(kernel, counts, m) for m in launches)
+    working_threads = sum(m.working_threads for m in larger)
+    expected = sum(_expected_to_work(kernel, counts, m) for m in larger)
     if working_threads < LEAST_WORKING * expected and expected > WARP:
         return BOUNDED_BY_NO_SIZE
     working = counts.working

@@ -43,13 +43,11 @@ class Scale:
       block.
     """
 
-    def __init__(
-        self, kernel: MeasuredKernel, counts: CountFunctions, measurement: Measurement
-    ) -> None:
-        self._kernel, self._counts, self.measured = kernel, counts, measurement
-        self._sizes = dict(measurement.sizes)
+    def __init__(self, kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> None:
+        self._kernel, self._counts, self.measured = kernel, counts, launch
+        self._sizes = dict(launch.sizes)
         self._warps = self._working_warps()
-        self._executions = [self._executed(index) for index in range(len(measurement.sites))]
+        self._executions = [self._executed(index) for index in range(len(launch.sites))]
 
     def _working_warps(self) -> float:
         if self._kernel.keeps_grid:

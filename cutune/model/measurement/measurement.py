@@ -6,6 +6,7 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
@@ -456,13 +457,10 @@ def by_entry(
     out. A launch that was measured twice, by two simultaneous runs, counts once.
     """
     latest = {kernel.place: kernel for kernel in kernels}
-    groups: dict[tuple[str, str], list[Measurement]] = {}
+    groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
     for measurement in {(m.source, m.key): m for m in measurements}.values():
-        groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
-    return [
-        (k, [m for m in groups.get((k.entry, k.code), []) if m.belongs_to(k)])
-        for k in latest.values()
-    ]
+        groups[measurement.entry, measurement.code].append(measurement)
+    return [(k, [m for m in groups[k.entry, k.code] if m.belongs_to(k)]) for k in latest.values()]
 
 
 @cache

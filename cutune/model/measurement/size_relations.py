@@ -217,9 +217,7 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
     x, y, z = covers
     if (x, y, z) == kernel.covers:
         return None
-    is_left = [
-        varies and not text for varies, text in zip(kernel.variable_extents, covers, strict=True)
-    ]
+    is_left = [v and not text for v, text in zip(kernel.variable_extents, covers, strict=True)]
     return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
 
 
