@@ -204,11 +204,6 @@ def host_threads() -> int:
     return int(named) if named.isdigit() else len(os.sched_getaffinity(0))
 
 
-def load(assembled: AssembledModule) -> LoadedModule:
-    """Load an assembled module."""
-    return LoadedModule(assembled)
-
-
 def pointer(array: NDArray[Any]) -> int:
     """The device address of an array that is among a launch's buffers."""
     return int(array.ctypes.data)

@@ -23,7 +23,7 @@ from pathlib import Path
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.lower.memory import BUILTINS
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import spaces
@@ -81,7 +81,7 @@ def measured(path: Path = RECORDED) -> list[Measured]:
 
 @cache
 def _module(path: str) -> LoadedModule:
-    return load(assemble(Path(path).read_text(encoding="utf-8")))
+    return LoadedModule(assemble(Path(path).read_text(encoding="utf-8")))
 
 
 def memory_counts(record: LaunchRecord) -> dict[str, int]:

@@ -103,16 +103,14 @@ class FunctionEncoder:
         self.constant_bytes = 0
         self.temporaries: dict[int, list[int]] = {4: [], 8: []}
         self.begin(_NOTHING)
-        self.frame, self.local_bytes = self._local_frame()
-
-    def _local_frame(self) -> tuple[dict[str, int], int]:
-        """Offsets of everything that a thread keeps in local memory for this function."""
         function = self.function
         variables = [v for v in function.variables if v.space in ("local", "param")]
         if not function.is_kernel:
             variables = [*function.results, *function.parameters, *variables]
         offsets, size = placed(variables)
-        return dict(zip((v.name for v in variables), offsets, strict=True)), aligned(size, 16)
+        #: Offsets of everything that a thread keeps in local memory for this function.
+        self.frame = dict(zip((v.name for v in variables), offsets, strict=True))
+        self.local_bytes = aligned(size, 16)
 
     def fail(self, reason: str) -> PtxError:
         at = self.instruction

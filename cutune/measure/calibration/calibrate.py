@@ -21,7 +21,7 @@ from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure.calibration import fit_constants
 from cutune.measure.calibration.fit_constants import Belief, Calibration, TimedCase
@@ -195,7 +195,7 @@ def emulated_module(nvcc: Nvcc) -> LoadedModule:
     with temporary_folder() as folder:
         path = Path(folder) / "kernels.cu"
         path.write_text(source(), encoding="utf-8")
-        return load(assemble(nvcc.ptx(path)))
+        return LoadedModule(assemble(nvcc.ptx(path)))
 
 
 def timed_cases(

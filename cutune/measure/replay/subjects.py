@@ -14,7 +14,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure.replay import replay
 from cutune.model.measurement.measurement import (
@@ -155,7 +155,7 @@ def subjects(
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
             assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
-            loaded[record.module] = (assembled, load(assembled), {})
+            loaded[record.module] = (assembled, LoadedModule(assembled), {})
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
         if unseen := replay.unseen_member(kernel, records, code):

@@ -88,10 +88,7 @@ def _simplified(node: Expression, known: Mapping[str, Constant], positive: set[s
     if not isinstance(node, Operation):
         return node
     operands = tuple(_simplified(operand, known, positive) for operand in node.operands)
-    return _operation(replace(node, operands=operands), positive)
-
-
-def _operation(node: Operation, positive: set[str]) -> Expression:
+    node = replace(node, operands=operands)
     first, second = node.operands[0], node.operands[-1]
     if isinstance(first, Constant) and isinstance(second, Constant):
         return _folded(node.operator, first, second) or node

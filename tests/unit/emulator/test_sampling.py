@@ -9,7 +9,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.emulator.sampling import run_sampled, strata
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.launch_parameters import pack_parameters
@@ -42,7 +42,7 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> LoadedModule:
     """The kernels above."""
     source = tmp_path_factory.mktemp("sampling") / "kernels.cu"
     source.write_text(STENCIL)
-    return load(assemble(find_nvcc().ptx(source)))
+    return LoadedModule(assemble(find_nvcc().ptx(source)))
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 1), (64, 256, 1), (5, 3, 7), (1000, 1, 1)])
