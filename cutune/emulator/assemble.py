@@ -310,8 +310,7 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
     elif terminator.kind == "table":
         assert terminator.instruction is not None
         index = encoder.source(terminator.instruction.operands[0], "u32")
-        table = encoder.table([len(targets), *targets])
-        encoder.emit("branch_table", a=index, flags=table)
+        encoder.emit("branch_table", a=index, flags=encoder.table([len(targets), *targets]))
     else:
         encoder.emit(terminator.kind, x=targets[0] if targets else 0)
 

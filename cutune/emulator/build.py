@@ -161,8 +161,7 @@ def build_library(
 
 def kept_file(name: str, text: str) -> Path:
     """A file of this content in the cache, at a path that is a function of the content."""
-    key = hashlib.sha256(text.encode()).hexdigest()[:24]
-    path = cache_folder() / "generated" / key / name
+    path = cache_folder() / "generated" / hashlib.sha256(text.encode()).hexdigest()[:24] / name
     if not path.exists():
         make_folder(path.parent)
         replace_file(path, text.encode())
@@ -193,8 +192,7 @@ def _identity(compiler: tuple[str, ...]) -> str:
 
 
 def _key(compiler: tuple[str, ...], flags: Sequence[str], source: Path) -> str:
-    words = [_identity(compiler), *compiler, *flags]
-    digest = hashlib.sha256("\0".join(words).encode())
+    digest = hashlib.sha256("\0".join([_identity(compiler), *compiler, *flags]).encode())
     for text in _with_includes(source):
         digest.update(text)
     return digest.hexdigest()[:24]

@@ -109,8 +109,7 @@ def alias_folder(nvcc: Nvcc) -> Path:
     """A folder that holds the library under NVIDIA's name, for LD_LIBRARY_PATH."""
     library = runtime_library(nvcc)
     # Not beside the library: one that came with the package may lie where nobody may write.
-    key = hashlib.sha256(str(library).encode()).hexdigest()[:24]
-    folder = cache_folder() / "alias" / key
+    folder = cache_folder() / "alias" / hashlib.sha256(str(library).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
     beside = library.parent / f"lib{build.MACHINE}.so"
     for alias, target in ((_versioned_name(nvcc), library), (beside.name, beside)):

@@ -120,8 +120,7 @@ def build_units(
     for known in (codes or nothing, nothing):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compiled, count(1), units, known))
-        options = target_options(toolchain, target)
-        words = [*toolchain.flags, *options, *objects, "-o", str(binary)]
+        words = [*toolchain.flags, *target_options(toolchain, target), *objects, "-o", str(binary)]
         linked = nvcc.run(words)
         # Else the linker may miss a kernel which is not in the code that was known.
         if linked.returncode == 0 or not any(known):
@@ -166,8 +165,7 @@ def build_emulated(
     """Compile a program as it is, for the emulated device. Raises CT001 (missing file), CT701."""
     read_source(path)
     runtime_library(toolchain.nvcc, progress)
-    flags = toolchain.compile_flags(path)
-    return build(toolchain, Path(path), flags, folder / Path(path).stem)
+    return build(toolchain, Path(path), toolchain.compile_flags(path), folder / Path(path).stem)
 
 
 def build_plain(toolchain: Toolchain, path: str, folder: Path) -> Path:

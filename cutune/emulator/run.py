@@ -180,8 +180,7 @@ def summarize(launches: Iterable[LaunchRecord]) -> tuple[KernelSummary, ...]:
     by_kernel: dict[str, list[LaunchRecord]] = {}
     for launch in launches:
         by_kernel.setdefault(launch.kernel, []).append(launch)
-    names = demangled(list(by_kernel))
-    return tuple(map(_summary, names, by_kernel.values()))
+    return tuple(map(_summary, demangled(list(by_kernel)), by_kernel.values()))
 
 
 def main_run(

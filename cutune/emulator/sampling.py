@@ -110,8 +110,7 @@ def _chosen(box: tuple[range, ...], wanted: int, grid: Triple, random: Random) -
     if size <= wanted:
         places = set(product(*box))
     else:
-        columns = [_jittered(interval, wanted, random) for interval in box]
-        places = set(zip(*columns, strict=True))
+        places = set(zip(*[_jittered(interval, wanted, random) for interval in box], strict=True))
     return tuple(sorted(x + grid[0] * (y + grid[1] * z) for x, y, z in places))
 
 

@@ -112,8 +112,7 @@ class _Measuring:
         for subject in launched:
             replayed = subject if subject.kernel.on_data else self._replayed(subject)
             if isinstance(replayed, Collected):
-                measured = [*self.known, *replayed.measurements]
-                done.append(replace(replayed, measurements=measured))
+                done.append(replace(replayed, measurements=[*self.known, *replayed.measurements]))
             elif replayed is not None:
                 left.append(replayed)
         return done, left

@@ -126,8 +126,7 @@ def _judged(
 
 def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
     """The remark that only `kept` of `count` candidates were `done` (tried, counted) in time."""
-    code = Code.FEWER_COUNTED
-    return Diagnostic.at(code, kernel=name, kept=kept, count=count, done=done)
+    return Diagnostic.at(Code.FEWER_COUNTED, kernel=name, kept=kept, count=count, done=done)
 
 
 def unclear_growth(
@@ -203,8 +202,7 @@ def _larger(counting: _Counting) -> CountedRun | None:
     run = larger_run([counted.run for counted in planned], costs)
     if run is None:
         return None
-    number = len(counting.recorded)
-    return CountedRun(number, run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
+    return CountedRun(len(counting.recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
 def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject, list[Measurement]]:

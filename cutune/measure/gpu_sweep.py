@@ -156,8 +156,7 @@ def sweep(
     """Time every configuration of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
     for program in map(analyzer.with_checked_variants, programs):
-        build = GpuBuild.of(analyzer, program, plan, device, workspace)
-        launches += sweep_on_gpu(build, cache)
+        launches += sweep_on_gpu(GpuBuild.of(analyzer, program, plan, device, workspace), cache)
     name, driver = gpu_name()
     return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 

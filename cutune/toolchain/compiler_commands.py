@@ -85,8 +85,7 @@ def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) 
         errors.seek(0)
         said = errors.read().decode("latin-1")
     _refuse_killed(command[0], status, said)
-    text = b"".join(chunks).decode("latin-1")
-    return CompletedProcess([*command], status, text, said)
+    return CompletedProcess([*command], status, b"".join(chunks).decode("latin-1"), said)
 
 
 def _refuse_killed(program: str, status: int, said: str) -> None:

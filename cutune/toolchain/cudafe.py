@@ -99,8 +99,7 @@ def host_text(nvcc: Nvcc, path: str, flags: Words) -> Iterator[HostText]:
         # What a phase says of the names of kernels stays.
         is_relocatable = not {"-dc", "-dw", "--device-c", "--device-w"}.isdisjoint(flags)
         keep += [*without_output_flags(flags), *(["-rdc=true"] if is_relocatable else [])]
-        answer = dry_run.dry_answer(nvcc, [*keep, stand_in], folder)
-        steps = read_host_steps(answer)
+        steps = read_host_steps(dry_run.dry_answer(nvcc, [*keep, stand_in], folder))
         environment = {**os.environ, **steps.variables}
         run(dry_run.with_source(steps.preprocess, stand_in, path), environment)
         text = Path(dry_run.value(steps.preprocess, "-o")).read_text(encoding="latin-1")

@@ -235,8 +235,7 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
 
     Without any in the flags, nvcc's own default; it is named by an empty text.
     """
-    words = [word for flag in flags if "_" in flag for word in _TARGET.findall(flag)]
-    named = words or [""]
+    named = [word for flag in flags if "_" in flag for word in _TARGET.findall(flag)] or [""]
     if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
         named = [str(code) for code in nvcc.architectures]
     of_devices = [nvcc.architecture(device).removeprefix("sm_") for device in devices]

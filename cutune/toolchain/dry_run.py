@@ -107,8 +107,7 @@ def run(command: Words, environment: Mapping[str, str]) -> str:
     """Run a step and return its output. Raises CT708 when it fails."""
     done = run_any(command, environment)
     if done.returncode != 0:
-        reason = first_line(done.stderr or done.stdout)
-        raise FrontEndFailed(reason or f"'{command[0]}' failed")
+        raise FrontEndFailed(first_line(done.stderr or done.stdout) or f"'{command[0]}' failed")
     return done.stdout + done.stderr
 
 
@@ -178,8 +177,7 @@ def _question(nvcc: Nvcc, words: Words) -> tuple[object, ...] | None:
         state = state_of(nvcc.path)
     except OSError:
         return None
-    variables = frozenset((k, v) for k, v in os.environ.items() if k not in _UNREAD)
-    return state, variables, *words
+    return state, frozenset((k, v) for k, v in os.environ.items() if k not in _UNREAD), *words
 
 
 def _stand_ins(words: Words, folder: str, output: str) -> Mapping[str, str]:

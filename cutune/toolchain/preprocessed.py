@@ -70,8 +70,7 @@ def _expanded(nvcc: Nvcc, path: str, flags: Words, options: Words, added: Words 
         if len(steps) != 1 or "-E" not in steps[0] or "-o" in steps[0]:
             return None
         program, *rest = dry_run.with_source(steps[0], stand_in, path)
-        step = [program, *added, *rest]
-        done = run_limited(step, {**os.environ, **variables}, path)
+        done = run_limited([program, *added, *rest], {**os.environ, **variables}, path)
     except (FrontEndFailed, OSError):
         return None
     return masked(done.stdout) if done.returncode == 0 else None

@@ -418,8 +418,7 @@ def _lower_setp(encoder: FunctionEncoder) -> None:
         return
     results = [_combined(encoder, holds)]
     if len(names) > 1:
-        inverse = encoder.computed("not_pred", "pred", a=holds)
-        results.append(_combined(encoder, inverse))
+        results.append(_combined(encoder, encoder.computed("not_pred", "pred", a=holds)))
     _write_predicates(encoder, zip(names, results, strict=False))
 
 

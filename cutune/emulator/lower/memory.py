@@ -181,8 +181,7 @@ def _lower_builtin_call(encoder: FunctionEncoder) -> None:
     if len(arguments) != BUILTINS.get(name):
         raise encoder.fail(f"function '{name}' is not defined in this module")
     places = [encoder.frame[variable] for variable in (*arguments, *results)]
-    handler = f"call_{name.strip('_')}"
-    encoder.emit(handler, flags=encoder.table([len(arguments), *places]))
+    encoder.emit(f"call_{name.strip('_')}", flags=encoder.table([len(arguments), *places]))
 
 
 def _call_operands(encoder: FunctionEncoder) -> tuple[list[str], list[str]]:

@@ -130,8 +130,7 @@ def _lower_copy(encoder: FunctionEncoder) -> None:
     if is_partial:
         encoder.emit("unguard")
     fields = {"x": encoder.access("store", "shared", size), "flags": table | SHARED}
-    name = f"st_shared_{vector}b32"
-    encoder.emit(name, a=written_slot, b=words[0], imm=written_offset, **fields)
+    encoder.emit(f"st_shared_{vector}b32", a=written_slot, b=words[0], imm=written_offset, **fields)
 
 
 def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
@@ -296,8 +295,7 @@ def _lower_matrix_load(encoder: FunctionEncoder) -> None:
     slots = _slots(encoder, encoder.operands[0], "b32", write=True)
     site = encoder.access("load", "shared" if is_shared else "generic", 16)
     address, offset = encoder.address_operand(encoder.operands[1], is_shared)
-    table = encoder.table(["trans" in modifiers, len(slots), *slots])
-    flags = table | (SHARED if is_shared else 0)
+    flags = encoder.table(["trans" in modifiers, len(slots), *slots]) | (SHARED if is_shared else 0)
     encoder.emit("matrix_load", a=address, x=site, imm=offset, flags=flags)
 
 

@@ -58,8 +58,7 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     pairs = zip(case.blocks, inside, strict=True)
     measured = [run(block, blocks=blocks, trace_every=every) for block, blocks in pairs]
     ends = run(case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1)
-    counts = _counts(kernel, case, measured[0], ends)
-    return model_of(kernel, counts, (), case.blocks, measured)
+    return model_of(kernel, _counts(kernel, case, measured[0], ends), (), case.blocks, measured)
 
 
 def _counts(

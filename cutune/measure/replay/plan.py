@@ -118,8 +118,7 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
     if kept:
         most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in count_block(kernel))
-    of_levels = with_levels(kernel, point)
-    sizes = {n: v // WARP if n in kept else v * unit for n, v in of_levels.items()}
+    sizes = {n: v // WARP if n in kept else v * unit for n, v in with_levels(kernel, point).items()}
     if kernel.strided_to is not None:
         has_four = len(levels_of(len(kernel.variables))) <= 4
         sizes[kernel.strided_to] *= ROUNDS_OF_FOUR_LEVELS if has_four else ROUNDS_COUNTED
@@ -408,8 +407,7 @@ def far_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Rep
         fits = all(n <= most for n, most in zip(grid, GRID_LIMITS, strict=True))
         if not fits or max(prod(extents), *sizes.values()) > FAR_THREADS:
             return float("inf")
-        per_thread = counts.per_thread(counts.instructions, sizes)
-        return CHECKED_INSTRUCTIONS * per_thread / WARP_BUDGET
+        return CHECKED_INSTRUCTIONS * counts.per_thread(counts.instructions, sizes) / WARP_BUDGET
 
     for point in _corners(kernel, FAR_VALUES, cost):
         yield Replay(Purpose.FAR, point, block, 1)

@@ -213,8 +213,7 @@ def _counts(measured: Known) -> list[Measurement]:
 
 def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
     done = _own(subject.kernel, known)
-    replays = list(plan.count_launches(subject.kernel))
-    new = _replayed(subject, "counting", replays, done, progress)
+    new = _replayed(subject, "counting", list(plan.count_launches(subject.kernel)), done, progress)
     return {**done, **{m.key: m for m in new}}
 
 

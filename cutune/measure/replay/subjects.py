@@ -64,8 +64,7 @@ def launched_sites(
     seen: dict[int, dict[str, set[int]]] = {}
     for record in launches:
         if record.site is not None:
-            of_site = seen.setdefault(record.site, {})
-            of_site.setdefault(record.kernel, set()).add(record.signature)
+            seen.setdefault(record.site, {}).setdefault(record.kernel, set()).add(record.signature)
     by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
     for site in program.tunable_launches:
         instances = seen.get(numbers.number(site), {})

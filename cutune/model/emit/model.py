@@ -185,8 +185,7 @@ def _cycles(instructions: int, latency: int, rounds: int) -> float:
 def _ready(value: Expression, known: Mapping[str, int]) -> int:
     """Cycles from the begin of a round until a value is there."""
     if not isinstance(value, Operation):
-        names = parameters(value)
-        return max((known.get(name, _LOADED) for name in names), default=0)
+        return max((known.get(name, _LOADED) for name in parameters(value)), default=0)
     return _cost(value)[1] + max(_ready(operand, known) for operand in value.operands)
 
 
@@ -380,8 +379,7 @@ class _ModelText:
         if isinstance(node, Lookup):
             return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
         if isinstance(node, Cell):
-            row = (node.table, self._once(node.place))
-            number = self.rows.setdefault(row, len(self.rows))
+            number = self.rows.setdefault((node.table, self._once(node.place)), len(self.rows))
             self._cells(node.table)
             return f"cutune_load(row_{number}_ + c_)"
         assert isinstance(node, Operation)

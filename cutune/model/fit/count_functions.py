@@ -337,8 +337,7 @@ def _compared(
     }
     met = [m for m in small if all(below[name] for name in _small_names(m))]
     is_exact = functions.worst_error == 0 and all(_is_met(kernel, functions, m) for m in full)
-    reached = (*counted, *checks, *met)
-    return HeldOut(functions, tuple(counted), reached, worst, at, is_exact, below)
+    return HeldOut(functions, tuple(counted), (*counted, *checks, *met), worst, at, is_exact, below)
 
 
 def _small_names(launch: Measurement) -> list[str]:

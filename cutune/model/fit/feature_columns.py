@@ -227,8 +227,7 @@ def feature_columns(
     for index in range(len(counts.groups)):
         group = _Group(kernel, counts, index)
         if smaller:
-            requests = [scale.requests(group.requesting) for scale in scales]
-            yield _feature("request", index, requests)
+            yield _feature("request", index, [scale.requests(group.requesting) for scale in scales])
         yield from _memory_columns(group, scales)
         yield from _array_columns(group, scales)
     if kernel.asserted or kernel.on_data:
@@ -257,13 +256,11 @@ def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureC
     loads, stores, shared = group.loads, group.stores, group.shared
     if loads:
         yield group.cost("load", scales, loads, "load_cost_x20")
-        shares = _settled([scale.missing(loads) for scale in scales])
-        yield _feature("missing", group.index, shares)
+        yield _feature("missing", group.index, _settled([scale.missing(loads) for scale in scales]))
     if stores:
         yield group.cost("store", scales, stores, "store_cost_x20")
         yield group.cost("rewritten", scales, stores, "rewritten_sectors")
-        lines = [scale.lines(stores) for scale in scales]
-        yield _feature("rewritten_lines", group.index, lines)
+        yield _feature("rewritten_lines", group.index, [scale.lines(stores) for scale in scales])
     if shared:
         values = [
             scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")

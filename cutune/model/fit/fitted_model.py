@@ -360,8 +360,7 @@ def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
         require(column.kind in KINDS, f"{column.kind!r} is no kind of column")
         require(len(column.rows) == count, "a column has a row for each alignment class")
         require(max(column.rows) < len(read.rows), "a column has rows that are there")
-        in_groups = column.group < max(1, len(read.groups))
-        require(in_groups, "a column belongs to one of `groups`")
+        require(column.group < max(1, len(read.groups)), "a column belongs to one of `groups`")
         is_there = column.array is None or column.array < len(read.arrays)
         require(is_there, "a column belongs to one of `arrays`")
 

@@ -112,8 +112,7 @@ def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
 def small_factors(kernel: MeasuredKernel) -> dict[str, int]:
     """The small constants that are no extent of the threads: strides, for example."""
     extents = _names_of(*kernel.guards, *kernel.covers)
-    constants = small_constants(kernel).items()
-    return {name: value for name, value in constants if name not in extents}
+    return {name: value for name, value in small_constants(kernel).items() if name not in extents}
 
 
 def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
@@ -147,8 +146,7 @@ def with_bounds_fixed(
     """
     small = small_bounds(kernel)
     bounds = {name: small[name] for name in small if names is None or name in names}
-    is_one_left = len(bounds) < len(kernel.parameters)
-    return with_held(kernel, bounds) if bounds and is_one_left else None
+    return with_held(kernel, bounds) if bounds and len(bounds) < len(kernel.parameters) else None
 
 
 def with_few_bounds_fixed(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:

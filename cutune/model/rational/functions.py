@@ -92,8 +92,7 @@ def value_at(polynomial: Terms, point: Sequence[int]) -> Fraction:
 
 def exponents_up_to(points: Points, used: Sequence[int], degree: int) -> Monomials:
     """Monomials of bounded total degree, no variable higher than its distinct samples determine."""
-    width = len(points[0])
-    levels = [len({points[s][v] for s in used}) - 1 for v in range(width)]
+    levels = [len({points[s][v] for s in used}) - 1 for v in range(len(points[0]))]
     ranges = [range(min(level, MAX_DEGREE_PER_VARIABLE) + 1) for level in levels]
     return sorted((e for e in product(*ranges) if sum(e) <= degree), key=lambda e: (sum(e), e))
 

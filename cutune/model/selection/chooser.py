@@ -440,8 +440,7 @@ def with_timings(
     model: FittedModel, launches: Iterable[SweptLaunch], device: DeviceProfile
 ) -> tuple[FittedModel, Diagnostic | None]:
     """The model, confirmed or not, and a warning if its order of blocks differs from the times'."""
-    floor = float(device.model.floor_us)
-    launch = _reference(launches, floor)
+    launch = _reference(launches, float(device.model.floor_us))
     if launch is None:
         return model, None
     trusted = replace(model, confirmed_on=device.name)

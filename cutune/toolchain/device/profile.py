@@ -193,8 +193,7 @@ def _parse(path: str, text: str) -> DeviceProfile:
         actual = data.get("schema")
         if actual == SCHEMA:
             major, minor = typed(_Capability, data["compute_capability"]).split(".")
-            capability = (int(major), int(minor))
-            return typed(DeviceProfile, {**data, "compute_capability": capability})
+            return typed(DeviceProfile, {**data, "compute_capability": (int(major), int(minor))})
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         actual = error
     raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=SCHEMA, found=actual)
