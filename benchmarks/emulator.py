@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.launch_parameters import pack_parameters
 
@@ -42,11 +42,11 @@ SHAPES = {"gemm": (32, 8, 1), "tiled": (16, 16, 1)}
 def main() -> None:
     """Time each kernel without and with traced addresses."""
     text = _ptx()
-    module = load(assemble(text))  # what follows has the library and the tables of opcodes
+    module = LoadedModule(assemble(text))  # what follows has the library and the tables of opcodes
     seconds = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        module = load(assemble(text))
+        module = LoadedModule(assemble(text))
         seconds.append(time.perf_counter() - start)
     print(f"  preparation: {min(seconds) * 1e3 / len(SHAPES):.1f} ms per kernel")
     for kernel in SHAPES:

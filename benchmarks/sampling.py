@@ -14,9 +14,9 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import own_build_flags
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LaunchCounters, LoadedModule
 from cutune.emulator.module_metadata import KernelCode
-from cutune.emulator.sampling import SampledCounters, run_sampled
+from cutune.emulator.sampling import run_sampled
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -49,7 +49,7 @@ def _records(source: Path, folder: Path) -> Iterator[LaunchRecord]:
 
 
 def _figures(record: LaunchRecord) -> str:
-    module = load(assemble(Path(record.module).read_text(encoding="utf-8")))
+    module = LoadedModule(assemble(Path(record.module).read_text(encoding="utf-8")))
     code = module.kernel(record.kernel)
     try:
         small, _ = _sampled(module, code, record, SMALL)
@@ -73,7 +73,7 @@ def _figures(record: LaunchRecord) -> str:
 
 def _sampled(
     module: LoadedModule, code: KernelCode, record: LaunchRecord, size: int
-) -> tuple[SampledCounters, float]:
+) -> tuple[LaunchCounters, float]:
     grid, parameters = _scaled(record, code, size)
     start = time.thread_time()
     counters = run_sampled(module, record.kernel, grid, record.block, parameters, ghosts=GHOSTS)

@@ -307,5 +307,5 @@ def _work(
 def _totals(subject: Subject, records: Sequence[LaunchRecord]) -> tuple[int, int]:
     """Instructions of warps, and accesses of threads to global memory."""
     spaces = dict(zip(subject.code.site_indices, subject.code.sites, strict=True))
-    lanes = (s["lanes"] for r in records for s in r.sites if spaces[s.site].space in _GLOBAL)
+    lanes = (s["lanes"] for r in records for s in r.sites if spaces[s["site"]].space in _GLOBAL)
     return sum(record.warp_instructions for record in records), sum(lanes)

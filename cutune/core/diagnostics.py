@@ -65,7 +65,6 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """Does the stage that reported this count as failed?"""
         return self.code.severity == ERROR
 
     def render(self, is_coloured: bool = False) -> str:

@@ -32,9 +32,5 @@ def add_list(group: argparse._ActionsContainer, *names: str, **about: Any) -> No
 
 def add_status(verb: argparse._ActionsContainer) -> None:
     """Add `--status`: the exit statuses with which a program may end."""
-    verb.add_argument(
-        "--status",
-        default="0",
-        metavar="N,M|any",
-        help="exit statuses of a program that does its work (default: 0)",
-    )
+    text = "exit statuses of a program that does its work (default: 0)"
+    verb.add_argument("--status", default="0", metavar="N,M|any", help=text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event, Thread
 from typing import IO
 
@@ -33,8 +33,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 class ProgramResult:
     """How a program ended, and what it printed until then.
 
-    `status` is -9 where signal 9 ended it, and None where it was not started or did not end in
-    time; `not_started` says why it was not.
+    `status`: -9 for signal 9; None: it did not end in time, or was `not_started`, which says why.
     """
 
     status: int | None
@@ -66,15 +65,11 @@ def signal_name(status: int) -> str:
 @contextmanager
 def ending_in_order() -> Iterator[None]:
     """Raise KeyboardInterrupt where this process is told to end (`kill`, a closed terminal)."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
     is_main = threading.current_thread() is threading.main_thread()
     # What is ignored (nohup), or is someone else's, stays so.
     plain = [one for one in _ENDING if signal.getsignal(one) is signal.SIG_DFL and is_main]
     for number in plain:
-        signal.signal(number, interrupt)
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
@@ -93,47 +88,35 @@ def run_to_end(
 
     `folder`: where it runs; None: in the current one. `is_over`: set where its time is over before.
     """
-    program, *arguments = command
-    if os.sep not in program and os.path.isfile(program):
-        program = os.path.join(os.curdir, program)
+    words = [*command]
+    if os.sep not in words[0] and os.path.isfile(words[0]):
+        words[0] = os.path.join(os.curdir, words[0])
     try:
-        process = subprocess.Popen(
-            [program, *arguments],
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        process = Popen(words, env=environment, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     except OSError as error:
         return ProgramResult(None, not_started=error.strerror or str(error))
     assert process.stdout is not None and process.stderr is not None
     captured = [_captured(stream) for stream in (process.stdout, process.stderr)]
     try:
-        status: int | None = _awaited(process, seconds, is_over)
-    except subprocess.TimeoutExpired:
-        status = None
+        status = _awaited(process, seconds, is_over)
+    finally:
         end(process)
-    except BaseException:
-        end(process)
-        raise
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (until(last) for until in captured)
     return ProgramResult(status, output, errors)
 
 
-def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
-    """Return the status of a program that ends in time; else raises `TimeoutExpired`."""
+def _awaited(process: Popen[bytes], seconds: float, is_over: Event | None) -> int | None:
+    """Return the status of a program that ends in time; else None."""
     last = time.monotonic() + seconds
     while True:
-        try:
+        with suppress(TimeoutExpired):
             return process.wait(min(_LOOK_SECONDS, max(0.0, last - time.monotonic())))
-        except subprocess.TimeoutExpired:
-            if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
-                raise
+        if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
+            return None
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Popen[bytes]) -> None:
     """End a program and what it started: the program that a script runs, for instance."""
     if process.poll() is not None:
         return  # its number may be another's by now
@@ -158,10 +141,7 @@ def _descendants(ancestor: int) -> list[int]:
 
 
 def _captured(stream: IO[bytes]) -> Callable[[float], bytes]:
-    """Read a stream while its program runs, which would wait for a reader of a full pipe.
-
-    Returns a function that gives the bytes that were written until a time, or until its end.
-    """
+    """Read a stream while its program runs; gives its bytes until a time, or until its end."""
     chunks: list[bytes] = []
 
     def read() -> None:

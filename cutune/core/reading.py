@@ -56,6 +56,4 @@ def readable_source(path: str | Path) -> Source | None:
 def _joined(text: str) -> str:
     if _LOOSE.search(text) is None:
         return text
-    return _WITH_LOOSE.sub(
-        lambda match: match[0] if match["raw"] else _LOOSE.sub(r"\\\1", match[0]), text
-    )
+    return _WITH_LOOSE.sub(lambda m: m[0] if m["raw"] else _LOOSE.sub(r"\\\1", m[0]), text)

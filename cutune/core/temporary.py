@@ -35,7 +35,7 @@ class _RunFolder:
     pid: int
 
     def remove(self) -> None:
-        """Remove the folder, unless it is that of the process which this one was forked from."""
+        # Not where it is that of the process which this one was forked from.
         if self.pid == os.getpid():
             shutil.rmtree(self.path, ignore_errors=True)
 

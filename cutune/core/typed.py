@@ -95,13 +95,9 @@ def rational(value: object) -> Fraction:
 def parsed(text: str | bytes) -> Any:
     """Return the data of JSON text. Raises ValueError: no JSON, too deep, or a number like NaN."""
     try:
-        return json.loads(text, parse_constant=_not_finite)
+        return json.loads(text, parse_constant=lambda word: require(False, f"{word} is no number"))
     except RecursionError as error:
         raise ValueError("too deep") from error
-
-
-def _not_finite(text: str) -> float:
-    raise ValueError(f"{text} is no number")
 
 
 def require(condition: object, what: str) -> None:

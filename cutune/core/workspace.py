@@ -12,7 +12,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -66,14 +66,9 @@ class Workspace:
         self, words: Sequence[str], sources: Sequence[str] = (), flags: Sequence[str] = ()
     ) -> None:
         """Note a command that has written here, and how it compiled its sources. Raises CT002."""
-        entry = {
-            "schema": COMMAND_SCHEMA,
-            "command": shlex.join(["cutune", *words]),
-            "folder": os.getcwd(),
-            "sources": list(sources),
-            "flags": list(flags),
-        }
-        append_lines(self.commands, [entry])
+        compiled = {"folder": os.getcwd(), "sources": list(sources), "flags": list(flags)}
+        command = {"schema": COMMAND_SCHEMA, "command": shlex.join(["cutune", *words])}
+        append_lines(self.commands, [{**command, **compiled}])
 
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
@@ -106,21 +101,16 @@ def _reading(path: Path, command: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        others = "".join(
-            f"; or, of what lies in '{folder.parent}', give --workspace {shlex.quote(str(folder))}"
-            for folder in _below(path)
-        )
-        raise CutuneError.at(Code.MISSING_STAGE, path=path, command=command + others) from error
+        # Folders below may have a workspace of this name that has the file.
+        beside, name = path.parent.parent, Path(path.parent.name) / path.name
+        paths = (p for under in ("*", "*/*") for p in sorted(beside.glob(f"{under}/{name}")))
+        for folder in (path.parent for path in islice(paths, MOST_BELOW)):
+            words = f"give --workspace {shlex.quote(str(folder))}"
+            command += f"; or, of what lies in '{folder.parent}', {words}"
+        raise CutuneError.at(Code.MISSING_STAGE, path=path, command=command) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
-
-
-def _below(path: Path) -> list[Path]:
-    """Return folders named like that of a missing file which have it, in folders below."""
-    beside, name = path.parent.parent, Path(path.parent.name) / path.name
-    paths = (path for under in ("*", "*/*") for path in sorted(beside.glob(f"{under}/{name}")))
-    return [path.parent for path in islice(paths, MOST_BELOW)]
 
 
 def make_folder(path: Path) -> None:
@@ -146,18 +136,24 @@ def replace_file(path: Path, content: bytes) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(content)  # a pipe or device, such as /dev/stdout, is not replaced
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
             # mkstemp gives 0600; a compiler's output has what the umask allows.
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+            temporary.chmod(0o666 & ~mask)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A new file beside the target that takes its place, unless an error occurs."""
+    handle, name = tempfile.mkstemp(target.suffix, f".{target.name}.", target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def write_document(path: Path, schema: str, content: Json, indent: int | None = 1) -> None:
@@ -176,13 +172,16 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         with _reading(path, command), checking(path, command):
             data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise _unknown(path, schema, "no JSON") from error
+        found = "no JSON"
+        raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=found) from error
     actual = data.get("schema") if isinstance(data, dict) else None
-    if _is_older(actual, schema):
+    (kind, _, wanted), (its_kind, _, its) = schema.rpartition("-"), str(actual).rpartition("-")
+    are_numbers = its.isdecimal() and wanted.isdecimal()
+    if its_kind == kind and are_numbers and int(its) < int(wanted):
         reason = f"{actual}, not {schema}"
         raise CutuneError.at(Code.DAMAGED_FILE, path=path, reason=reason, command=command)
     if actual != schema:
-        raise _unknown(path, schema, actual)
+        raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=actual)
     document: Json = data
     return document
 
@@ -202,27 +201,14 @@ def checking(path: Path, command: str) -> Iterator[None]:
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except (KeyError, ValueError) as error:
-        missing = isinstance(error, KeyError)
+        missing, code = isinstance(error, KeyError), Code.DAMAGED_FILE
         reason = f"without `{error.args[0]}`" if missing else str(error)
-        raise CutuneError.at(
-            Code.DAMAGED_FILE, path=path, reason=reason, command=command
-        ) from error
-
-
-def _is_older(actual: object, wanted: str) -> bool:
-    if not isinstance(actual, str):
-        return False
-    (kind, _, version), (wanted_kind, _, last) = actual.rpartition("-"), wanted.rpartition("-")
-    are_numbers = version.isdecimal() and last.isdecimal()
-    return kind == wanted_kind and are_numbers and int(version) < int(last)
+        raise CutuneError.at(code, path=path, reason=reason, command=command) from error
 
 
 @contextmanager
 def locked(path: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold a lock between processes; the file is made where it is missing. Raises CT002.
-
-    `waits` is called before another process that holds it is waited for.
-    """
+    """Hold a lock between processes, after `waits()` if another holds it. Raises CT002."""
     with writing(path):
         file = path.open("w")
     with file:
@@ -252,17 +238,24 @@ def append_lines(path: Path, entries: Iterable[Json]) -> None:
         file.write(lines)
 
 
+def entries_of(path: Path, schema: str) -> Iterator[Json]:
+    """Yield what a program has logged with this schema, if anything; torn lines are left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with suppress(ValueError):
+                entry = parsed(line)
+                if isinstance(entry, dict) and entry.get("schema") == schema:
+                    yield entry
+
+
 def read_lines(
-    path: Path,
-    schema: str,
-    convert: Callable[[Json], T],
-    command: str,
-    warn: Warn,
+    path: Path, schema: str, convert: Callable[[Json], T], command: str, warn: Warn
 ) -> Iterator[T]:
     """Yield the entries of an append-only file with this schema, converted; others are skipped.
 
-    An entry that `convert` cannot read counts as torn. `command` makes the file. Raises CT009 where
-    it is missing, CT001 where it is unreadable.
+    What `convert` cannot read counts as torn. `command` makes the file. Raises CT009, CT001.
     """
     with _reading(path, command):
         file = path.open(encoding="utf-8", errors="replace")
@@ -274,7 +267,3 @@ def read_lines(
                     yield convert(entry)
             except (ValueError, KeyError, TypeError):
                 warn(Diagnostic.at(Code.TORN_LINE, line=number, path=path))
-
-
-def _unknown(path: Path, wanted: str, found: object) -> CutuneError:
-    return CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=wanted, found=found)

@@ -81,7 +81,9 @@ class _Assembler:
         self.callees = {name: self._callees(f) for name, f in self.functions.items()}
         self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
-        self.common = self._common_layout()
+        # Shared variables of device functions have the same offset in every kernel.
+        called = (self.shared_of[n] for n, f in self.functions.items() if not f.is_kernel)
+        self.common = _shared_layout({v.name: v for used in called for v in used}.values(), {}, 0)
 
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))
@@ -95,16 +97,6 @@ class _Assembler:
         own = [v for v in function.variables if v.space == "shared" and v.count]
         mentioned = _mentioned(function) if self.shared else ()
         return own + [v for n, v in self.shared.items() if n in mentioned]
-
-    def _common_layout(self) -> tuple[dict[str, int], int]:
-        """Shared variables of device functions have the same offset in every kernel."""
-        used = {
-            v.name: v
-            for name, f in self.functions.items()
-            if not f.is_kernel
-            for v in self.shared_of[name]
-        }
-        return _shared_layout(used.values(), {}, 0)
 
     def _layout(self, function: Function) -> tuple[dict[str, int], int]:
         if not function.is_kernel:
@@ -186,12 +178,11 @@ class _Assembler:
                 deepest = max(phases, default=0)
                 targets = tuple(offset + target for target in block.terminator.targets)
                 calls = any(i.opcode == "call" for i in block.instructions)
-                blocks.append(Block(offset + k, loop, deepest, demand, targets, calls))
+                blocks.append(Block(loop, deepest, demand, targets, calls))
             block_indices += range(first, first + len(flow.blocks))
             for access, block_index, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
                 place, phase = offset + block_index - first, phase_of[access.line]
-                what = (access.kind, access.space, access.bytes)
-                sites.append(Site(*what, place, access.real, phase, access.guarded))
+                sites.append(Site(**vars(access), block=place, phase=phase))
             site_indices += lowered.sites
             loops += len(flow.loops)
         return KernelCode(
@@ -314,18 +305,12 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
     if terminator.instruction is not None:
         encoder.begin(terminator.instruction)
     if terminator.kind == "branch":
-        encoder.emit(
-            "branch",
-            a=encoder.source(terminator.guard, "pred"),
-            x=targets[0],
-            imm=targets[1],
-            flags=NEGATED if terminator.negated else 0,
-        )
+        guard, flags = encoder.source(terminator.guard, "pred"), NEGATED * terminator.negated
+        encoder.emit("branch", a=guard, x=targets[0], imm=targets[1], flags=flags)
     elif terminator.kind == "table":
         assert terminator.instruction is not None
         index = encoder.source(terminator.instruction.operands[0], "u32")
-        table = encoder.table([len(targets), *targets])
-        encoder.emit("branch_table", a=index, flags=table)
+        encoder.emit("branch_table", a=index, flags=encoder.table([len(targets), *targets]))
     else:
         encoder.emit(terminator.kind, x=targets[0] if targets else 0)
 
@@ -337,12 +322,8 @@ def assemble(text: str) -> AssembledModule:
         for name, function in assembler.functions.items():
             assembler.lower(name, function)
         kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
-        return AssembledModule(
-            assembler.image(),
-            MappingProxyType(kernels),
-            len(assembler.blocks),
-            len(assembler.sites),
-        )
+        counts = len(assembler.blocks), len(assembler.sites)
+        return AssembledModule(assembler.image(), MappingProxyType(kernels), *counts)
 
 
 #: Exit status for PTX that the machine does not support; Python ends with 1 when cutune is broken.

@@ -15,17 +15,15 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
-from cutune.core.workspace import locked, make_folder, replace_file
+from cutune.core.workspace import locked, make_folder, replace_file, replacing
 from cutune.toolchain.cache import cache_folder
 
 NATIVE = Path(__file__).parent / "native"
@@ -115,16 +113,8 @@ BUILDING = "compiling the emulated device"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
 # handlers' loops would not vectorise, and neither is visible in CUDA.
 FLAGS = (
-    "-O3",
-    "-fno-semantic-interposition",
-    "-std=c++17",
-    "-fPIC",
-    "-ffp-contract=off",
-    "-fno-trapping-math",
-    "-fno-math-errno",
-    "-fwrapv",
-    "-fno-strict-aliasing",
-    "-pthread",
+    *("-O3", "-fno-semantic-interposition", "-std=c++17", "-fPIC", "-ffp-contract=off"),
+    *("-fno-trapping-math", "-fno-math-errno", "-fwrapv", "-fno-strict-aliasing", "-pthread"),
 )
 #: Code for this processor. The 32 lanes of a warp fill the widest vectors two or four times.
 MACHINE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
@@ -149,10 +139,7 @@ def build_library(
     processor: Sequence[str] = MACHINE_FLAGS,
     progress: Progress = silent,
 ) -> Path:
-    """Make `lib<name>.so` unless the cache has it. `flags` are for compiling, `linking` for that.
-
-    Raises CT007 without a compiler, CT450 when it fails.
-    """
+    """Make `lib<name>.so` unless the cache has it. Raises CT007 without a compiler, CT450."""
     compiler = _compiler()
     wanted = (*processor, *FLAGS, *flags)
     keys = [_key(compiler, wanted, source) for source in sources]
@@ -165,16 +152,16 @@ def build_library(
         if not library.exists():
             by_key = dict(zip(keys, sources, strict=True))
             objects = _compile(name, compiler, processor, flags, by_key, progress)
-            with _fresh(library) as temporary:
+            with replacing(library) as temporary:
                 words = ["-shared", "-o", str(temporary), *map(str, objects), *FLAGS, *linking]
                 _run(name, [*compiler, *words])
+                temporary.chmod(0o755)
     return library
 
 
 def kept_file(name: str, text: str) -> Path:
     """A file of this content in the cache, at a path that is a function of the content."""
-    key = hashlib.sha256(text.encode()).hexdigest()[:24]
-    path = cache_folder() / "generated" / key / name
+    path = cache_folder() / "generated" / hashlib.sha256(text.encode()).hexdigest()[:24] / name
     if not path.exists():
         make_folder(path.parent)
         replace_file(path, text.encode())
@@ -205,8 +192,7 @@ def _identity(compiler: tuple[str, ...]) -> str:
 
 
 def _key(compiler: tuple[str, ...], flags: Sequence[str], source: Path) -> str:
-    words = [_identity(compiler), *compiler, *flags]
-    digest = hashlib.sha256("\0".join(words).encode())
+    digest = hashlib.sha256("\0".join([_identity(compiler), *compiler, *flags]).encode())
     for text in _with_includes(source):
         digest.update(text)
     return digest.hexdigest()[:24]
@@ -242,7 +228,7 @@ def _compile(
         source, target = pair
         if target.exists():
             return
-        with _fresh(target) as temporary:
+        with replacing(target) as temporary:
             paths = ["-iquote", str(NATIVE), "-c", str(source), "-o", str(temporary)]
             arguments = [*FLAGS, *flags, *paths]
             tuned = subprocess.run(
@@ -251,6 +237,7 @@ def _compile(
             # Some compilers do not know the flags; a real error shows up again without it.
             if tuned.returncode != 0:
                 _run(name, [*compiler, *arguments])
+            temporary.chmod(0o755)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         done = pool.map(compile_one, zip(sources.values(), paths, strict=True))
@@ -258,19 +245,6 @@ def _compile(
         for count, _ in enumerate(done, 1):
             progress(BUILDING, count, len(paths))
     return paths
-
-
-@contextmanager
-def _fresh(target: Path) -> Iterator[Path]:
-    """A temporary file in the folder of `target` that replaces it if no error occurs."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
-    os.close(handle)
-    try:
-        yield Path(temporary)
-        os.chmod(temporary, 0o755)
-        os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def _run(name: str, command: list[str]) -> None:

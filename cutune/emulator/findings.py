@@ -8,37 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated
 
 from cutune.core.codes import ERROR, NOTE, Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import readable_source
 from cutune.core.source import Location, Span
-from cutune.core.typed import Count, Text, one_of, parsed, typed
+from cutune.core.typed import Count, Text, one_of, typed
+from cutune.core.workspace import entries_of
 from cutune.emulator.launch_log import EntryName, FilePath, LoggedTriple, Triple
 from cutune.toolchain.kernel_names import demangled
 
 SCHEMA = "cutune-findings-1"
-_CODES = MappingProxyType(
-    {
-        "out_of_bounds": Code.OUT_OF_BOUNDS,
-        "misaligned": Code.MISALIGNED,
-        "use_after_free": Code.USE_AFTER_FREE,
-        "unwritten_shared": Code.UNWRITTEN_SHARED,
-        "unwritten_global": Code.UNWRITTEN_GLOBAL,
-        "shared_race": Code.SHARED_RACE,
-        "global_race": Code.GLOBAL_RACE,
-        "diverged_race": Code.DIVERGED_RACE,
-        "block_race": Code.BLOCK_RACE,
-        "same_value": Code.SAME_VALUE_RACE,
-        "barrier_divergence": Code.BARRIER_DIVERGENCE,
-        "exited_at_barrier": Code.EXITED_AT_BARRIER,
-    }
+_HAZARDS = (
+    *(Code.OUT_OF_BOUNDS, Code.MISALIGNED, Code.USE_AFTER_FREE, Code.UNWRITTEN_SHARED),
+    *(Code.UNWRITTEN_GLOBAL, Code.SHARED_RACE, Code.GLOBAL_RACE, Code.DIVERGED_RACE),
+    *(Code.BLOCK_RACE, Code.BARRIER_DIVERGENCE, Code.EXITED_AT_BARRIER),
 )
+#: Hazards as the device names them.
+_CODES = {code.name.lower(): code for code in _HAZARDS} | {"same_value": Code.SAME_VALUE_RACE}
 _SEVERITIES = {ERROR: 0, "warning": 1, NOTE: 2}
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
@@ -97,24 +89,15 @@ class Finding:
         return replace(_placed(self.code, message, self.first.place), notes=tuple(notes))
 
     def to_json(self) -> dict[str, object]:
-        """As `cutune run --check --json` prints it."""
-        parties = [party for party in (self.first, self.other) if party is not None]
-        return {
-            "code": self.code.number,
-            "severity": self.code.severity,
-            "kernel": self.kernel,
-            "count": self.count,
-            "detail": self.text,
-            "parties": [party.to_json() for party in parties],
-        }
+        parties = [party.to_json() for party in (self.first, self.other) if party is not None]
+        kind = {"code": self.code.number, "severity": self.code.severity, "kernel": self.kernel}
+        return {**kind, "count": self.count, "detail": self.text, "parties": parties}
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
     """Findings merged by their lines: errors first, then in the order of their occurrence."""
-    if not path.exists():
-        return ()
     merged: dict[tuple[object, ...], Finding] = {}
-    for finding in _all(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+    for finding in _all(path):
         places = (finding.first.place, finding.other.place if finding.other else None)
         # A race has no direction: either access may be the later one.
         key = (finding.code, finding.kernel, frozenset(place and place[:2] for place in places))
@@ -130,26 +113,18 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 def counted(findings: Iterable[Finding], shown: int) -> str:
     """The summary line: numbers of findings, and how many are not shown."""
     findings = list(findings)
-    numbers = {
-        name: sum(finding.code.severity == name for finding in findings) for name in _SEVERITIES
-    }
+    numbers = {name: sum(f.code.severity == name for f in findings) for name in _SEVERITIES}
     words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in numbers.items() if n]
     hidden = len(findings) - shown
     more = f", {hidden} not shown (--findings {len(findings)} shows all)" if hidden > 0 else ""
     return f"check: {', '.join(words) or 'nothing found'}{more}"
 
 
-def _all(lines: Iterable[str]) -> Iterator[Finding]:
-    for line in lines:
-        try:
-            entry = parsed(line)
-            if not isinstance(entry, dict) or entry.get("schema") != SCHEMA:
-                continue
+def _all(path: Path) -> Iterator[Finding]:
+    for entry in entries_of(path, SCHEMA):
+        with suppress(ValueError):
             launch = typed(_Checked, entry)
-        except ValueError:  # the program was killed while it wrote
-            continue
-        for one in launch.findings:
-            yield one.finding(launch)
+            yield from (one.finding(launch) for one in launch.findings)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from cutune.core.typed import Count, Meta, SiteNumber, Small, parsed, require, typed
+from cutune.core.typed import Count, Meta, SiteNumber, Small, require, typed
+from cutune.core.workspace import entries_of
 from cutune.emulator.build import NATIVE
 
 _COUNTER = re.compile(r'COUNTER\((\w+), (\w+), "([^"]*)", "([^"]*)"\)')
@@ -78,17 +80,6 @@ class LoggedMember(NamedTuple):
     is_signed: bool
 
 
-@dataclass(frozen=True)
-class LoggedSite:
-    """Counters of one static memory instruction, by the names of `site_counters`."""
-
-    site: int
-    counters: Mapping[str, int]
-
-    def __getitem__(self, counter: str) -> int:
-        return self.counters[counter]
-
-
 class LoggedBlock(NamedTuple):
     """Counters of a basic block: its index in the module, warps that ran it, their active lanes."""
 
@@ -101,6 +92,7 @@ class LoggedBlock(NamedTuple):
 class LaunchRecord:
     """One launch. `blocks` and `sites` are empty unless counters were asked for.
 
+    `sites`: per memory instruction its index in the module, `site`, and the `site_counters`.
     `signature`: the types of its arguments as a number, by which instances of a template are told
     apart; 0 where the program was not instrumented.
     """
@@ -119,13 +111,12 @@ class LaunchRecord:
     executed_blocks: Count | None = None
     working_threads: Count = 0
     blocks: tuple[LoggedBlock, ...] = ()
-    sites: tuple[LoggedSite, ...] = ()
+    sites: tuple[Mapping[str, int], ...] = ()
     members: tuple[LoggedMember, ...] = ()
     signature: int = 0
 
     @property
     def is_executed(self) -> bool:
-        """Did the program run the kernel, or was its launch only recorded?"""
         return self.warp_instructions > 0
 
 
@@ -139,16 +130,9 @@ def is_cut(path: Path) -> bool:
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:
     """Read the launches in order; incomplete lines, as of a killed program, are left out."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                entry = parsed(line)
-                if isinstance(entry, dict) and entry.get("schema") == SCHEMA:
-                    yield _record(entry)
-            except (KeyError, ValueError):
-                continue
+    for entry in entries_of(path, SCHEMA):
+        with suppress(KeyError, ValueError):
+            yield _record(entry)
 
 
 def _record(entry: dict[str, Any]) -> LaunchRecord:
@@ -160,13 +144,8 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         missing = next((name for name in wanted if name not in site), None)
         require(missing is None, f"a site without `{missing}`")
         require(all(0 <= value < _WORD for value in site.values()), "counters are words")
-    about = {
-        **entry,
-        **counters,
-        "parameters": bytes.fromhex(typed(_Hexadecimal, entry["parameters"])),
-        "members": entry["members"],
-        "sites": [{"site": site["site"], "counters": site} for site in sites],
-    }
-    record = typed(LaunchRecord, about)
+    parameters = bytes.fromhex(typed(_Hexadecimal, entry["parameters"]))
+    written = {"parameters": parameters, "members": entry["members"], "sites": sites}
+    record = typed(LaunchRecord, {**entry, **counters, **written})
     require(0 <= record.signature < _WORD, "`signature` is a word")
     return record

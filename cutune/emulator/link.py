@@ -20,17 +20,7 @@ from pathlib import Path
 
 import cutune
 from cutune.core.progress import Progress, silent
-from cutune.emulator.build import (
-    MACHINE,
-    MACHINE_FLAGS,
-    NATIVE,
-    build_failed,
-    build_library,
-    built_in_library,
-    joined_units,
-    kept_file,
-    machine_library,
-)
+from cutune.emulator import build
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
@@ -50,11 +40,11 @@ _BUILT: dict[tuple[Nvcc, Path], Path] = {}
 
 def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
     """The library that stands in for libcudart, built unless it is kept. Raises CT007, CT450."""
-    if (library := built_in_library(LIBRARY, nvcc.version)) is not None:
+    if (library := build.built_in_library(LIBRARY, nvcc.version)) is not None:
         return library
     key = nvcc, cache_folder()
     if key not in _BUILT:
-        machine = machine_library(progress).parent
+        machine = build.machine_library(progress).parent
         root = str(Path(cutune.__file__).resolve().parent.parent)
         _BUILT[key] = build_runtime_library(
             nvcc, machine, str(machine), sys.executable, root, progress=progress
@@ -68,7 +58,7 @@ def build_runtime_library(
     searched: str,
     python: str,
     root: str,
-    processor: Sequence[str] = MACHINE_FLAGS,
+    processor: Sequence[str] = build.MACHINE_FLAGS,
     progress: Progress = silent,
 ) -> Path:
     """Build the replacement libcudart, which looks for the machine in the folder `searched`.
@@ -78,7 +68,7 @@ def build_runtime_library(
     """
     names = _declared_names(nvcc)
     generated = (_missing_functions(names), _python_of_the_library(python, root))
-    sources = joined_units(sorted(NATIVE.glob("runtime*.cpp")))
+    sources = build.joined_units(sorted(build.NATIVE.glob("runtime*.cpp")))
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
     linking = [
         "-Wl,-Bsymbolic,--no-undefined",
@@ -86,10 +76,10 @@ def build_runtime_library(
         f"-Wl,--version-script={_version_script(nvcc)}",
         # Per-thread default streams need no code of their own: every stream is synchronous.
         *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
-        *(f"-L{machine}", f"-l{MACHINE}", "-ldl", f"-Wl,-rpath,{searched}"),
+        *(f"-L{machine}", f"-l{build.MACHINE}", "-ldl", f"-Wl,-rpath,{searched}"),
     ]
     units = (*sources, *generated)
-    return build_library(LIBRARY, units, flags, linking, processor, progress)
+    return build.build_library(LIBRARY, units, flags, linking, processor, progress)
 
 
 def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
@@ -119,10 +109,9 @@ def alias_folder(nvcc: Nvcc) -> Path:
     """A folder that holds the library under NVIDIA's name, for LD_LIBRARY_PATH."""
     library = runtime_library(nvcc)
     # Not beside the library: one that came with the package may lie where nobody may write.
-    key = hashlib.sha256(str(library).encode()).hexdigest()[:24]
-    folder = cache_folder() / "alias" / key
+    folder = cache_folder() / "alias" / hashlib.sha256(str(library).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
-    beside = library.parent / f"lib{MACHINE}.so"
+    beside = library.parent / f"lib{build.MACHINE}.so"
     for alias, target in ((_versioned_name(nvcc), library), (beside.name, beside)):
         if target.exists() and not (folder / alias).exists():
             with tempfile.TemporaryDirectory(dir=folder) as temporary:
@@ -163,9 +152,8 @@ def _preprocessed(nvcc: Nvcc, text: str) -> str:
     command = [host_compiler(), "-x", "c++", "-E", "-P", *includes, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise build_failed(
-            LIBRARY, shlex.join(command), [*done.stderr.strip().splitlines(), "no output"][0]
-        )
+        reason = [*done.stderr.strip().splitlines(), "no output"][0]
+        raise build.build_failed(LIBRARY, shlex.join(command), reason)
     return done.stdout
 
 
@@ -176,7 +164,7 @@ def _missing_functions(names: Iterable[str]) -> Path:
         if not _PER_THREAD.match(name):
             body = f'return cutune_unsupported_call("{name}");'
             lines.append(f"__attribute__((weak)) int {name}() {{ {body} }}")
-    return kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
+    return build.kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
 
 
 def _python_of_the_library(python: str, root: str) -> Path:
@@ -185,10 +173,10 @@ def _python_of_the_library(python: str, root: str) -> Path:
     for name, text in (("default_python", python), ("package_root", root)):
         literal = json.dumps(text, ensure_ascii=False)
         lines.append(f"extern const char {name}[];\nconst char {name}[] = {literal};")
-    return kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))
+    return build.kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))
 
 
 def _version_script(nvcc: Nvcc) -> Path:
     """NVIDIA's symbols carry a version; a program linked to them warns when ours have none."""
     exported = "global: cuda*; __cuda*; cutune_*; local: *;"
-    return kept_file("runtime.version", f"{_versioned_name(nvcc)} {{ {exported} }};\n")
+    return build.kept_file("runtime.version", f"{_versioned_name(nvcc)} {{ {exported} }};\n")

@@ -11,32 +11,23 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.emulator.build import machine_library
 from cutune.emulator.launch_log import site_counters
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
-
-Total = TypeVar("Total", int, float)
-Entry = TypeVar("Entry", np.uint64, np.float64)
 
 SITE = np.dtype([(counter.name, np.uint64) for counter in site_counters()])
 """Counters of a static memory instruction, as `struct Site` of machine.h has them."""
 
 _OUTCOMES = (
-    None,
-    Code.ILLEGAL_ADDRESS,
-    Code.MISALIGNED_ADDRESS,
-    Code.TRAPPED,
-    Code.FAILED_ASSERTION,
-    Code.DEADLOCK,
-    Code.INSTRUCTION_LIMIT,
-    Code.UNSUPPORTED_AT_RUN_TIME,
+    *(None, Code.ILLEGAL_ADDRESS, Code.MISALIGNED_ADDRESS, Code.TRAPPED, Code.FAILED_ASSERTION),
+    *(Code.DEADLOCK, Code.INSTRUCTION_LIMIT, Code.UNSUPPORTED_AT_RUN_TIME),
 )
 #: Totals of a launch, as `struct Report` of the machine and `LaunchCounters` have them.
 _TOTALS = (
@@ -46,11 +37,7 @@ _TOTALS = (
 
 
 class _Allocation(ctypes.Structure):
-    _fields_ = (
-        ("base", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("live", ctypes.c_bool),
-    )
+    _fields_ = (("base", ctypes.c_uint64), ("size", ctypes.c_uint64), ("live", ctypes.c_bool))
 
 
 class _Launch(ctypes.Structure):
@@ -85,33 +72,24 @@ class _Totals(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class CommonCounters(Generic[Total, Entry]):
-    """Counters of any launch, as whole numbers or as estimates.
+class LaunchCounters:
+    """Counters of the executed blocks of a launch.
 
     Attributes:
         warp_instructions, thread_instructions: executed, by warps and by active lanes.
         executed_blocks: thread blocks.
         working_threads: threads that ran a basic block with an access to global memory.
         block_executions, block_lanes: per basic block of the kernel, warps and active lanes.
-    """
-
-    warp_instructions: Total
-    thread_instructions: Total
-    executed_blocks: int
-    working_threads: Total
-    block_executions: NDArray[Entry]
-    block_lanes: NDArray[Entry]
-
-
-@dataclass(frozen=True)
-class LaunchCounters(CommonCounters[int, np.uint64]):
-    """Counters of the executed blocks of a launch.
-
-    Attributes:
         leapt_instructions: warp instructions that were counted without being executed.
         sites: per memory instruction of the kernel, see `SITE`.
     """
 
+    warp_instructions: int
+    thread_instructions: int
+    executed_blocks: int
+    working_threads: int
+    block_executions: NDArray[np.uint64]
+    block_lanes: NDArray[np.uint64]
     leapt_instructions: int
     sites: NDArray[np.void]
 
@@ -126,7 +104,8 @@ class LoadedModule:
         image = assembled.image
         self._handle = self._library.cutune_load(image, len(image), error, len(error))
         if not self._handle:
-            raise _error(Code.UNSUPPORTED_AT_RUN_TIME, reason=error.value.decode())
+            reason = error.value.decode()
+            raise CutuneError.at(Code.UNSUPPORTED_AT_RUN_TIME, reason=reason)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -136,7 +115,8 @@ class LoadedModule:
         """Metadata of a kernel. Raises CT452 when the module has no such kernel."""
         kernels = self.assembled.kernels
         if name not in kernels:
-            raise _error(Code.UNKNOWN_KERNEL, name=name, known=known_names(name, kernels))
+            known = known_names(name, kernels)
+            raise CutuneError.at(Code.UNKNOWN_KERNEL, name=name, known=known)
         return kernels[name]
 
     def run(
@@ -176,7 +156,7 @@ class LoadedModule:
         compiled = self.kernel(kernel)
         if len(parameters) < compiled.parameter_bytes:
             reason = f"{len(parameters)} of {compiled.parameter_bytes} parameter bytes given"
-            raise _error(Code.BAD_LAUNCH, kernel=kernel, reason=reason)
+            raise CutuneError.at(Code.BAD_LAUNCH, kernel=kernel, reason=reason)
         chosen = None if blocks is None else np.ascontiguousarray(blocks, np.uint64)
         traced = None if traced_blocks is None else np.unique(np.asarray(traced_blocks, np.uint64))
         launch = _Launch(
@@ -203,7 +183,7 @@ class LoadedModule:
         )
         code = _OUTCOMES[totals.outcome]
         if code is not None:
-            raise _error(code, reason=totals.message.decode())
+            raise CutuneError.at(code, reason=totals.message.decode())
         blocks = np.array(compiled.block_indices, np.intp)
         return LaunchCounters(
             **{total: getattr(totals, total) for total in _TOTALS},
@@ -224,11 +204,6 @@ def host_threads() -> int:
     return int(named) if named.isdigit() else len(os.sched_getaffinity(0))
 
 
-def load(assembled: AssembledModule) -> LoadedModule:
-    """Load an assembled module."""
-    return LoadedModule(assembled)
-
-
 def pointer(array: NDArray[Any]) -> int:
     """The device address of an array that is among a launch's buffers."""
     return int(array.ctypes.data)
@@ -245,7 +220,3 @@ def _machine() -> ctypes.CDLL:
     library.cutune_run.restype = ctypes.c_bool
     library.cutune_run.argtypes = (address, text, address, address, size, *(address,) * 4)
     return library
-
-
-def _error(code: Code, **values: object) -> CutuneError:
-    return CutuneError(Diagnostic(code, code.template.format(**values)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from cutune.emulator.lower.encoder import FunctionEncoder, Relocation, literal_bits, width_of
+from cutune.emulator.lower.encoder import Access, FunctionEncoder, Relocation, bits_of, width_of
 from cutune.ptx.control_flow import BasicBlock
 from cutune.ptx.leaps import Leap, Sum
 from cutune.ptx.taint import Obliviousness, results, sources, spaces
@@ -49,7 +49,6 @@ class Block:
     `targets`: the blocks that may follow; `calls`: does it end with a call?
     """
 
-    index: int
     loop: int
     load_phases: int
     demand: Demand
@@ -58,20 +57,11 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Site:
-    """A static memory instruction; `bytes` per lane, vectors counted whole.
+class Site(Access):
+    """A memory instruction in its `block`; `phase`: of a global load, among the load phases."""
 
-    `real`: an atomic operation on floating-point numbers. `phase`: of a global load, its place
-    among the load phases of its block. `guarded`: only some lanes may execute it.
-    """
-
-    kind: str
-    space: str
-    bytes: int
     block: int
-    real: bool
     phase: int
-    guarded: bool
 
 
 @dataclass(frozen=True)
@@ -229,7 +219,7 @@ def _initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
     for element in _elements(text):
         match = _ADDRESS.match(element)
         if match is None:
-            bits = literal_bits(element, variable.type) & ((1 << 8 * width) - 1)
+            bits = bits_of(element, variable.type) & ((1 << 8 * width) - 1)
             data += bits.to_bytes(width, "little")
             continue
         if width != 8:

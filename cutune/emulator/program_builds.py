@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from cutune.source.program import Program, SiteNumbers, numbers_of
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.built_code import BuiltCode, built
+from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, unless_asked
 from cutune.toolchain.preprocessed import files_of
 from cutune.toolchain.toolchain import Toolchain
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
 
 #: A source, and the flags to compile it with.
-Unit = tuple[Path, Sequence[str]]
+Unit = tuple[Path, Words]
 #: Is told a source, and the text that the preprocessor has written of it for the host.
 NoteText = Callable[[Path, str], None]
 
@@ -40,30 +42,27 @@ class InstrumentedProgram:
 
     binary: Path
     units: Sequence[Unit]
-    read: dict[Path, Sequence[str]]
+    read: dict[Path, Words]
 
 
 def build_instrumented(
     toolchain: Toolchain,
     programs: Sequence[Program],
     folder: Path,
-    target: Sequence[str] | None = None,
+    target: Words | None = None,
     codes: Sequence[BuiltCode | None] = (),
 ) -> InstrumentedProgram:
     """Write sources with hooks into a folder; compile and link them.
 
-    `target`: nvcc's options for the target; None: the emulated device. `codes`: the device code of
-    each source, where it is known.
+    `target`: nvcc's options for it; None: the emulated device. `codes`: known device code.
     """
     is_one = len(programs) == 1
     places = [folder if is_one else folder / f"source-{n + 1}" for n in range(len(programs))]
-    units = [
-        write_instrumented(toolchain, program, place)
-        for program, place in zip(programs, places, strict=True)
-    ]
+    pairs = zip(programs, places, strict=True)
+    units = [write_instrumented(toolchain, program, place) for program, place in pairs]
     joined = folder / f"{Path(programs[0].source.path).stem}.instrumented"
     binary = units[0][0].with_suffix("") if is_one else joined
-    read: dict[Path, Sequence[str]] = {}
+    read: dict[Path, Words] = {}
 
     def note(source: Path, text: str) -> None:
         read[source] = files_of(text)
@@ -88,9 +87,7 @@ def build_numbered(
     return build_instrumented(toolchain, numbered, folder, None, codes), numbers
 
 
-def write_instrumented(
-    toolchain: Toolchain, program: Program, folder: Path
-) -> tuple[Path, list[str]]:
+def write_instrumented(toolchain: Toolchain, program: Program, folder: Path) -> Unit:
     """Write a program with hooks into a folder; its source, and the flags to compile that with."""
     flags = toolchain.compile_flags(program.source.path)
     return write_unit(instrument(program), flags, folder, "instrumented")
@@ -106,47 +103,42 @@ def build_units(
     units: Sequence[Unit],
     binary: Path,
     folder: Path,
-    target: Sequence[str] | None = None,
+    target: Words | None = None,
     codes: Sequence[BuiltCode | None] = (),
     note: NoteText = lambda source, text: None,
 ) -> Path:
     """Compile sources and link them; object files go into a folder. See `build_instrumented`."""
-    known = codes if target is None and codes else [None] * len(units)
+    nothing, nvcc = [None] * len(units), toolchain.nvcc
     if len(units) == 1:
-        return build(toolchain, *units[0], binary, target, known[0], note)
+        return build(toolchain, *units[0], binary, target, (codes or nothing)[0], note)
 
-    def compiled(number: int) -> Path:
-        text, flags = units[number]
-        place = folder / f"source-{number + 1}" / f"{text.stem}.o"
+    def compiled(number: int, unit: Unit, code: BuiltCode | None) -> str:
+        place = folder / f"source-{number}" / f"{unit[0].stem}.o"
         make_folder(place.parent)
-        code = known[number]
-        return build(toolchain, text, [*flags, "-c"], place, target, code, note)
+        return str(build(toolchain, unit[0], [*unit[1], "-c"], place, target, code, note))
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, range(len(units))))
-    options = target_options(toolchain, target)
-    words = [*toolchain.flags, *options, *map(str, objects), "-o", str(binary)]
-    linked = toolchain.nvcc.run(words)
-    if linked.returncode != 0 and any(known):
-        # It is the linker that misses a kernel which is not in the code that was known.
-        return build_units(toolchain, units, binary, folder, target, (), note)
-    toolchain.nvcc.checked(words, linked)
+    for known in (codes or nothing, nothing):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(compiled, count(1), units, known))
+        words = [*toolchain.flags, *target_options(toolchain, target), *objects, "-o", str(binary)]
+        linked = nvcc.run(words)
+        # Else the linker may miss a kernel which is not in the code that was known.
+        if linked.returncode == 0 or not any(known):
+            break
+    nvcc.checked(words, linked)
     return binary
 
 
 def build(
     toolchain: Toolchain,
     source: Path,
-    flags: Sequence[str],
+    flags: Words,
     binary: Path,
-    target: Sequence[str] | None = None,
+    target: Words | None = None,
     code: BuiltCode | None = None,
     note: NoteText = lambda source, text: None,
 ) -> Path:
-    """Compile a program for the emulated device, or for what the options `target` say.
-
-    `code`: its device code, where that is known for the emulated device.
-    """
+    """Compile a program for the emulated device, or `target`. `code`: its device code, if known."""
     options = [*flags, *build_options(toolchain, flags, target)]
     nvcc = toolchain.nvcc
     if code is None or not built(nvcc, options, source, flags, binary, code, note):
@@ -154,9 +146,7 @@ def build(
     return binary
 
 
-def build_options(
-    toolchain: Toolchain, flags: Sequence[str], target: Sequence[str] | None = None
-) -> list[str]:
+def build_options(toolchain: Toolchain, flags: Words, target: Words | None = None) -> list[str]:
     """The options of `build` besides those of the program, `flags`."""
     # On the emulated device nothing of the host is timed, and compiling it takes longest.
     level = "-O1" if target is None else "-O2"
@@ -164,7 +154,7 @@ def build_options(
     return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *options]
 
 
-def target_options(toolchain: Toolchain, target: Sequence[str] | None) -> Sequence[str]:
+def target_options(toolchain: Toolchain, target: Words | None) -> Words:
     """The options `target`; None stands for those of the emulated device, which are built first."""
     return own_build_flags(toolchain.nvcc) if target is None else target
 
@@ -175,8 +165,7 @@ def build_emulated(
     """Compile a program as it is, for the emulated device. Raises CT001 (missing file), CT701."""
     read_source(path)
     runtime_library(toolchain.nvcc, progress)
-    flags = toolchain.compile_flags(path)
-    return build(toolchain, Path(path), flags, folder / Path(path).stem)
+    return build(toolchain, Path(path), toolchain.compile_flags(path), folder / Path(path).stem)
 
 
 def build_plain(toolchain: Toolchain, path: str, folder: Path) -> Path:

@@ -21,16 +21,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
 from cutune.core.temporary import temporary_folder
+from cutune.emulator import link
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
-from cutune.emulator.link import (
-    LIBRARY,
-    alias_folder,
-    append_flags,
-    runtime_library,
-    searched_folders,
-)
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import demangled
@@ -70,10 +64,11 @@ class KernelSummary:
 
     def render(self) -> str:
         plural = "" if self.launches == 1 else "es"
+        grid, block = ("x".join(map(str, extents)) for extents in (self.grid, self.block))
         others = f" and {self.configurations - 1} other" if self.configurations > 1 else ""
         words = [
             f"{self.kernel}: {self.launches} launch{plural}",
-            f"grid {_dimensions(self.grid)}, block {_dimensions(self.block)}{others}",
+            f"grid {grid}, block {block}{others}",
             f"{self.warp_instructions:,} warp instructions",
         ]
         if (efficiency := self.simd_efficiency) is not None:
@@ -94,17 +89,10 @@ class RunResult:
     signal: int = 0
 
     def to_json(self) -> dict[str, object]:
-        """As `cutune run --json` prints it."""
         ratios = ("simd_efficiency", "sectors_per_request")
-        return {
-            "schema": SCHEMA,
-            "status": self.status,
-            "kernels": [
-                asdict(kernel) | {name: getattr(kernel, name) for name in ratios}
-                for kernel in self.kernels
-            ],
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+        kernels = [asdict(k) | {name: getattr(k, name) for name in ratios} for k in self.kernels]
+        findings = [finding.to_json() for finding in self.findings]
+        return {"schema": SCHEMA, "status": self.status, "kernels": kernels, "findings": findings}
 
 
 def run_program(
@@ -118,8 +106,7 @@ def run_program(
 ) -> RunResult:
     """Run it to its end. `trace` looks at addresses (slower), `check` for hazards (slower still).
 
-    `limit` is that of warp instructions per launch. Raises CT440, CT441, CT443 when it cannot run
-    on the emulated device.
+    `limit`: warp instructions per launch. Raises CT440, CT441, CT443 when it cannot run there.
     """
     program = _program_path(argv[0])
     with temporary_folder() as folder:
@@ -147,12 +134,9 @@ def run_program(
 
 
 def program_environment(program: Path) -> dict[str, str]:
-    """The environment in which a program finds the replacement libcudart.
-
-    Raises CT440 when its CUDA runtime is built in, CT443 when it needs another version.
-    """
+    """Variables by which a program finds the replacement libcudart. Raises CT440, CT443."""
     folders = _library_folders(program)
-    found = searched_folders(folders) if folders else {}
+    found = link.searched_folders(folders) if folders else {}
     return {**os.environ, "CUTUNE_PYTHON": sys.executable, **found}
 
 
@@ -196,8 +180,7 @@ def summarize(launches: Iterable[LaunchRecord]) -> tuple[KernelSummary, ...]:
     by_kernel: dict[str, list[LaunchRecord]] = {}
     for launch in launches:
         by_kernel.setdefault(launch.kernel, []).append(launch)
-    names = demangled(list(by_kernel))
-    return tuple(map(_summary, names, by_kernel.values()))
+    return tuple(map(_summary, demangled(list(by_kernel)), by_kernel.values()))
 
 
 def main_run(
@@ -226,14 +209,7 @@ def main_run(
     if limit is None:
         waited.start()
     try:
-        result = run_program(
-            argv,
-            profile,
-            trace=trace,
-            check=check,
-            limit=limit,
-            stdout=stdout,
-        )
+        result = run_program(argv, profile, trace=trace, check=check, limit=limit, stdout=stdout)
     finally:
         waited.cancel()
     if result.signal:
@@ -259,11 +235,8 @@ def _say(message: Diagnostic) -> None:
 def _program_path(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
-        reason = "no such program"
-        if Path(name).is_file():
-            executable = os.access(name, os.X_OK)
-            reason = f"write ./{name}" if executable else "it is not executable"
-        raise _not_run(name, reason)
+        there = f"write ./{name}" if os.access(name, os.X_OK) else "it is not executable"
+        raise _not_run(name, there if Path(name).is_file() else "no such program")
     # Absolute: without a slash the name would be looked up on PATH.
     return Path(os.path.abspath(found))
 
@@ -274,22 +247,22 @@ def _library_folders(program: Path) -> list[Path]:
         linkage = read_linkage(program)
     except OSError as error:
         raise _not_run(program, error.strerror or str(error)) from error
-    library = f"lib{LIBRARY}.so"
+    library = f"lib{link.LIBRARY}.so"
     if linkage is not None and library in linkage.needed:
         found = any((Path(folder) / library).exists() for folder in linkage.search_path)
-        return [] if found else [runtime_library(find_nvcc()).parent]
+        return [] if found else [link.runtime_library(find_nvcc()).parent]
     compiler = find_nvcc()
     # A script, perhaps, starts the program: whichever way that is linked, it will do.
     if linkage is not None:
         _check_linkage(program, linkage, compiler)
-    return [runtime_library(compiler).parent, alias_folder(compiler)]
+    return [link.runtime_library(compiler).parent, link.alias_folder(compiler)]
 
 
 def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
-        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=append_flags(compiler))
-    offered = [path.name for path in alias_folder(compiler).iterdir()]
+        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=link.append_flags(compiler))
+    offered = [path.name for path in link.alias_folder(compiler).iterdir()]
     for name in wanted:
         if name not in offered:
             code, listed = Code.OTHER_CUDART, " ".join(offered)
@@ -302,20 +275,15 @@ def _not_run(path: object, reason: str) -> CutuneError:
 
 def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:
     configurations = Counter((launch.grid, launch.block) for launch in launches)
-    ((grid, block), _) = configurations.most_common(1)[0]
+    ((most_frequent, _),) = configurations.most_common(1)
     sites = [site for launch in launches for site in launch.sites if site["sectors"]]
     return KernelSummary(
-        kernel=name,
-        launches=len(launches),
-        configurations=len(configurations),
-        grid=grid,
-        block=block,
+        name,
+        len(launches),
+        len(configurations),
+        *most_frequent,
         warp_instructions=sum(launch.warp_instructions for launch in launches),
         thread_instructions=sum(launch.thread_instructions for launch in launches),
         traced_requests=sum(site["traced"] for site in sites),
         sectors=sum(site["sectors"] for site in sites),
     )
-
-
-def _dimensions(values: Triple) -> str:
-    return "x".join(map(str, values))

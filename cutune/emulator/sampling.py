@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import SITE, CommonCounters, LaunchCounters, LoadedModule
+from cutune.emulator.machine import SITE, LaunchCounters, LoadedModule
 
 #: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
 BUDGET = 500_000
@@ -34,9 +34,7 @@ WINDOWS = (4, 24)
 MOST_BLOCKS = 48
 WARP = 32
 _COUNTED = ("executions", "lanes")
-_TRACED = tuple(
-    name for name in SITE.names or () if name not in (*_COUNTED, "traced", "lowest", "highest")
-)
+_TRACED = tuple(n for n in SITE.names or () if n not in (*_COUNTED, "traced", "lowest", "highest"))
 
 
 @dataclass(frozen=True)
@@ -49,34 +47,6 @@ class Stratum:
     @property
     def weight(self) -> float:
         return self.size / len(self.blocks)
-
-
-@dataclass(frozen=True)
-class SampledCounters(CommonCounters[float, np.float64]):
-    """Estimates for the whole grid."""
-
-    #: Totals of all memory instructions, by name of the counter.
-    sites: dict[str, NDArray[np.float64]]
-    #: Per site the addresses that it touched: lowest, and one past the highest.
-    ranges: NDArray[np.uint64]
-
-    def rounded(self) -> LaunchCounters:
-        """As whole numbers: the counters of the launch, if the blocks of a stratum do the same."""
-        sites = np.zeros(len(self.ranges), SITE)
-        for name, values in self.sites.items():
-            sites[name] = np.rint(values)
-        sites["traced"] = np.where(self.ranges[:, 1] > 0, sites["executions"], 0)
-        sites["lowest"], sites["highest"] = self.ranges.T
-        return LaunchCounters(
-            round(self.warp_instructions),
-            round(self.thread_instructions),
-            self.executed_blocks,
-            round(self.working_threads),
-            np.rint(self.block_executions).astype(np.uint64),
-            np.rint(self.block_lanes).astype(np.uint64),
-            leapt_instructions=0,
-            sites=sites,
-        )
 
 
 def strata(grid: Triple, wanted: int) -> tuple[Stratum, ...]:
@@ -101,8 +71,10 @@ def run_sampled(
     *,
     ghosts: tuple[int, int],
     shared_bytes: int = 0,
-) -> SampledCounters:
+) -> LaunchCounters:
     """Run some blocks of a launch without data or memory; see `LoadedModule.run`.
+
+    Gives the counters of all blocks, or estimates where those of a stratum do not do the same.
 
     The kernel's branches and addresses must not depend on data. A block in the middle runs first:
     it determines how many blocks fit into `BUDGET` warp instructions, and how many windows of a
@@ -111,13 +83,8 @@ def run_sampled(
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
     """
-    run = partial(
-        module.run,
-        *(kernel, grid, block, parameters),
-        shared_bytes=shared_bytes,
-        ghosts=ghosts,
-        threads=1,
-    )
+    launch = kernel, grid, block, parameters
+    run = partial(module.run, *launch, shared_bytes=shared_bytes, ghosts=ghosts, threads=1)
     middle = max(strata(grid, 1), key=lambda stratum: stratum.size)
     probe = run(blocks=middle.blocks[:1], instruction_limit=LONGEST_BLOCK)
     warps = -(-prod(block) // WARP)
@@ -143,8 +110,7 @@ def _chosen(box: tuple[range, ...], wanted: int, grid: Triple, random: Random) -
     if size <= wanted:
         places = set(product(*box))
     else:
-        columns = [_jittered(interval, wanted, random) for interval in box]
-        places = set(zip(*columns, strict=True))
+        places = set(zip(*[_jittered(interval, wanted, random) for interval in box], strict=True))
     return tuple(sorted(x + grid[0] * (y + grid[1] * z) for x, y, z in places))
 
 
@@ -155,39 +121,38 @@ def _jittered(interval: range, count: int, random: Random) -> list[int]:
     return [interval[int((k + random.random()) * len(interval) / count)] for k in slices]
 
 
-def _combined(parts: list[tuple[LaunchCounters, float]]) -> SampledCounters:
-    def total(name: str) -> float:
-        return float(sum(weight * getattr(counters, name) for counters, weight in parts))
+def _combined(parts: list[tuple[LaunchCounters, float]]) -> LaunchCounters:
+    def total(name: str) -> int:
+        return round(float(sum(weight * getattr(counters, name) for counters, weight in parts)))
 
-    def array(name: str) -> NDArray[np.float64]:
+    def array(name: str) -> NDArray[np.uint64]:
         first = np.zeros(len(getattr(parts[0][0], name)))
-        return sum((weight * getattr(c, name) for c, weight in parts), first)
+        found = sum((weight * getattr(c, name) for c, weight in parts), first)
+        return np.rint(found).astype(np.uint64)
 
-    def site_totals(name: str, *, traced: bool) -> NDArray[np.float64]:
-        found = np.zeros(len(parts[0][0].sites))
+    sites = np.zeros(len(parts[0][0].sites), SITE)
+    for name in (*_COUNTED, *_TRACED):
+        found = np.zeros(len(sites))
         for counters, weight in parts:
-            sites = counters.sites
+            of_part = counters.sites
             # Traced executions stand for all.
-            scale = sites["executions"] / np.maximum(1, sites["traced"]) if traced else 1
-            found += weight * scale * sites[name]
-        return found
-
-    sites = {name: site_totals(name, traced=False) for name in _COUNTED}
-    sites |= {name: site_totals(name, traced=True) for name in _TRACED}
-    ranges = np.zeros((len(parts[0][0].sites), 2), np.uint64)
-    ranges[:, 0] = np.iinfo(np.uint64).max
+            traced = np.maximum(1, of_part["traced"])
+            scale = of_part["executions"] / traced if name in _TRACED else 1
+            found += weight * scale * of_part[name]
+        sites[name] = np.rint(found)
+    sites["lowest"] = np.iinfo(np.uint64).max
     for counters, _ in parts:
         touched = counters.sites["traced"] > 0
-        low, high = counters.sites["lowest"], counters.sites["highest"]
-        ranges[touched, 0] = np.minimum(ranges[touched, 0], low[touched])
-        ranges[touched, 1] = np.maximum(ranges[touched, 1], high[touched])
-    return SampledCounters(
+        for end, nearer in (("lowest", np.minimum), ("highest", np.maximum)):
+            sites[end][touched] = nearer(sites[end][touched], counters.sites[end][touched])
+    sites["traced"] = np.where(sites["highest"] > 0, sites["executions"], 0)
+    return LaunchCounters(
         total("warp_instructions"),
         total("thread_instructions"),
         sum(counters.executed_blocks for counters, _ in parts),
         total("working_threads"),
         array("block_executions"),
         array("block_lanes"),
-        sites,
-        ranges,
+        leapt_instructions=0,
+        sites=sites,
     )

@@ -117,7 +117,6 @@ class Agreement:
         return sum(_has_constant(line, numbers.get(n, frozenset())) for n, line in self.lines(text))
 
     def lines(self, text: bytes) -> Iterator[tuple[int, bytes]]:
-        """Each line that is compared, with its number, counted from 1."""
         pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
         for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
             if pattern is None or not pattern.search(line):
@@ -140,15 +139,13 @@ class Agreement:
             return False
         if self.exact_integers and _INTEGER.fullmatch(a) and _INTEGER.fullmatch(b):
             return int(a) == int(b)
-        return self._close(float(a), float(b), is_word=a[-1:].isalpha() and b[-1:].isalpha())
-
-    def _close(self, a: float, b: float, is_word: bool) -> bool:
-        if math.isnan(a) or math.isnan(b):
-            return math.isnan(a) and math.isnan(b)
-        if math.isinf(a) or math.isinf(b):
+        one, other = float(a), float(b)
+        if math.isnan(one) or math.isnan(other):
+            return math.isnan(one) and math.isnan(other)
+        if math.isinf(one) or math.isinf(other):
             # Numbers too large for a double are all infinite: they cannot be compared.
-            return is_word and a == b
-        return abs(a - b) <= self.absolute + self.relative * max(abs(a), abs(b))
+            return one == other and a[-1:].isalpha() and b[-1:].isalpha()
+        return abs(one - other) <= self.absolute + self.relative * max(abs(one), abs(other))
 
 
 def _numbers_without_agreement(agreement: Agreement, a: bytes, b: bytes) -> frozenset[int] | None:

@@ -100,25 +100,14 @@ _AROUND = 8
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict(?:__)?|restrict|int(?=\s+\w))\b")
 #: How numbers lie in memory, by the type of a pointer to them.
 _NUMBERS = {
-    "float*": "<f",
-    "double*": "<d",
-    "char*": "<b",
-    "signedchar*": "<b",
-    "unsignedchar*": "<B",
-    "short*": "<h",
-    "unsignedshort*": "<H",
-    "int*": "<i",
-    "unsigned*": "<I",
-    "unsignedint*": "<I",
-    "long*": "<q",
-    "unsignedlong*": "<Q",
-    "longlong*": "<q",
-    "unsignedlonglong*": "<Q",
-    "int32_t*": "<i",
-    "uint32_t*": "<I",
-    "int64_t*": "<q",
-    "uint64_t*": "<Q",
-    "size_t*": "<Q",
+    f"{name}*": f"<{form}"
+    for form, names in (
+        *(("f", "float"), ("d", "double"), ("b", "char signedchar"), ("B", "unsignedchar")),
+        *(("h", "short"), ("H", "unsignedshort"), ("i", "int int32_t")),
+        *(("I", "unsigned unsignedint uint32_t"), ("q", "long longlong int64_t")),
+        ("Q", "unsignedlong unsignedlonglong uint64_t size_t"),
+    )
+    for name in names.split()
 }
 
 
@@ -165,7 +154,6 @@ class CandidateTrial:
         )
 
     def difference(self, kernel: Kernel | None) -> str:
-        """How results differ, in words; the kernel gives its parameters their names."""
         parameters = kernel.parameters if kernel is not None else ()
         names, types = [p.name for p in parameters], [p.type for p in parameters]
         place = self.place.said(names, types) if self.place is not None else ""
@@ -177,6 +165,10 @@ class CandidateTrial:
         return f"CUDA says of one: {self.error}" if self.error else "in bytes that are no numbers"
 
 
+#: Outcomes by the PTX entry of a kernel.
+Trials = Mapping[str, CandidateTrial]
+
+
 @dataclass(frozen=True)
 class TrialRun:
     """A run of the instrumented program that tries candidates; its files lie in `folder`."""
@@ -186,7 +178,6 @@ class TrialRun:
     folder: Path
 
     def environment(self, broken: Container[Attempt] = ()) -> dict[str, str]:
-        """Variables that make the instrumented program sweep, without broken attempts."""
         lines = [
             f"{self.numbers.number(site)} {x} {y} {z}{f' @{variant}' if variant else ''}\n"
             for site, variant, (x, y, z) in self._attempts()
@@ -219,7 +210,7 @@ class TrialRun:
                     failed.add(attempt)
         return frozenset(failed) if {*self._attempts()} - seen else frozenset()
 
-    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, CandidateTrial]:
+    def trials(self, broken: Container[Attempt] = ()) -> Trials:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
         entries, trials = self._entries(), {}
         for kernel in self.kernels:
@@ -260,11 +251,8 @@ def _differing(
     # A block that the rule does not allow at this size may be legal at others.
     judged = [e for e in entries if not _is_not_allowed(e)]
     differing = {as_block(e["block"]) for e in judged if not _same(e)}
-    differing |= {
-        block
-        for site, variant, block in product(kernel.sites, [kernel.variant], kernel.remaining())
-        if (site, variant, block) in broken
-    }
+    attempts = product(kernel.sites, [kernel.variant], kernel.remaining())
+    differing |= {attempt[2] for attempt in attempts if attempt in broken}
     return {block for block in differing if _may_differ(kernel, block)}
 
 
@@ -319,25 +307,22 @@ def affordable(
 ) -> tuple[list[Subject], list[Subject]]:
     """Split kernels into those whose candidates are tried, and the others.
 
-    Kernels that an annotation asserts are always tried; of the others the cheapest, within
-    `TRIAL_BUDGET`, and none where the run is not executed to its end.
+    What an annotation asserts is always tried; else the cheapest, in a run that is not cut.
     """
     efforts = [0 if s.kernel.asserted else effort([s], made) for s in subjects]
-    tried, spent = [subject.kernel.asserted for subject in subjects], 0
-    if made.run.executes_all:
-        for place in sorted(range(len(subjects)), key=efforts.__getitem__):
-            spent += efforts[place]
-            tried[place] |= spent <= TRIAL_BUDGET
-    pairs = list(zip(subjects, tried, strict=True))
-    return [s for s, is_tried in pairs if is_tried], [s for s, is_tried in pairs if not is_tried]
+    spent, tried = 0, {place for place, one in enumerate(subjects) if one.kernel.asserted}
+    for place in sorted(range(len(subjects)), key=efforts.__getitem__):
+        spent += efforts[place]
+        if made.run.executes_all and spent <= TRIAL_BUDGET:
+            tried.add(place)
+    left = [one for place, one in enumerate(subjects) if place not in tried]
+    return [subjects[place] for place in sorted(tried)], left
 
 
 def effort(subjects: Iterable[Subject], made: RecordedRun, unknown: int = 0) -> int:
     """Warp instructions to try every candidate in one run; `unknown` for a kernel not executed."""
-    return sum(
-        experiments([subject], made, LAUNCHES) * one_of_each(subject, made) or unknown
-        for subject in subjects
-    )
+    each = (experiments([one], made, LAUNCHES) * one_of_each(one, made) for one in subjects)
+    return sum(cost or unknown for cost in each)
 
 
 def experiments(subjects: Iterable[Subject], made: RecordedRun, most: int) -> int:
@@ -352,20 +337,15 @@ def one_of_each(subject: Subject, made: RecordedRun) -> int:
     return _most_work(subject, made) * len(fitting(subject.kernel))
 
 
-def with_fewer_candidates(
-    subject: Subject, recorded: Iterable[RecordedRun], budget: int
-) -> Subject:
+def with_fewer_candidates(subject: Subject, runs: Iterable[RecordedRun], budget: int) -> Subject:
     """The kernel with as many candidates as `budget` allows in the cheapest of its runs."""
-    works = [work for made in recorded if (work := _most_work(subject, made))]
+    works = [work for made in runs if (work := _most_work(subject, made))]
     most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
     return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
 
 
 def with_fewer_trials(subject: Subject, made: RecordedRun) -> Subject:
-    """An asserted kernel with as many candidates as there is time to try; others as they are.
-
-    If a launch was not executed for want of time, only `FEWEST_CANDIDATES` stay.
-    """
+    """An asserted kernel with as many candidates as there is time to try; others as they are."""
     own = subject.launches_in(made.launches)
     if not subject.kernel.asserted or not own:
         return subject

@@ -6,7 +6,7 @@ the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,30 +16,13 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.candidate_trials import (
-    LAUNCHES,
-    OTHER_SHARED,
-    TRIAL_BUDGET,
-    CandidateTrial,
-    affordable,
-    effort,
-    experiments,
-    with_fewer_trials,
-)
+from cutune.measure import candidate_trials
+from cutune.measure.candidate_trials import LAUNCHES, CandidateTrial, Trials
 from cutune.measure.counted_on_data import counted_on_data, fewer_candidates, unclear_growth
-from cutune.measure.emulated_runs import (
-    Sweep,
-    races_with_own_blocks,
-    record_launches,
-    try_candidates,
-)
+from cutune.measure.emulated_runs import Sweep, races_of_own_blocks, record_launches, try_candidates
 from cutune.measure.program_runs import RecordedRun, Run
-from cutune.measure.replay.replayed_kernel import (
-    CountedKernel,
-    at_own_sizes,
-    collect_kernel,
-    counted_kernel,
-)
+from cutune.measure.replay import replayed_kernel
+from cutune.measure.replay.replayed_kernel import CountedKernel
 from cutune.measure.replay.subjects import Subject, subjects
 from cutune.measure.resources import Resources
 from cutune.model.measurement.measurement import (
@@ -47,6 +30,7 @@ from cutune.model.measurement.measurement import (
     MEASUREMENT_SCHEMA,
     MeasuredKernel,
     Measurement,
+    Measurements,
 )
 from cutune.model.measurement.size_relations import with_few_bounds_fixed
 from cutune.source.program import Program, SiteNumbers
@@ -67,7 +51,7 @@ class Collected:
     """A kernel that was measured now. `measurements` may hold those of other kernels, too."""
 
     kernel: MeasuredKernel
-    measurements: Sequence[Measurement]
+    measurements: Measurements
 
 
 @dataclass(frozen=True)
@@ -79,7 +63,7 @@ class Part:
     resources: Resources
     workspace: Workspace
 
-    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
+    def append(self, kernel: MeasuredKernel, measured: Measurements) -> None:
         lines = kernel.to_json(), *(one.to_json() for one in measured)
         append_lines(self.workspace.measurements, lines)
 
@@ -99,15 +83,9 @@ def measure(
         earlier = part.workspace.measurements.exists()
         known = measurements(part.workspace, reporter.warn)[1] if earlier else []
         measuring = _Measuring(reporter, part, recorded, device, known, training)
-        launched = subjects(
-            part.program,
-            measuring.launches,
-            part.numbers,
-            part.resources,
-            candidate_set,
-            reporter.warn,
-            may_execute=any(made.run.is_cut for made in recorded),
-        )
+        about = part.numbers, part.resources, candidate_set, reporter.warn
+        is_cut = any(made.run.is_cut for made in recorded)
+        launched = subjects(part.program, measuring.launches, *about, may_execute=is_cut)
         measured, left = measuring.replay(measuring.tried(launched) if launched else [])
         collected.append(measured + measuring.count_on_data(left))
     return collected
@@ -121,7 +99,7 @@ class _Measuring:
     part: Part
     recorded: Sequence[RecordedRun]
     device: DeviceProfile
-    known: Sequence[Measurement]
+    known: Measurements
     training: bool
 
     @property
@@ -134,8 +112,7 @@ class _Measuring:
         for subject in launched:
             replayed = subject if subject.kernel.on_data else self._replayed(subject)
             if isinstance(replayed, Collected):
-                measured = [*self.known, *replayed.measurements]
-                done.append(replace(replayed, measurements=measured))
+                done.append(replace(replayed, measurements=[*self.known, *replayed.measurements]))
             elif replayed is not None:
                 left.append(replayed)
         return done, left
@@ -153,8 +130,8 @@ class _Measuring:
                 return self._on_data(subject, counted.problem)
             kernel = counted.subject.kernel
             self.part.append(kernel, counted.new)
-            progress = self.reporter.progress
-            traced = list(collect_kernel(counted, self.known, progress, self.training))
+            about = self.known, self.reporter.progress, self.training
+            traced = list(replayed_kernel.collect_kernel(counted, *about))
             append_lines(self.part.workspace.measurements, (m.to_json() for m in traced))
             return Collected(kernel, [*counted.new, *traced])
         except CutuneError as error:
@@ -180,7 +157,7 @@ class _Measuring:
         """
         if not problem or subject.record.is_executed:
             return None
-        counted = at_own_sizes(subject, self.launches)
+        counted = replayed_kernel.at_own_sizes(subject, self.launches)
         if counted is None:
             return None
         subject = self._on_data(counted.subject, problem)
@@ -193,11 +170,11 @@ class _Measuring:
         """Count a kernel; one that fails with large values of loop bounds, with small ones."""
         about = self.known, self.reporter.progress
         try:
-            return counted_kernel(subject, *about)
+            return replayed_kernel.counted_kernel(subject, *about)
         except CutuneError:
             for held in with_few_bounds_fixed(subject.kernel):
                 with suppress(CutuneError):
-                    return counted_kernel(replace(subject, kernel=held), *about)
+                    return replayed_kernel.counted_kernel(replace(subject, kernel=held), *about)
             raise
 
     def _on_data(self, subject: Subject, reason: str) -> Subject:
@@ -227,12 +204,11 @@ class _Measuring:
     def tried(self, launched: Sequence[Subject]) -> list[Subject]:
         """Try the candidates; drop those whose results differ from the original's, with a warning.
 
-        Where kernels need not be executed, or that takes too long, only those are tried that an
-        annotation asserts.
+        Where there is no time, or no execution, only what an annotation asserts is tried.
         """
         first, run = self.recorded[0], self.recorded[0].run
-        launched = [with_fewer_trials(subject, first) for subject in launched]
-        tried, untried = affordable(launched, first)
+        launched = [candidate_trials.with_fewer_trials(subject, first) for subject in launched]
+        tried, untried = candidate_trials.affordable(launched, first)
         for subject in untried:
             if run.executes_all and not subject.kernel.variant:
                 self._warn(Code.NOT_TRIED, subject)
@@ -258,15 +234,10 @@ class _Measuring:
         wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
         return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
 
-    def _tell_differing(
-        self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
-    ) -> None:
-        differing = [
-            one
-            for one in chosen
-            if trials[one.entry].differing and not _is_told(one, chosen, trials)
-        ]
-        races = races_with_own_blocks(self.recorded[0].run, self.device) if differing else {}
+    def _tell_differing(self, chosen: Sequence[MeasuredKernel], trials: Trials) -> None:
+        wrong = (one for one in chosen if trials[one.entry].differing)
+        differing = [one for one in wrong if not _is_told(one, chosen, trials)]
+        races = races_of_own_blocks(self.recorded[0].run, self.device) if differing else {}
         for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
             trial = trials[kernel.entry]
             shown = races[name].diagnostic() if name in races else None
@@ -282,25 +253,23 @@ class _Measuring:
                 said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
             self.reporter.warn(said)
 
-    def _asserted_elsewhere(
-        self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
-    ) -> Mapping[str, CandidateTrial]:
+    def _asserted_elsewhere(self, tried: Sequence[Subject], trials: Trials) -> Trials:
         """Try candidates that an annotation asserts in the other runs, too.
 
         In a small run a launch may have too few blocks to tell right results from wrong ones. The
         longest runs are tried first, within the budget; one that fails shows nothing.
         """
         asserted = [subject for subject in tried if subject.kernel.asserted]
-        joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
-        others = [
-            (effort(asserted, made), made) for made in self.recorded[1:] if made.run.executes_all
-        ]
+        joined, left = dict(trials), candidate_trials.TRIAL_BUDGET if asserted else 0
+        executed = (made for made in self.recorded[1:] if made.run.executes_all)
+        others = [(candidate_trials.effort(asserted, made), made) for made in executed]
         kernels = [subject.kernel for subject in asserted]
         for cost, made in sorted(others, key=lambda other: other[0], reverse=True):
             if not 0 < cost <= left:
                 continue
             left -= cost
-            sweep = Sweep(cost, experiments(asserted, made, LAUNCHES), TRIAL_SECONDS)
+            count = candidate_trials.experiments(asserted, made, LAUNCHES)
+            sweep = Sweep(cost, count, TRIAL_SECONDS)
             with suppress(CutuneError):
                 shown = try_candidates(made.run, kernels, self.part.numbers, self.device, sweep)
                 joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
@@ -310,9 +279,7 @@ class _Measuring:
         self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
 
 
-def _is_told(
-    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
-) -> bool:
+def _is_told(kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Trials) -> bool:
     """Is this a variant, and does a warning about its kernel name the same blocks?"""
     differing = {*trials[kernel.entry].differing}
     return bool(kernel.variant) and any(
@@ -336,7 +303,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         return
     late = {*kernel.rejected, *trial.unreached} - {kernel.original}
     refused = {*trial.untried} - late
-    if refused and trial.refusal == OTHER_SHARED:
+    if refused and trial.refusal == candidate_trials.OTHER_SHARED:
         bytes_ = kernel.dynamic_shared_bytes
         yield Diagnostic.at(Code.OTHER_SHARED, kernel=kernel.name, bytes=bytes_)
     elif refused:

@@ -13,14 +13,8 @@ from math import prod
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress, Reporter
-from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
-from cutune.measure.candidate_trials import (
-    experiments,
-    fitting,
-    one_of_each,
-    thinned,
-    with_fewer_candidates,
-)
+from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.measure import candidate_trials
 from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
 from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
 from cutune.measure.replay.plan import count_block
@@ -86,7 +80,8 @@ def counted_on_data(
     is_cut = any(made.run.is_cut for made in recorded)
     subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
-        subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in launched]
+        fewer = candidate_trials.with_fewer_candidates
+        subjects = [fewer(subject, recorded, BUDGET) for subject in launched]
     for planned in _planned(recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
@@ -94,7 +89,7 @@ def counted_on_data(
     left = []
     for place, subject in enumerate(subjects):
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
-            subjects[place] = thinned(launched[place], SAMPLED_CANDIDATES)
+            subjects[place] = candidate_trials.thinned(launched[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
     for sampled in _sampled(recorded, left):
         counting.run(sampled)
@@ -131,8 +126,7 @@ def _judged(
 
 def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
     """The remark that only `kept` of `count` candidates were `done` (tried, counted) in time."""
-    code = Code.FEWER_COUNTED
-    return Diagnostic.at(code, kernel=name, kept=kept, count=count, done=done)
+    return Diagnostic.at(Code.FEWER_COUNTED, kernel=name, kept=kept, count=count, done=done)
 
 
 def unclear_growth(
@@ -159,7 +153,7 @@ def unclear_growth(
 def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
     for number, made in enumerate(recorded):
         run = made.run
-        costs = [(subject, one_of_each(subject, made)) for subject in subjects]
+        costs = [(subject, candidate_trials.one_of_each(subject, made)) for subject in subjects]
         most_cost = CUT_BUDGET if run.is_cut else BUDGET
         chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
@@ -168,7 +162,7 @@ def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
         kernels, effort = tuple(s for s, _ in chosen), sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
         seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
-        sweep = Sweep(limit * effort, experiments(kernels, made, limit), seconds)
+        sweep = Sweep(limit * effort, candidate_trials.experiments(kernels, made, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
@@ -184,7 +178,7 @@ def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
         if (kernels := tuple(s for s in subjects if s.launches_in(made.launches)))
     ]
     for number, made, kernels in launching[:1] + launching[1:][-1:]:
-        sweep = Sweep(BUDGET, experiments(kernels, made, 1), CUT_SECONDS)
+        sweep = Sweep(BUDGET, candidate_trials.experiments(kernels, made, 1), CUT_SECONDS)
         executed = replace(made.run, launches_only=False)
         # Of a launch that took too long even once there is much to do.
         late = [r for s in kernels for r in s.launches_in(made.launches) if not r.is_executed]
@@ -197,11 +191,8 @@ def _larger(counting: _Counting) -> CountedRun | None:
     planned = counting.counted
     if any(counted.run.is_cut for counted in planned):
         return None
-    in_all = [
-        subject
-        for subject in (planned[0].subjects if planned else ())
-        if len(counting.of(subject)) == len(planned)
-    ]
+    first = planned[0].subjects if planned else ()
+    in_all = [subject for subject in first if len(counting.of(subject)) == len(planned)]
     costs = []
     for counted, of_run in zip(planned, counting.made, strict=True):
         efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
@@ -211,23 +202,17 @@ def _larger(counting: _Counting) -> CountedRun | None:
     run = larger_run([counted.run for counted in planned], costs)
     if run is None:
         return None
-    number = len(counting.recorded)
-    return CountedRun(number, run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
+    return CountedRun(len(counting.recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
-def _measured(
-    subject: Subject, experiments: Sequence[Experiment]
-) -> tuple[Subject, list[Measurement]]:
-    smaller, most = smaller_and_largest(experiments)
+def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject, list[Measurement]]:
+    smaller, most = smaller_and_largest(largest, lambda one: one.work)
     missing = {*subject.kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     subject = subject.without(missing)
     kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
-    measured = [
-        _measurement(subject, Purpose.COUNTS, experiment, counted)
-        for experiment in (smaller, most)
-        if counted in experiment.by_block
-    ]
+    with_own = (one for one in (smaller, most) if counted in one.by_block)
+    measured = [_measurement(subject, Purpose.COUNTS, one, counted) for one in with_own]
     for purpose, experiment in ((Purpose.SMALLER, smaller), (Purpose.FEATURES, most)):
         measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
     return subject, list({measurement.key: measurement for measurement in measured}.values())
@@ -236,7 +221,7 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
     """Why no model can be made of these launches, or empty. `is_run`: all candidates were run."""
     if not of_runs:
-        count = len({*fitting(subject.kernel), subject.kernel.original})
+        count = len({*candidate_trials.fitting(subject.kernel), subject.kernel.original})
         if count == 1 or is_run:
             return "no block but its own fits its launches, was tried and gives the same"
         return f"to run it with {count} blocks takes too long at these sizes"
@@ -258,10 +243,8 @@ def _is_told_by_size(works: Sequence[int]) -> bool:
     return is_most or len(alike) == len(works)
 
 
-def _measurement(
-    subject: Subject, purpose: str, experiment: Experiment, block: Block
-) -> Measurement:
-    kernel, record = subject.kernel, experiment.by_block[block]
+def _measurement(subject: Subject, purpose: str, launch: Experiment, block: Block) -> Measurement:
+    kernel, record = subject.kernel, launch.by_block[block]
     in_blocks = {logged.block: logged for logged in record.blocks}
     counters = [in_blocks.get(place) for place in subject.code.block_indices]
     return Measurement(
@@ -269,7 +252,7 @@ def _measurement(
         code=kernel.code,
         purpose=purpose,
         source=RUN,
-        sizes=recorded_sizes(subject, experiment.asked),
+        sizes=recorded_sizes(subject, launch.asked),
         grid=record.grid,
         block=block,
         executed_blocks=record.executed_blocks or 0,
@@ -282,17 +265,17 @@ def _measurement(
 
 
 def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
-    logged = {site.site: site for site in record.sites}
+    logged = {site["site"]: site for site in record.sites}
     places = [subject.code.site_indices[memory.site] for memory in subject.kernel.memory]
     return tuple(
-        site_counters(logged[place].counters, *_array_of(logged[place], record.pointers))
+        site_counters(logged[place], *_array_of(logged[place], record.pointers))
         if place in logged
         else NOT_EXECUTED
         for place in places
     )
 
 
-def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int]:
+def _array_of(logged: Mapping[str, int], pointers: Sequence[Pointer]) -> tuple[int, int]:
     """The pointer argument that an instruction accessed memory through, or -1, and its address.
 
     Of pointers into the same allocation it is the last one before the lowest address accessed.

@@ -19,29 +19,11 @@ from cutune.core.processes import ProgramResult
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.findings import Finding, read_findings
-from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
+from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, is_cut, read_launches
 from cutune.emulator.run import device_environment
-from cutune.measure.candidate_trials import (
-    INSTRUCTIONS_PER_SECOND,
-    LAUNCHES,
-    Attempt,
-    CandidateTrial,
-    TrialRun,
-    effort,
-    experiments,
-    with_larger,
-)
-from cutune.measure.program_runs import (
-    RUN_SECONDS,
-    RecordedRun,
-    Run,
-    check_end,
-    check_kernels,
-    ended_run,
-    nothing_launched,
-    run_program,
-    try_smaller,
-)
+from cutune.measure import candidate_trials, program_runs
+from cutune.measure.candidate_trials import LAUNCHES, Attempt, TrialRun, Trials
+from cutune.measure.program_runs import RUN_SECONDS, RecordedRun, Run
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.source.program import SiteNumbers
@@ -77,9 +59,9 @@ class Sweep:
 
     @staticmethod
     def of_trials(subjects: Sequence[Subject], made: RecordedRun, seconds: int) -> Sweep:
-        """Every candidate, tried in this run, within so many seconds."""
-        work = effort(subjects, made, seconds * INSTRUCTIONS_PER_SECOND)
-        return Sweep(work, experiments(subjects, made, LAUNCHES), seconds)
+        unknown = seconds * candidate_trials.INSTRUCTIONS_PER_SECOND
+        work = candidate_trials.effort(subjects, made, unknown)
+        return Sweep(work, candidate_trials.experiments(subjects, made, LAUNCHES), seconds)
 
     def ending(self, run: Run) -> dict[str, str]:
         """Variables that end the run behind these launches; one that is cut does little besides."""
@@ -96,8 +78,7 @@ def record_launches(
 ) -> list[RecordedRun]:
     """Run the instrumented program on the emulated device. Raises CT411.
 
-    In a run that takes too long, later kernels are recorded but not executed; nor are any
-    kernels of the runs behind it.
+    Behind a run that takes too long, and from there in it, kernels are recorded, not executed.
     """
     recorded: list[RecordedRun] = []
     with temporary_folder() as folder:
@@ -114,46 +95,43 @@ def record_launches(
                     raise
                 continue  # It launches nothing in that time; runs before it did.
             if made.run.is_cut and not is_long:
-                advice = try_smaller(made)
+                advice = program_runs.try_smaller(made)
                 warn(Diagnostic.at(Code.CUT_SHORT, command=run.shown, advice=advice))
             recorded.append(made)
     if not any(one.launches for one in recorded):
-        raise nothing_launched(run, ended)
+        raise program_runs.nothing_launched(run, ended)
     progress("running", len(runs), len(runs))
     return recorded
 
 
-def _recorded(
-    run: Run, variables: Mapping[str, str], log: Path
-) -> tuple[RecordedRun, ProgramResult]:
-    ended = _logged(run, variables, log)
+def _recorded(run: Run, about: Mapping[str, str], log: Path) -> tuple[RecordedRun, ProgramResult]:
+    ended = _logged(run, about, log)
     launches, made = list(read_launches(log)), run
     if is_cut(log):
         made = replace(run, is_cut=True)
     elif ended.timed_out and not run.launches_only:
         made = replace(run, is_cut=True)
-        ended = _logged(replace(run, launches_only=True, is_cut=bool(launches)), variables, log)
+        ended = _logged(replace(run, launches_only=True, is_cut=bool(launches)), about, log)
         seen = {(record.site, record.kernel) for record in launches}
         further = list(read_launches(log))[len(launches) :]
         launches += [r for r in further if (r.site, r.kernel) not in seen]
     # What a run launched until it was ended counts.
     if not launches or not (made.is_cut or run.launches_only):
-        check_end(run, ended)
+        program_runs.check_end(run, ended)
     if not run.launches_only:
-        check_kernels(run, ended)
+        program_runs.check_kernels(run, ended)
     return RecordedRun(made, launches), ended
 
 
 def _logged(run: Run, variables: Mapping[str, str], log: Path) -> ProgramResult:
+    seconds, limits = PATIENCE_SECONDS, {"CUTUNE_SKIP_KERNELS": "1"}
+    if not run.launches_only:
+        limits = {"CUTUNE_EXECUTE_LIMIT": str(EXECUTED_INSTRUCTIONS)}
+        limits["CUTUNE_EXECUTE_SECONDS"] = str(EXECUTED_SECONDS)
+    elif not run.is_cut:
+        seconds = RUN_SECONDS
     logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
-    if run.launches_only:
-        seconds = PATIENCE_SECONDS if run.is_cut else RUN_SECONDS
-        return ended_run(run, {**variables, **logging, "CUTUNE_SKIP_KERNELS": "1"}, seconds)
-    limits = {
-        "CUTUNE_EXECUTE_LIMIT": str(EXECUTED_INSTRUCTIONS),
-        "CUTUNE_EXECUTE_SECONDS": str(EXECUTED_SECONDS),
-    }
-    return ended_run(run, {**variables, **limits, **logging}, PATIENCE_SECONDS)
+    return program_runs.ended_run(run, {**variables, **limits, **logging}, seconds)
 
 
 def try_candidates(
@@ -162,7 +140,7 @@ def try_candidates(
     numbers: SiteNumbers,
     device: DeviceProfile,
     sweep: Sweep,
-) -> Mapping[str, CandidateTrial]:
+) -> Trials:
     """Launch every candidate in one run of the program and compare results. Raises CT411.
 
     A candidate that breaks the CUDA context hides those behind it: the program runs again without.
@@ -171,15 +149,16 @@ def try_candidates(
     for attempt in range(TRIAL_RUNS):
         with temporary_folder() as folder:
             trial_run = TrialRun(kernels, numbers, Path(folder))
-            sweeping = {**trial_run.environment(broken), **sweep.ending(run)}
+            described = device_environment(device, Path(folder))
+            sweeping = {**described, **trial_run.environment(broken), **sweep.ending(run)}
             failure = None
             try:
-                run_program(run, {**device_environment(device, Path(folder)), **sweeping})
+                program_runs.run_program(run, sweeping)
             except CutuneError as error:
                 failure = error
             hiding = trial_run.hiding_candidates() - broken
             if hiding and attempt >= SINGLY_LEFT_OUT:
-                hiding |= with_larger(kernels, hiding)
+                hiding |= candidate_trials.with_larger(kernels, hiding)
             trials = trial_run.trials(broken | hiding)
         is_last = attempt + 1 == TRIAL_RUNS
         if failure is not None and (is_last or not hiding):
@@ -195,14 +174,14 @@ CHECK_SECONDS = 60
 _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DIVERGED_RACE})
 
 
-def races_with_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
+def races_of_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
     """The first race of each kernel, by name, in one run as the program is, even if that fails."""
     with temporary_folder() as folder:
         found = Path(folder) / "findings.jsonl"
         checking = {"CUTUNE_MODE": "off", "CUTUNE_CHECK": str(found)}
         with suppress(CutuneError):
             described = {**device_environment(device, Path(folder)), **checking}
-            run_program(run, described, seconds=CHECK_SECONDS)
+            program_runs.run_program(run, described, seconds=CHECK_SECONDS)
         races = [finding for finding in read_findings(found) if finding.code in _RACES]
     return {finding.kernel: finding for finding in reversed(races)}
 
@@ -263,22 +242,18 @@ class CountedRun:
         with temporary_folder() as folder:
             log = Path(folder) / "launches.jsonl"
             try:
-                run_program(self.run, self._environment(device, log), seconds=seconds)
+                program_runs.run_program(self.run, self._environment(device, log), seconds=seconds)
             except CutuneError:
                 if not self.is_extra:
                     raise
                 return {}
             logged = [_whole(record) for record in read_launches(log)]
-        return {
-            subject.kernel.entry: [
-                experiment
-                for number in subject.site_numbers
-                for experiment in _experiments(
-                    r for r in logged if r.site == number and subject.is_launch(r)
-                )
-            ]
-            for subject in self.subjects
-        }
+        made: dict[str, list[Experiment]] = {}
+        for subject in self.subjects:
+            own = subject.launches_in(logged)
+            of_sites = ([r for r in own if r.site == number] for number in subject.site_numbers)
+            made[subject.kernel.entry] = [e for records in of_sites for e in _experiments(records)]
+        return made
 
     def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
         kernels = [subject.kernel for subject in self.subjects]
@@ -327,10 +302,10 @@ def _whole(record: LaunchRecord) -> LaunchRecord:
     def scaled(value: int) -> int:
         return round(value * count / executed)
 
-    def scaled_site(site: LoggedSite) -> LoggedSite:
-        counters = site.counters.items()
-        return LoggedSite(site.site, {n: v if n in _PLACES else scaled(v) for n, v in counters})
-
+    sites = (
+        {name: value if name in _PLACES else scaled(value) for name, value in site.items()}
+        for site in record.sites
+    )
     blocks = (LoggedBlock(b.block, scaled(b.executions), scaled(b.lanes)) for b in record.blocks)
     return replace(
         record,
@@ -339,5 +314,5 @@ def _whole(record: LaunchRecord) -> LaunchRecord:
         executed_blocks=count,
         working_threads=scaled(record.working_threads),
         blocks=tuple(blocks),
-        sites=tuple(map(scaled_site, record.sites)),
+        sites=tuple(sites),
     )

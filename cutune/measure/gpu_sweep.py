@@ -122,10 +122,7 @@ def collect_on_gpu(
     workspace: Workspace,
     counters: bool,
 ) -> list[SweptLaunch]:
-    """Sweep every tunable launch on the GPU of this machine; append to the workspace.
-
-    Timings only test the models, which are made from counts. `counters`: read hardware counters.
-    """
+    """Sweep every tunable launch on the GPU of this machine; append to the workspace."""
     build = GpuBuild.of(analyzer, program, plan, device, workspace)
     swept = list(sweep_on_gpu(build))
     name, driver = gpu_name()
@@ -159,18 +156,16 @@ def sweep(
     """Time every configuration of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
     for program in map(analyzer.with_checked_variants, programs):
-        build = GpuBuild.of(analyzer, program, plan, device, workspace)
-        launches += sweep_on_gpu(build, cache)
+        launches += sweep_on_gpu(GpuBuild.of(analyzer, program, plan, device, workspace), cache)
     name, driver = gpu_name()
     return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 
 
-def candidates_text(
-    program: Program, candidate_set: str, own: Mapping[int, Block] | None = None
-) -> str:
+def candidates_text(program: Program, kind: str, own: Mapping[int, Block] | None = None) -> str:
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
-    `own`: blocks per site; without them, dimensions that are not free are taken to have one thread.
+    `kind`: the set of candidates. `own`: blocks per site; without them, dimensions that are not
+    free are taken to have one thread.
     """
     lines = []
     for site in program.tunable_launches:
@@ -179,7 +174,7 @@ def candidates_text(
         # If the own block is not known, the launch itself skips illegal candidates.
         needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
         about = kernel.max_threads, kernel.allowed, needs_warps
-        blocks = candidate_blocks(kernel.free, own_block, candidate_set, *about)
+        blocks = candidate_blocks(kernel.free, own_block, kind, *about)
         known = [block for block in blocks if block != NO_BLOCK]
         lines += [_line(site, block) for block in known]
         for variant in variants_at(program, site):
@@ -292,12 +287,8 @@ def require_gpu() -> None:
 
 
 def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
-    hooks = {
-        "CUTUNE_MODE": mode,
-        "CUTUNE_OUTPUT": str(output),
-        "CUTUNE_LAUNCH_LIMIT": "1",
-        "CUTUNE_REPETITIONS": str(REPETITIONS),
-    }
+    hooks = {"CUTUNE_MODE": mode, "CUTUNE_OUTPUT": str(output), "CUTUNE_LAUNCH_LIMIT": "1"}
+    hooks["CUTUNE_REPETITIONS"] = str(REPETITIONS)
     return hooks | ({"CUTUNE_CANDIDATES": str(candidates)} if candidates else {})
 
 

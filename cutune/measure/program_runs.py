@@ -103,7 +103,6 @@ class Run:
 
     @property
     def executes_all(self) -> bool:
-        """Are its kernels executed, to its end?"""
         return not (self.launches_only or self.is_cut)
 
     @property
@@ -194,9 +193,7 @@ def needs_shell(template: str) -> bool:
     return _SHELL.search(_QUOTED.sub("", _LITERAL.sub("", template))) is not None
 
 
-def ended_run(
-    run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS
-) -> ProgramResult:
+def ended_run(run: Run, environment: Mapping[str, str], seconds: float) -> ProgramResult:
     own = {**run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, {**os.environ, **environment, **own}, seconds)
 
@@ -351,10 +348,7 @@ def try_smaller(made: RecordedRun) -> str:
 
 
 def try_two(made: RecordedRun) -> str:
-    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general.
-
-    A run whose values vary is counted, and so is one with half of them.
-    """
+    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general."""
     if halved := [_halved(*one) for one in made.run.values.items()]:
         return f"; try: {' '.join(halved)}"
     program = "./{program}" if any("{program}" in word for word in made.run.words) else "./app"

@@ -12,35 +12,23 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.typed import parsed, typed
-from cutune.toolchain.dry_run import (
-    VARIABLES,
-    FrontEndFailed,
-    commands,
-    dry_answer,
-    is_cicc,
-    run,
-    stand_in_for,
-    value,
-    warnings,
-    with_source,
-)
+from cutune.toolchain import dry_run
+from cutune.toolchain.compiler_commands import Words
+from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import BEGIN, masked
 
 #: Makes cicc write where lines come from.
 LINES = "-generate-line-info"
 #: Options of cicc that name files. What these are called is in no code but that of a place.
-NAMING = frozenset(
-    [
-        *("--orig_src_file_name", "--orig_src_path_name", "--include_file_name"),
-        *("--module_id_file_name", "-o"),
-    ]
+NAMING = frozenset({"--orig_src_file_name", "--orig_src_path_name", "--include_file_name"}).union(
+    {"--module_id_file_name", "-o"}
 )
 #: Names that are made of a source's path: of unnamed namespaces, for example.
 OF_A_MODULE = re.compile(r"_GLOBAL__N_|_NV_ANON_NAMESPACE|(?<!COMPILER_)INTERNAL_|__nv_static_")
@@ -75,8 +63,7 @@ _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
 class BuiltCode:
     """The device's share of a program: PTX with lines, and C++ that the host's code includes.
 
-    `options`: with which cicc has made it, but for names of files, sorted. `is_silent`: it printed
-    nothing.
+    `options`: those of cicc, but for names of files, sorted. `is_silent`: it printed nothing.
     """
 
     ptx: str
@@ -85,19 +72,16 @@ class BuiltCode:
     is_silent: bool = False
 
     def stub_including(self, fat_binary: str) -> str:
-        """The stub for a program that includes this file with its PTX."""
         return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
 
 
-def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
+def options_of(compile_: Words, text: str) -> tuple[str, ...]:
     """The sorted options of cicc, but for those that name files."""
     words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
     return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
 
 
-def without_names(
-    compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
-) -> Iterator[str]:
+def without_names(compile_: Words, text: str, naming: frozenset[str] = NAMING) -> Iterator[str]:
     """Yield the words behind the program, but for `text`, which it compiles, and names of files."""
     named = {compile_.index(option) + 1 for option in naming if option in compile_}
     for at, word in enumerate(compile_[1:], 1):
@@ -105,23 +89,16 @@ def without_names(
             yield word
 
 
-def has_lines(compile_: Sequence[str]) -> bool:
-    """Does the step write line information, or more, without being asked for it?"""
-    return LINES in compile_ or "-g" in compile_
-
-
-def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
+def with_outputs(compile_: Words, text: str, folder: Path) -> list[str]:
     """The step with options that make it write lines, and what the host needs, into a folder."""
     at = compile_.index(text)
     outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
     return [*compile_[:at], LINES, *outputs, *compile_[at:]]
 
 
-def written(
-    compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
-) -> BuiltCode | None:
+def written(compile_: Words, text: str, ptx: str, is_silent: bool = False) -> BuiltCode | None:
     """Read the code that such a step has written; None where it names the place of its source."""
-    file = Path(value(compile_, _STUB))
+    file = Path(dry_run.value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
     options = options_of(compile_, text)
     is_of_a_place = any(map(OF_A_MODULE.search, (ptx, stub))) or _TO_LINK in options
@@ -186,9 +163,9 @@ _PROGRAMS = frozenset(["cudafe++", "fatbinary", "nvlink"])
 
 def built(
     nvcc: Nvcc,
-    options: Sequence[str],
+    options: Words,
     source: Path,
-    flags: Sequence[str],
+    flags: Words,
     output: Path,
     code: BuiltCode,
     note: Callable[[Path, str], None] = lambda source, text: None,
@@ -200,26 +177,30 @@ def built(
     the preprocessor has written of it for the host. `is_silent`: nvcc has to do it, and to say it,
     where anything is said.
     """
-    further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
+    further = (word for name in dry_run.VARIABLES for word in os.environ.get(name, "").split())
     if any(map(_OF_FILES.match, (*options, *further))):
         return False
     try:
         with temporary_folder() as folder:
-            stand_in = stand_in_for(nvcc, str(source), flags)
+            stand_in = dry_run.stand_in_for(nvcc, str(source), flags)
             keep = ["--dryrun", "--keep", "--keep-dir", folder]
             words = [*options, *keep, stand_in, "-o", str(output)]
-            said = dry_answer(nvcc, words, folder, str(output))
-            if is_silent and (warnings(said) or not code.is_silent):
+            said = dry_run.dry_answer(nvcc, words, folder, str(output))
+            if is_silent and (dry_run.warnings(said) or not code.is_silent):
                 return False
             steps, variables = _steps(said, str(output), code)
             environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
             for step in steps:
-                named = [_identified(word, stand_in, source) for word in step]
-                told = run(with_source(named, stand_in, str(source)), environment)
+                # By such an option a program keeps its source's name with its PTX.
+                named = [
+                    word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
+                    for word in step
+                ]
+                told = dry_run.run(dry_run.with_source(named, stand_in, str(source)), environment)
                 if is_silent and told:
                     return False
                 if "-E" in step:
-                    note(source, Path(value(step, "-o")).read_text(encoding="latin-1"))
+                    note(source, Path(dry_run.value(step, "-o")).read_text(encoding="latin-1"))
     except FrontEndFailed:
         return False
     return True
@@ -230,34 +211,29 @@ def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...
 
     Raises CT708 where the steps are not those of one source for the emulated device.
     """
-    steps, variables = commands(said)
-    compiling = [step for step in steps if is_cicc(step)]
+    steps, variables = dry_run.commands(said)
+    compiling = [step for step in steps if dry_run.is_cicc(step)]
     if len(compiling) != 1:
         raise FrontEndFailed("nvcc does not compile for one device")
     (cicc,) = compiling
-    preprocess = [step for step in steps if "-E" in step and value(step, "-o") in cicc]
+    preprocess = [step for step in steps if "-E" in step and dry_run.value(step, "-o") in cicc]
     others = [step for step in steps if step not in (cicc, *preprocess)]
     is_known = (
         len(preprocess) == 1
-        and options_of(cicc, value(preprocess[0], "-o")) == code.options
+        and options_of(cicc, dry_run.value(preprocess[0], "-o")) == code.options
         # Whoever names the module has to run.
         and "--gen_module_id_file" not in cicc
         and all(_is_of_the_host(step, preprocess[0][0], output) for step in others)
-        and others[-1:] == [step for step in others if value(step, "-o") == output]
+        and others[-1:] == [step for step in others if dry_run.value(step, "-o") == output]
     )
     if not is_known:
         raise FrontEndFailed("nvcc compiles for the device in another way")
-    stub = code.stub_including(value(cicc, "--include_file_name"))
-    for path, text in ((value(cicc, "-o"), code.ptx), (value(cicc, "--stub_file_name"), stub)):
-        Path(path).write_text(text, encoding="latin-1")
+    stub = code.stub_including(dry_run.value(cicc, "--include_file_name"))
+    for option, text in (("-o", code.ptx), ("--stub_file_name", stub)):
+        Path(dry_run.value(cicc, option)).write_text(text, encoding="latin-1")
     return others, variables
 
 
-def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
+def _is_of_the_host(step: Words, compiler: str, output: str) -> bool:
     program = os.path.basename(step[0])
-    return program in _PROGRAMS or step[0] == compiler or value(step, "-o") == output
-
-
-def _identified(word: str, stand_in: str, source: Path) -> str:
-    """The option by which a program keeps its source's name with its PTX, for the source itself."""
-    return word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
+    return program in _PROGRAMS or step[0] == compiler or dry_run.value(step, "-o") == output

@@ -13,6 +13,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.temporary import run_folder
+from cutune.core.workspace import replacing
 
 #: The oldest texts of a folder go where all of them are larger.
 MOST_BYTES = 128 << 20
@@ -85,9 +86,8 @@ def keep_text(path: Path, text: str) -> None:
     """Keep a text and remove the oldest beyond `MOST_BYTES`, where the cache can be written."""
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
-            file.write(text.encode("latin-1"))
-        os.replace(file.name, path)
+        with replacing(path) as temporary:
+            temporary.write_bytes(text.encode("latin-1"))
         left = MOST_BYTES
         for one, size in _newest_first(path.parent) if path.name.startswith(_ASKING) else ():
             left -= size

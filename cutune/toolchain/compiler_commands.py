@@ -8,9 +8,9 @@ executed there are found here, too.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, CompletedProcess, Popen
 from tempfile import TemporaryFile
 from threading import Event, Timer
 
@@ -21,24 +21,20 @@ from cutune.core.temporary import run_folder
 
 #: The preprocessor may write so much, for so long.
 MOST_BYTES, MOST_SECONDS = 256 << 20, 60
+Finished = CompletedProcess[str]
+#: Of a command line: a command, or flags.
+Words = Sequence[str]
 #: Compilers that have not ended.
-_RUNNING: list[subprocess.Popen[bytes]] = []
+_RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
 _ENDED = Event()
 
 
 def run_command(
-    command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
-) -> subprocess.CompletedProcess[str]:
+    command: Words, environment: Mapping[str, str], cwd: str | Path | None = None
+) -> Finished:
     """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    process = Popen(command, cwd=cwd, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     _RUNNING.append(process)
     try:
         output, errors = process.communicate()
@@ -46,12 +42,10 @@ def run_command(
         _RUNNING.remove(process)
     texts = output.decode("latin-1"), errors.decode("latin-1")
     _refuse_killed(command[0], process.returncode, texts[1])
-    return subprocess.CompletedProcess([*command], process.returncode, *texts)
+    return CompletedProcess([*command], process.returncode, *texts)
 
 
-def run_limited(
-    command: Sequence[str], environment: Mapping[str, str], path: str | Path
-) -> subprocess.CompletedProcess[str]:
+def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) -> Finished:
     """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
@@ -63,13 +57,7 @@ def run_limited(
         OSError: it cannot be run.
     """
     with TemporaryFile(dir=run_folder()) as errors:
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
+        process = Popen(command, env=variables, stdin=DEVNULL, stdout=PIPE, stderr=errors)
         is_late = Event()
 
         def end_late() -> None:
@@ -91,15 +79,13 @@ def run_limited(
             _ENDED.set()
             for running in (process, *_RUNNING):
                 end(running)
-            raise CutuneError.at(
-                Code.ENDLESS_TEXT, path=path, seconds=MOST_SECONDS, megabytes=MOST_BYTES >> 20
-            )
+            code, megabytes = Code.ENDLESS_TEXT, MOST_BYTES >> 20
+            raise CutuneError.at(code, path=path, seconds=MOST_SECONDS, megabytes=megabytes)
         status = process.wait()
         errors.seek(0)
         said = errors.read().decode("latin-1")
     _refuse_killed(command[0], status, said)
-    text = b"".join(chunks).decode("latin-1")
-    return subprocess.CompletedProcess([*command], status, text, said)
+    return CompletedProcess([*command], status, b"".join(chunks).decode("latin-1"), said)
 
 
 def _refuse_killed(program: str, status: int, said: str) -> None:
@@ -121,7 +107,7 @@ _END = re.compile(r'["\n]')
 _HANDED_ON = re.compile(r"-(?:X|D|U|-(?:options|define-macro|compiler-options|linker-options))")
 
 
-def executed_word(arguments: Sequence[str]) -> str | None:
+def executed_word(arguments: Words) -> str | None:
     """Return the first argument that a shell would execute a part of; None: there is none."""
     before = ""
     for word in arguments:

@@ -11,25 +11,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune import toolchain
 from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain import dry_run
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
-from cutune.toolchain.dry_run import (
-    FrontEndFailed,
-    dry_answer,
-    first_line,
-    read_dry_run,
-    run,
-    stand_in_for,
-    value,
-    with_source,
-    words,
-)
+from cutune.toolchain.compiler_commands import Words
+from cutune.toolchain.dry_run import FrontEndFailed, run, words
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
 from cutune.toolchain.preprocessed import files_of
 
@@ -40,6 +32,9 @@ _WRITTEN = "--gen_c_file_name"
 #: Variables by which the host compiler finds its parts.
 _OF_COMPILERS = ("PATH", "LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LANG", "LC_ALL")
 _STUB = re.compile(r'^#include "[^"\n]*\.stub\.c"$', re.MULTILINE)
+
+
+_NO_STEPS = "nvcc does not name the steps of its front end"
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class HostSteps:
 
     @property
     def host_file(self) -> Path:
-        return Path(value(self.cudafe, _WRITTEN))
+        return Path(dry_run.value(self.cudafe, _WRITTEN))
 
 
 @dataclass(frozen=True)
@@ -77,8 +72,10 @@ class HostText:
         if not changed:
             return ""
         written.write_text(changed, encoding="latin-1")
-        step = [*_without_object(self.steps.compile), *_AS_WRITTEN, "-o", str(assembly)]
-        run(step, self.environment)
+        words = self.steps.compile
+        at = words.index("-o") if "-o" in words else len(words)
+        plain = [word for word in (*words[:at], *words[at + 2 :]) if word != "-c"]
+        run([*plain, *_AS_WRITTEN, "-o", str(assembly)], self.environment)
         return assembly.read_text(encoding="latin-1")
 
     def key(self, *about: str) -> str:
@@ -94,26 +91,24 @@ class HostText:
 
 
 @contextmanager
-def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
+def host_text(nvcc: Nvcc, path: str, flags: Words) -> Iterator[HostText]:
     """Preprocess a source for the host. Raises CT708 when that fails or nvcc is not understood."""
     with temporary_folder() as folder:
-        stand_in = stand_in_for(nvcc, path, flags)
+        stand_in = dry_run.stand_in_for(nvcc, path, flags)
         keep = ["-c", "--dryrun", "--keep", "--keep-dir", folder]
-        answer = dry_answer(nvcc, [*keep, *_host_flags(flags), stand_in], folder)
-        steps = read_host_steps(answer)
+        # What a phase says of the names of kernels stays.
+        is_relocatable = not {"-dc", "-dw", "--device-c", "--device-w"}.isdisjoint(flags)
+        keep += [*without_output_flags(flags), *(["-rdc=true"] if is_relocatable else [])]
+        steps = read_host_steps(dry_run.dry_answer(nvcc, [*keep, stand_in], folder))
         environment = {**os.environ, **steps.variables}
-        run(with_source(steps.preprocess, stand_in, path), environment)
-        text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")
-        steps = replace(steps, cudafe=tuple(with_source(steps.cudafe, stand_in, path)))
+        run(dry_run.with_source(steps.preprocess, stand_in, path), environment)
+        text = Path(dry_run.value(steps.preprocess, "-o")).read_text(encoding="latin-1")
+        steps = replace(steps, cudafe=tuple(dry_run.with_source(steps.cudafe, stand_in, path)))
         yield HostText(steps, environment, folder, text)
 
 
 def kept_answer(
-    nvcc: Nvcc,
-    path: str,
-    flags: Sequence[str],
-    about: Sequence[str],
-    conclude: Callable[[HostText], str],
+    nvcc: Nvcc, path: str, flags: Words, about: Words, conclude: Callable[[HostText], str]
 ) -> str:
     """Return `conclude` of a source's host code: kept from before, or computed now.
 
@@ -132,11 +127,11 @@ def kept_answer(
 
 def read_host_steps(said: str) -> HostSteps:
     """The steps of the host in the output of `nvcc -c --dryrun`. Raises CT708: they are missing."""
-    lines, variables = read_dry_run(said)
+    lines, variables = dry_run.read_dry_run(said)
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
-        raise FrontEndFailed(first_line(said) or "nvcc does not name the steps of its front end")
-    host_file = value(cudafe, _WRITTEN)
+        raise FrontEndFailed(dry_run.first_line(said) or _NO_STEPS)
+    host_file = dry_run.value(cudafe, _WRITTEN)
     preprocess = compile_ = None
     for line in lines:
         if cudafe[-1] in line and " -E " in line:
@@ -144,16 +139,5 @@ def read_host_steps(said: str) -> HostSteps:
         elif host_file in line and not line.startswith("cudafe++ "):
             compile_ = words(line)
     if not host_file or preprocess is None or compile_ is None:
-        raise FrontEndFailed("nvcc does not name the steps of its front end")
+        raise FrontEndFailed(_NO_STEPS)
     return HostSteps(preprocess, cudafe, compile_, variables)
-
-
-def _host_flags(flags: Sequence[str]) -> list[str]:
-    """Return flags without output and phase; what a phase says of the names of kernels stays."""
-    relocatable = {"-dc", "-dw", "--device-c", "--device-w"} & set(flags)
-    return [*without_output_flags(flags), *(["-rdc=true"] if relocatable else [])]
-
-
-def _without_object(words: Sequence[str]) -> list[str]:
-    at = words.index("-o") if "-o" in words else len(words)
-    return [word for word in (*words[:at], *words[at + 2 :]) if word != "-c"]

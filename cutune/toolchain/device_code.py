@@ -13,30 +13,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.ptx.types import WHOLE_PROGRAM
-from cutune.toolchain import built_code
+from cutune.toolchain import built_code, dry_run
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
-from cutune.toolchain.dry_run import (
-    FrontEndFailed,
-    commands,
-    dry_answer,
-    is_cicc,
-    run_any,
-    stand_in_for,
-    value,
-    with_source,
-)
+from cutune.toolchain.compiler_commands import Words
+from cutune.toolchain.dry_run import FrontEndFailed, run_any
 from cutune.toolchain.nvcc import Nvcc, target_flags
 from cutune.toolchain.preprocessed import BEGIN, host_pass, masked
 
@@ -74,13 +65,13 @@ class DeviceSteps:
 
     @property
     def expanded(self) -> Path:
-        return Path(value(self.preprocess, "-o"))
+        return Path(dry_run.value(self.preprocess, "-o"))
 
 
 def compiled(
     nvcc: Nvcc,
     path: str,
-    flags: Sequence[str] = (),
+    flags: Words = (),
     architecture: str = "80",
     for_programs: bool = False,
     tell: Callable[[str], None] = lambda text: None,
@@ -96,11 +87,8 @@ def compiled(
     return DeviceCode(nvcc.ptx(path, flags, architecture))
 
 
-class _StepOutput(NamedTuple):
-    """The PTX that a step has written, and whether it printed nothing."""
-
-    text: str
-    is_silent: bool
+#: The PTX that a step has written, and whether it printed nothing.
+_StepOutput = tuple[str, bool]
 
 
 @dataclass(frozen=True)
@@ -109,8 +97,8 @@ class _Source:
 
     nvcc: Nvcc
     path: str
-    flags: Sequence[str]
-    options: Sequence[str]
+    flags: Words
+    options: Words
     folder: Path
 
     def compiled(
@@ -119,24 +107,15 @@ class _Source:
         tell: Callable[[str], None] = lambda text: None,
         with_lines: bool = False,
     ) -> DeviceCode:
-        steps, code = self._compiled(for_programs, tell, with_lines)
-        # What is linked with others has another option; phases are none of ours.
-        if _SEPARATE.isdisjoint((*steps.compile, *self.flags)):
-            return replace(code, ptx=code.ptx + WHOLE_PROGRAM)
-        return code
-
-    def _compiled(
-        self, for_programs: bool, tell: Callable[[str], None], with_lines: bool
-    ) -> tuple[DeviceSteps, DeviceCode]:
         output = self.folder / "module.ptx"
-        stand_in = stand_in_for(self.nvcc, self.path, self.flags)
+        stand_in = dry_run.stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
         words = [*self.options, "--dryrun", *files, stand_in]
-        steps = read_device_steps(dry_answer(self.nvcc, words, str(self.folder)))
+        steps = read_device_steps(dry_run.dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
-        def run(step: Sequence[str]) -> _StepOutput:
-            done = run_any(with_source(step, stand_in, self.path), environment)
+        def run(step: Words) -> _StepOutput:
+            done = run_any(dry_run.with_source(step, stand_in, self.path), environment)
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
                 words = self.nvcc.source_words(self.path, self.flags)
@@ -144,27 +123,27 @@ class _Source:
             if done.returncode != 0:
                 raise FrontEndFailed(f"'{step[0]}' failed")
             text = output.read_text(encoding="latin-1") if output.exists() else ""
-            return _StepOutput(text, not (done.stdout or done.stderr))
+            return text, not (done.stdout or done.stderr)
 
         run(steps.preprocess)
         text = steps.expanded.read_text(encoding="latin-1")
         tell(text)
         kept = _Kept(steps, text, environment)
-        if for_programs and not built_code.has_lines(steps.compile):
-            return steps, self._for_programs(steps, text, kept, run, with_lines)
-        ptx = kept.ptx()
-        if ptx is None:
-            ptx = run(steps.compile).text
-            kept.keep(ptx)
-        return steps, DeviceCode(ptx)
+        has_lines = built_code.LINES in steps.compile or "-g" in steps.compile
+        if for_programs and not has_lines:
+            code = self._for_programs(steps, kept, run, with_lines)
+        elif (ptx := kept.ptx()) is not None:
+            code = DeviceCode(ptx)
+        else:
+            code = DeviceCode(run(steps.compile)[0])
+            kept.keep(code.ptx)
+        # What is linked with others has another option; phases are none of ours.
+        if _SEPARATE.isdisjoint((*steps.compile, *self.flags)):
+            return replace(code, ptx=code.ptx + WHOLE_PROGRAM)
+        return code
 
     def _for_programs(
-        self,
-        steps: DeviceSteps,
-        text: str,
-        kept: _Kept,
-        run: Callable[[Sequence[str]], _StepOutput],
-        with_lines: bool,
+        self, steps: DeviceSteps, kept: _Kept, run: Callable[[Words], _StepOutput], with_lines: bool
     ) -> DeviceCode:
         """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
         built = kept.built()
@@ -174,14 +153,14 @@ class _Source:
         if plain is not None and not with_lines:
             return DeviceCode(plain, built, self._lined)
         words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
-        lined = run(words)
-        plain = built_code.without_lines(lined.text)
+        lined, is_silent = run(words)
+        plain = built_code.without_lines(lined)
         if plain is None:
-            return DeviceCode(run(steps.compile).text)
+            return DeviceCode(run(steps.compile)[0])
         kept.keep(plain)
-        built = built_code.written(words, str(steps.expanded), *lined)
+        built = built_code.written(words, str(steps.expanded), lined, is_silent)
         kept.keep_built(built)
-        return DeviceCode(plain, built, lambda: lined.text)
+        return DeviceCode(plain, built, lambda: lined)
 
     def _lined(self) -> str | None:
         with suppress(CutuneError), temporary_folder() as name:
@@ -192,9 +171,9 @@ class _Source:
 
 def read_device_steps(said: str) -> DeviceSteps:
     """The steps in the output of `nvcc -ptx --dryrun`. Raises CT708 where there are none."""
-    steps, variables = commands(said)
+    steps, variables = dry_run.commands(said)
     preprocess = [step for step in steps if "-E" in step]
-    compile_ = [step for step in steps if is_cicc(step)]
+    compile_ = [step for step in steps if dry_run.is_cicc(step)]
     if len(preprocess) == len(compile_) == 1:
         device_steps = DeviceSteps(preprocess[0], compile_[0], variables)
         if str(device_steps.expanded) in device_steps.compile:
@@ -256,8 +235,7 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
 
     Without any in the flags, nvcc's own default; it is named by an empty text.
     """
-    words = [word for flag in flags if "_" in flag for word in _TARGET.findall(flag)]
-    named = words or [""]
+    named = [word for flag in flags if "_" in flag for word in _TARGET.findall(flag)] or [""]
     if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
         named = [str(code) for code in nvcc.architectures]
     of_devices = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
@@ -266,10 +244,7 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
 
 @dataclass(frozen=True)
 class Begun:
-    """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
-
-    `passes`: the preprocessor's output for each of these, once it is there.
-    """
+    """nvcc at work on a source. `passes`: the preprocessor's output for each architecture."""
 
     path: str
     flags: tuple[str, ...]
@@ -278,7 +253,7 @@ class Begun:
     passes: Mapping[str, Future[str]]
 
     @staticmethod
-    def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
+    def at(nvcc: Nvcc, path: str, flags: Words, devices: Iterable[str]) -> Begun:
         architectures = targets(flags, devices, nvcc)
         pool = ThreadPoolExecutor(1 + len(architectures))
         expanded = pool.submit(host_pass, nvcc, path, flags)
@@ -290,7 +265,7 @@ class Begun:
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, codes, passes)
 
-    def is_of(self, path: str, flags: Sequence[str]) -> bool:
+    def is_of(self, path: str, flags: Words) -> bool:
         return (path, tuple(flags)) == (self.path, self.flags)
 
     def wait(self) -> None:
@@ -305,6 +280,5 @@ class Begun:
 
 
 def _end(told: Future[str], code: Future[DeviceCode]) -> None:
-    """End the waiting for output that was not told."""
     if not told.done():
         told.set_exception(LookupError())

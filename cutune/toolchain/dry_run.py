@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.toolchain.cache import state_of
-from cutune.toolchain.compiler_commands import PLAIN, run_command
+from cutune.toolchain.compiler_commands import PLAIN, Finished, Words, run_command
 from cutune.toolchain.nvcc import Nvcc
 
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
@@ -32,7 +31,7 @@ _PIECE = re.compile(
 )
 
 
-def stand_in_for(nvcc: Nvcc, path: str, flags: Sequence[str]) -> str:
+def stand_in_for(nvcc: Nvcc, path: str, flags: Words) -> str:
     """Return a name of the same kind as the source's."""
     *language, _ = nvcc.source_words(path, flags)
     return "cutune_source" + (".cu" if language else Path(path).suffix)
@@ -57,7 +56,7 @@ def warnings(said: str) -> list[str]:
     return [line for line in said.splitlines() if line.strip() and not line.startswith("#$")]
 
 
-def is_cicc(step: Sequence[str]) -> bool:
+def is_cicc(step: Words) -> bool:
     """Is it the compiler for devices?"""
     return os.path.basename(step[0]) == "cicc"
 
@@ -77,10 +76,11 @@ def words(line: str) -> tuple[str, ...]:
         while at < len(line) and not line[at].isspace():
             piece = _PIECE.match(line, at)
             if piece is None:
-                raise FrontEndFailed(
-                    f"an option holds '{line[at]}', which means something to a shell"
-                )
-            word += _unquoted(piece)
+                reason = f"an option holds '{line[at]}', which means something to a shell"
+                raise FrontEndFailed(reason)
+            text = next(text for text in piece.groups() if text is not None)
+            is_double = piece["double"] is not None
+            word += re.sub(r'\\(["\\$`])', r"\1", text) if is_double else text
             at = piece.end()
         parts.append(word)
         while at < len(line) and line[at].isspace():
@@ -88,13 +88,7 @@ def words(line: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _unquoted(piece: re.Match[str]) -> str:
-    if piece["double"] is not None:
-        return re.sub(r'\\(["\\$`])', r"\1", piece["double"])
-    return next(text for text in piece.groups() if text is not None)
-
-
-def value(command: Sequence[str], option: str) -> str:
+def value(command: Words, option: str) -> str:
     """Return the word behind an option; empty where the option is not given."""
     at = command.index(option) if option in command else len(command)
     return command[at + 1] if at + 1 < len(command) else ""
@@ -109,18 +103,15 @@ def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
     return named
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
+def run(command: Words, environment: Mapping[str, str]) -> str:
     """Run a step and return its output. Raises CT708 when it fails."""
     done = run_any(command, environment)
     if done.returncode != 0:
-        reason = first_line(done.stderr or done.stdout)
-        raise FrontEndFailed(reason or f"'{command[0]}' failed")
+        raise FrontEndFailed(first_line(done.stderr or done.stdout) or f"'{command[0]}' failed")
     return done.stdout + done.stderr
 
 
-def run_any(
-    command: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
+def run_any(command: Words, environment: Mapping[str, str]) -> Finished:
     """Run a step, whatever its status. Raises CT708 when it cannot be run."""
     try:
         return run_command(command, environment)
@@ -158,11 +149,10 @@ _KNOWN: dict[tuple[object, ...], str] = {}
 _MOST = 1000
 
 
-def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
+def dry_answer(nvcc: Nvcc, words: Words, folder: str = "", output: str = "") -> str:
     """Return nvcc's answer to these words, `--dryrun` among them.
 
-    `folder`: where it would write files, which has no influence on what it does. `output`: what it
-    would write besides, whose name may have.
+    `folder`: where it would write, which changes no step. `output`: what else, whose name may.
     """
     stand_ins = _stand_ins(words, folder, output)
     arguments = [_with_stand_in(word, stand_ins) for word in words]
@@ -178,7 +168,7 @@ def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str =
     return said
 
 
-def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
+def _question(nvcc: Nvcc, words: Words) -> tuple[object, ...] | None:
     """Return all that the answer depends on; None where that is not known."""
     further = (os.environ.get(name, "") for name in VARIABLES)
     if any(map(_READ.search, (*words, *further))):
@@ -187,11 +177,10 @@ def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
         state = state_of(nvcc.path)
     except OSError:
         return None
-    variables = frozenset((k, v) for k, v in os.environ.items() if k not in _UNREAD)
-    return state, variables, *words
+    return state, frozenset((k, v) for k, v in os.environ.items() if k not in _UNREAD), *words
 
 
-def _stand_ins(words: Sequence[str], folder: str, output: str) -> Mapping[str, str]:
+def _stand_ins(words: Words, folder: str, output: str) -> Mapping[str, str]:
     """Return the stand-in of each place that a shell takes as it is."""
     stand_ins = {folder: f"{_STAND_IN}-folder"}
     quoted = (word.removeprefix(_QUOTED) for word in words if word.startswith(_QUOTED))

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 #: What an unnamed namespace is called in PTX; the number of the module follows.
@@ -65,7 +65,6 @@ def qualified(scopes: Sequence[str], name: str) -> str:
 
 
 def is_qualified(name: str) -> bool:
-    """Does it say in which namespace the kernel is?"""
     return "::" in name
 
 
@@ -122,8 +121,7 @@ def may_call(symbol: str, told: Collection[str], known: Collection[str]) -> bool
 
 def _parsed(symbol: str) -> _Name | None:
     """name = "_Z" "N" part+ rest | "_Z" "St"? part rest; the last is what a kernel is called."""
-    static = _STATIC.match(symbol)
-    if static is not None:
+    if static := _STATIC.match(symbol):
         symbol = symbol[static.end() + int(static[1]) + 1 :]
     if not symbol.startswith("_Z"):
         return None
@@ -176,13 +174,8 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
     tool = shutil.which("c++filt")
     if tool is None or not names:
         return list(names)
-    done = subprocess.run(
-        [tool, *([] if parameters else ["-p"])],
-        input="\n".join(names),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, text = [tool, *([] if parameters else ["-p"])], "\n".join(names)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     return lines if done.returncode == 0 and len(lines) == len(names) else list(names)
 
@@ -201,18 +194,12 @@ def whole_instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
     """Names of instances, cut so that they fit into a table, and unique still."""
     whole = whole_instance_names(kernels, entries)
-    return _cut_apart(whole, (brief, _without_middle, str))
-
-
-def _cut_apart(names: Sequence[str], ways: Sequence[Callable[[str], str]]) -> list[str]:
-    """Names cut in the first way that tells them apart from others that are cut alike."""
-    cut = [ways[0](name) for name in names]
-    if len(ways) == 1:
-        return cut
-    count = Counter(ways[0](name) for name in {*names})
-    alike = [name for name, one in zip(names, cut, strict=True) if count[one] > 1]
-    others = dict(zip(alike, _cut_apart(alike, ways[1:]), strict=True)) if alike else {}
-    return [others.get(name, one) for name, one in zip(names, cut, strict=True)]
+    cut: dict[str, str] = {}
+    for shorten in (brief, _without_middle, str):
+        left = {*whole} - cut.keys()
+        count = Counter(map(shorten, left))
+        cut |= {name: shorten(name) for name in left if count[shorten(name)] == 1}
+    return [cut[name] for name in whole]
 
 
 def brief(name: str) -> str:

@@ -9,8 +9,7 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,7 +18,13 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.workspace import make_folder, write_text
-from cutune.toolchain.compiler_commands import executed_word, run_command, run_limited
+from cutune.toolchain.compiler_commands import (
+    Finished,
+    Words,
+    executed_word,
+    run_command,
+    run_limited,
+)
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
@@ -59,13 +64,9 @@ _REMEDIES = (
     ),
 )
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
-TOOLKIT_PACKAGES = (
-    "nvidia-cuda-nvcc==13.0.*",
-    "nvidia-cuda-crt==13.0.*",
-    "nvidia-cuda-runtime==13.0.*",
-    "nvidia-cuda-cccl==13.0.*",
-    "nvidia-nvvm==13.0.*",
-    "nvidia-cuda-profiler-api==13.0.*",
+TOOLKIT_PACKAGES = tuple(
+    f"nvidia-{name}==13.0.*"
+    for name in ("cuda-nvcc", "cuda-crt", "cuda-runtime", "cuda-cccl", "nvvm", "cuda-profiler-api")
 )
 #: How far the host's code is optimised; `-Ofast-compile` is about the device's.
 _LEVEL = re.compile(r"(?:-O|--optimize)(?:=?\d+)?")
@@ -110,7 +111,6 @@ class Nvcc:
 
     @cached_property
     def include_directories(self) -> tuple[Path, ...]:
-        """Where cuda_runtime.h and its companions lie."""
         candidates = (self.root / "include", self.root / "include" / "cccl")
         return tuple(path for path in candidates if path.is_dir())
 
@@ -133,13 +133,11 @@ class Nvcc:
         compilable = self.architectures or (limit,)
         return f"sm_{max((code for code in compilable if code <= limit), default=compilable[0])}"
 
-    def run(
-        self, arguments: Sequence[str], cwd: str | Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, arguments: Words, cwd: str | Path | None = None) -> Finished:
         """Run it, whatever its status. Raises CT712 where a shell would execute part of a name."""
         return self._execute([*self.extra_flags, *arguments], cwd)
 
-    def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def dry_run(self, arguments: Words) -> Finished:
         """Like `run`, for arguments with `--dryrun`; learns the toolkit's root."""
         if "root" not in vars(self) and not self._is_in_toolkit:
             said = self._execute(arguments)
@@ -149,25 +147,19 @@ class Nvcc:
                     return said
         return self.run(arguments)
 
-    def _execute(
-        self, arguments: Sequence[str], cwd: str | Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def _execute(self, arguments: Words, cwd: str | Path | None = None) -> Finished:
         return run_command(self._command(arguments), _environment(), cwd)
 
-    def _command(self, arguments: Sequence[str]) -> list[str]:
+    def _command(self, arguments: Words) -> list[str]:
         if (word := executed_word(arguments)) is not None:
             raise CutuneError.at(Code.EXECUTED_WORD, word=word)
         return [str(self.path), *arguments]
 
-    def check(
-        self, arguments: Sequence[str], cwd: str | Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def check(self, arguments: Words, cwd: str | Path | None = None) -> Finished:
         """Run it and insist on success. Raises CT701 with nvcc's own messages."""
         return self.checked(arguments, self.run(arguments, cwd))
 
-    def checked(
-        self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
-    ) -> subprocess.CompletedProcess[str]:
+    def checked(self, arguments: Words, result: Finished) -> Finished:
         """The result of a run, or of the step that ended it. Raises CT701 with nvcc's messages."""
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
@@ -178,20 +170,18 @@ class Nvcc:
         return result
 
     @staticmethod
-    def source_words(path: str | Path, flags: Sequence[str]) -> list[str]:
+    def source_words(path: str | Path, flags: Words) -> list[str]:
         """A source as nvcc is given it: as CUDA, unless its name or a flag tells its language."""
         is_said = any(flag.partition("=")[0] in _LANGUAGE for flag in flags)
         language = [] if is_said or Path(path).suffix in _SOURCES else ["-x", "cu"]
         return [*language, str(path)]
 
-    def preprocess(
-        self, path: str | Path, flags: Sequence[str] = (), options: Sequence[str] = ()
-    ) -> str:
+    def preprocess(self, path: str | Path, flags: Words = (), options: Words = ()) -> str:
         """The preprocessor's output with line markers: of the host pass, or as `options` say."""
         words = [*(options or host_pass_flags(flags)), *self.source_words(path, flags)]
         return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
-    def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
+    def ptx(self, path: str | Path, flags: Words = (), architecture: str = "80") -> str:
         """The PTX of a source file, for instance for `90a`; for nvcc's default without a name.
 
         Empty for a file that the host compiler alone compiles, as its name says (`.cpp`).
@@ -205,14 +195,11 @@ class Nvcc:
     def static_counters(
         self,
         path: str | Path,
-        flags: Sequence[str] = (),
+        flags: Words = (),
         architecture: str = "sm_90",
         ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Return registers and shared memory by mangled kernel name, from ptxas.
-
-        `ptx`: what the source was compiled to, with these flags and for that architecture.
-        """
+        """Registers and shared memory by mangled name. `ptx`: what the source is compiled to."""
         other_flags = without_target_flags(flags)
         target = f"-arch={self.architecture(architecture)}"
         with temporary_folder() as folder:
@@ -245,7 +232,7 @@ def remedies_of(said: str) -> list[Remedy]:
     return [remedy for remedy in _REMEDIES if remedy.sign in said]
 
 
-def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
+def _told_root(said: Finished) -> Path | None:
     match = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
     return Path(match[1]).resolve() if match else None
 
@@ -273,7 +260,6 @@ def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 
 def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
-    """Return all flags but phases and those that are dropped, with their values."""
     remaining: list[str] = []
     pending = iter(flags)
     for flag in pending:
@@ -308,7 +294,7 @@ def _nvcc_at(path: Path, origin: str) -> Nvcc:
     return Nvcc(path, origin)
 
 
-def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
+def unless_asked(level: str, flags: Words) -> tuple[str, ...]:
     """Return our level of optimisation, unless the user's options have one: nvcc takes the last."""
     return () if any(map(_LEVEL.fullmatch, flags)) else (level,)
 

@@ -8,20 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from cutune.core.temporary import temporary_folder
-from cutune.toolchain.compiler_commands import run_limited
-from cutune.toolchain.dry_run import (
-    VARIABLES,
-    FrontEndFailed,
-    commands,
-    dry_answer,
-    stand_in_for,
-    with_source,
-)
+from cutune.toolchain import dry_run
+from cutune.toolchain.compiler_commands import Words, run_limited
+from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc, host_pass_flags, target_flags
 
 #: A "#" that begins a line, in regular expressions. Texts of a megabyte are searched for it in half
@@ -37,19 +30,19 @@ _DEFINES = re.compile(r"D|def|inc|macros|@|file")
 MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
 
-def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
+def host_pass(nvcc: Nvcc, path: str, flags: Words = ()) -> str:
     """The text that the host compiler gets, `masked`."""
     return _pass(nvcc, path, flags, host_pass_flags(flags))
 
 
-def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
+def marked_host_pass(nvcc: Nvcc, path: str, flags: Words = ()) -> str | None:
     """Return the host pass with `__COUNTER__` and `__LINE__` left as they are; None: not known."""
     return _expanded(nvcc, path, flags, host_pass_flags(flags), MARKING)
 
 
-def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
+def definitions_before(nvcc: Nvcc, flags: Words = ()) -> str:
     """Return all that is defined before a source's first line, as text; empty: not known."""
-    variables = (os.environ.get(name, "") for name in VARIABLES)
+    variables = (os.environ.get(name, "") for name in dry_run.VARIABLES)
     if not any(map(_DEFINES.search, (*flags, *variables))):
         return ""
     with temporary_folder() as folder:
@@ -58,28 +51,26 @@ def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
         return _expanded(nvcc, path, flags, host_pass_flags(flags), ("-dD",)) or ""
 
 
-def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
+def device_pass(nvcc: Nvcc, path: str, flags: Words, architecture: str) -> str:
     """The text that the compiler for an architecture gets, `masked`."""
     return _pass(nvcc, path, flags, [*target_flags(flags, architecture), "-E"])
 
 
-def _pass(nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str]) -> str:
+def _pass(nvcc: Nvcc, path: str, flags: Words, options: Words) -> str:
     text = _expanded(nvcc, path, flags, options)
     return masked(nvcc.preprocess(path, flags, options)) if text is None else text
 
 
-def _expanded(
-    nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str], added: Sequence[str] = ()
-) -> str | None:
+def _expanded(nvcc: Nvcc, path: str, flags: Words, options: Words, added: Words = ()) -> str | None:
     """Preprocess a source by nvcc's one step; None where nvcc has to do it."""
-    stand_in = stand_in_for(nvcc, path, flags)
+    stand_in = dry_run.stand_in_for(nvcc, path, flags)
     try:
-        steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))
+        said = dry_run.dry_answer(nvcc, [*options, "--dryrun", stand_in])
+        steps, variables = dry_run.commands(said)
         if len(steps) != 1 or "-E" not in steps[0] or "-o" in steps[0]:
             return None
-        program, *rest = with_source(steps[0], stand_in, path)
-        step = [program, *added, *rest]
-        done = run_limited(step, {**os.environ, **variables}, path)
+        program, *rest = dry_run.with_source(steps[0], stand_in, path)
+        done = run_limited([program, *added, *rest], {**os.environ, **variables}, path)
     except (FrontEndFailed, OSError):
         return None
     return masked(done.stdout) if done.returncode == 0 else None

@@ -20,8 +20,7 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 class StaticCounters:
     """Resources of one compiled kernel for one architecture.
 
-    `spilled_bytes`: that a thread, and what it calls, stores and loads for lack of registers; the
-    instructions are counted once.
+    `spilled_bytes`: stored and loaded for lack of registers; each instruction counts once.
     """
 
     registers: Annotated[int, Meta(ge=0, le=1024)]

@@ -29,7 +29,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator import machine
 from cutune.emulator.assemble import assemble
 from cutune.emulator.build import build_library, machine_sources
-from cutune.emulator.machine import load, pointer
+from cutune.emulator.machine import LoadedModule, pointer
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from tests.fuzzing.failures import failure_of
 from tests.fuzzing.reader import ROOT, reader_named
@@ -72,7 +72,7 @@ def launched(module: AssembledModule, kernel: KernelCode, way: int, _: bytes) ->
     values: list[Any] = [_value(p.type, p.size, array) for p in kernel.parameters]
     is_ghost = way % 2 == 1
     try:
-        load(module).run(
+        LoadedModule(module).run(
             *(kernel.name, grid, block, pack_parameters(kernel, *values)),
             shared_bytes=1024,
             trace=is_ghost,

@@ -23,7 +23,7 @@ from pathlib import Path
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.lower.memory import BUILTINS
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import spaces
@@ -81,7 +81,7 @@ def measured(path: Path = RECORDED) -> list[Measured]:
 
 @cache
 def _module(path: str) -> LoadedModule:
-    return load(assemble(Path(path).read_text(encoding="utf-8")))
+    return LoadedModule(assemble(Path(path).read_text(encoding="utf-8")))
 
 
 def memory_counts(record: LaunchRecord) -> dict[str, int]:
@@ -90,7 +90,7 @@ def memory_counts(record: LaunchRecord) -> dict[str, int]:
     sites = dict(zip(kernel.site_indices, kernel.sites, strict=True))
     totals: Counter[str] = Counter(dict.fromkeys(MEMORY, 0))
     for logged in record.sites:
-        site = sites.get(logged.site)
+        site = sites.get(logged["site"])
         if site is None or site.space not in ("global", "generic"):
             continue
         totals[f"{site.kind} requests"] += logged["executions"]

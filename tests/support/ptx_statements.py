@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.machine import LaunchCounters, LoadedModule, load
+from cutune.emulator.machine import LaunchCounters, LoadedModule
 from cutune.ptx.types import TYPE_BYTES
 from tests.support.launch_parameters import pack_parameters
 
@@ -116,7 +116,7 @@ def aligned(words: int) -> NDArray[np.uint32]:
 
 def module(text: str) -> LoadedModule:
     """Assemble and load PTX; the header is added when it is missing."""
-    return load(assemble(text if text.lstrip().startswith(".version") else HEADER + text))
+    return LoadedModule(assemble(text if text.lstrip().startswith(".version") else HEADER + text))
 
 
 def launch(

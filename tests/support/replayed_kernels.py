@@ -13,7 +13,7 @@ from functools import cache
 
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import AssembledModule
 from cutune.measure.replay.replay import compiled_kernel
 from cutune.measure.replay.replayed_kernel import collect_kernel, counted_kernel
@@ -132,7 +132,7 @@ def recorded(
 def loaded() -> tuple[AssembledModule, LoadedModule]:
     """The module of these kernels."""
     assembled = assemble(PTX)
-    return assembled, load(assembled)
+    return assembled, LoadedModule(assembled)
 
 
 def described(name: str) -> MeasuredKernel:

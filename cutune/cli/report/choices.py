@@ -24,7 +24,7 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance.constants import LAUNCH_BOUND
-from cutune.model.selection.choose import PredictedBlock, expected_regret, kind_of
+from cutune.model.selection.choose import PredictedBlock, expected_regret, idle_text, kind_of
 from cutune.model.selection.chooser import (
     DEFAULT,
     measured_only_at,
@@ -33,7 +33,6 @@ from cutune.model.selection.chooser import (
     threads_alone,
     usual_sizes,
 )
-from cutune.model.selection.few_blocks import idle_text
 from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.proof.variants.bounds import NAME as BOUNDS

@@ -24,7 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names
 from cutune.core.diagnostics import shown as readable
 from cutune.core.source import Source, Span
-from cutune.model.selection.few_blocks import idle_text
+from cutune.model.selection.choose import idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of

@@ -50,9 +50,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction as the counters need it; `bytes`: of all vector elements.
+    """A static memory instruction; `bytes` per lane, vectors counted whole.
 
-    `real`: an atomic operation on floating-point numbers.
+    `guarded`: only some lanes may execute it. `real`: an atomic operation on real numbers.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Access:
     bytes: int
     guarded: bool
     line: int
-    real: bool = False
+    real: bool
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,14 @@ class FunctionEncoder:
         self.constant_bytes = 0
         self.temporaries: dict[int, list[int]] = {4: [], 8: []}
         self.begin(_NOTHING)
-        self.frame, self.local_bytes = self._local_frame()
-
-    def _local_frame(self) -> tuple[dict[str, int], int]:
-        """Offsets of everything that a thread keeps in local memory for this function."""
         function = self.function
         variables = [v for v in function.variables if v.space in ("local", "param")]
         if not function.is_kernel:
             variables = [*function.results, *function.parameters, *variables]
         offsets, size = placed(variables)
-        return dict(zip((v.name for v in variables), offsets, strict=True)), aligned(size, 16)
+        #: Offsets of everything that a thread keeps in local memory for this function.
+        self.frame = dict(zip((v.name for v in variables), offsets, strict=True))
+        self.local_bytes = aligned(size, 16)
 
     def fail(self, reason: str) -> PtxError:
         at = self.instruction
@@ -122,7 +120,6 @@ class FunctionEncoder:
         return self.fail(f"'{'.'.join((self.opcode, *self.modifiers))}' is not supported")
 
     def emit(self, handler: str, **fields: int) -> Record:
-        """Append a record. A handler that the machine does not have is refused."""
         if handler not in handlers():
             raise self.unsupported()
         at = self.instruction
@@ -137,7 +134,6 @@ class FunctionEncoder:
         return result
 
     def access(self, kind: str, space: str, size: int, *, real: bool = False) -> int:
-        """Number the memory access of the current instruction; see `Access`."""
         at = self.instruction
         return self.symbols.site(Access(kind, space, size, bool(at.guard), at.line, real))
 
@@ -179,7 +175,6 @@ class FunctionEncoder:
         return frozenset(name for item in self.function.instructions for name in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
-        """The register for a result of type `kind`; `_` discards the result."""
         if text == "_":
             return self.temporary(kind)
         if width_of(self.register_type(text)) != width_of(kind):
@@ -205,7 +200,7 @@ class FunctionEncoder:
         if text[0] == "!":
             return self.computed("not_pred", "pred", a=self.source(text[1:], "pred"))
         if _NUMBER.match(text):
-            return self.constant(kind, literal_bits(text, kind))
+            return self.constant(kind, bits_of(text, kind))
         if text in ("WARP_SZ", "%WARP_SZ"):
             return self.constant(kind, LANES)
         if text[0] == "%":
@@ -218,7 +213,6 @@ class FunctionEncoder:
         return slots | {field: self.source(text, kind) for field, text in sources.items()}
 
     def _adapted(self, slot: int, held: str, kind: str) -> int:
-        """A register of type `held` with the width of `kind`."""
         if width_of(held) == width_of(kind):
             return slot
         return self.computed("low_b64" if width_of(held) == 8 else "widen_u32", kind, a=slot)
@@ -231,7 +225,6 @@ class FunctionEncoder:
         return self._adapted(self.computed(name, held), held, kind)
 
     def address(self, name: str, kind: str) -> int:
-        """The address of a variable in its own space, of a parameter, or of a function."""
         if name in self.frame:
             return self.computed("local_address", "u64", imm=self.frame[name])
         for offset, parameter in parameter_offsets(self.function):
@@ -304,7 +297,7 @@ def parameter_offsets(function: Function) -> list[tuple[int, Variable]]:
     return list(zip(placed(function.parameters)[0], function.parameters, strict=True))
 
 
-def literal_bits(text: str, kind: str) -> int:
+def bits_of(text: str, kind: str) -> int:
     """The bits of a literal as an operand of type `kind`."""
     match = _EXACT_FLOAT.match(text)
     if match is None:
@@ -326,5 +319,5 @@ def _float_bits(value: float, kind: str) -> int:
     return int(struct.unpack(unsigned, struct.pack(real, value))[0])
 
 
-Lowering = Callable[[FunctionEncoder], None]
+Lowering = Callable[[FunctionEncoder], object]
 """Emits the records of the instruction that the encoder is at."""

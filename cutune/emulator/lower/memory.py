@@ -51,17 +51,19 @@ def _handler_space(encoder: FunctionEncoder, address: str) -> str:
     return "global" if space in ("generic", "const") else space
 
 
-def _number_access(encoder: FunctionEncoder, kind: str, size: int, handler_space: str) -> int:
+def _accessed(
+    encoder: FunctionEncoder, kind: str, address: str, size: int
+) -> tuple[str, dict[str, int]]:
+    """Number an access; the space of its handler, and the fields of the record but registers."""
+    handler_space, space = _handler_space(encoder, address), space_of(encoder)
+    slot, offset = encoder.address_operand(address, handler_space == "shared")
     # Parameters of a kernel lie in constant memory, those of a call in its thread's own.
-    space = space_of(encoder)
     space = "const" if space == "param" and handler_space == "global" else space
     is_real = kind == "atomic" and encoder.modifiers[-1] in _REALS
-    return encoder.access(kind, space, size, real=is_real)
-
-
-def _access_flags(encoder: FunctionEncoder, space: str) -> int:
-    flags = SHARED if space == "shared" else 0
-    return flags if _SPIN.isdisjoint(encoder.modifiers) else flags | SPINNING
+    flags = SHARED if handler_space == "shared" else 0
+    flags |= 0 if _SPIN.isdisjoint(encoder.modifiers) else SPINNING
+    site = encoder.access(kind, space, size, real=is_real)
+    return handler_space, {"a": slot, "x": site, "flags": flags, "imm": offset}
 
 
 def _moved_elements(encoder: FunctionEncoder, operand: str) -> tuple[str, list[str]]:
@@ -88,15 +90,12 @@ def _lower_load(encoder: FunctionEncoder) -> None:
             encoder.emit(f"ld_param_{_element_type(kind)}", d=slot, imm=place)
             _widen_received(encoder, part, kind, slot)
         return
-    space = _handler_space(encoder, address)
-    slot_a, offset = encoder.address_operand(address, space == "shared")
-    site = _number_access(encoder, "load", TYPE_BYTES[kind] * len(parts), space)
-    flags = _access_flags(encoder, space)
+    space, fields = _accessed(encoder, "load", address, TYPE_BYTES[kind] * len(parts))
     receivers = [_receiver(encoder, part, kind) for part in parts]
     if len(parts) > 1:
-        flags |= encoder.table(receivers)
+        fields["flags"] |= encoder.table(receivers)
     name = f"ld_{space}_{_vector_prefix(parts)}{_element_type(kind)}"
-    encoder.emit(name, d=receivers[0], a=slot_a, x=site, flags=flags, imm=offset)
+    encoder.emit(name, d=receivers[0], **fields)
     for part, slot in zip(parts, receivers, strict=True):
         _widen_received(encoder, part, kind, slot)
 
@@ -120,18 +119,14 @@ def _widen_received(encoder: FunctionEncoder, text: str, kind: str, slot: int) -
 def _lower_store(encoder: FunctionEncoder) -> None:
     address, value = encoder.operands[:2]
     kind, parts = _moved_elements(encoder, value)
-    space = _handler_space(encoder, address)
     bits = f"b{8 * TYPE_BYTES[kind]}"
     lane = kind if kind in ("f32", "f64") else "b64" if bits == "b64" else "b32"
     sources = [encoder.source(part, lane) for part in parts]
-    slot, offset = encoder.address_operand(address, space == "shared")
+    space, fields = _accessed(encoder, "store", address, TYPE_BYTES[kind] * len(parts))
     _emit_release(encoder)
-    site = _number_access(encoder, "store", TYPE_BYTES[kind] * len(parts), space)
-    flags = _access_flags(encoder, space)
     if len(parts) > 1:
-        flags |= encoder.table(sources)
-    name = f"st_{space}_{_vector_prefix(parts)}{bits}"
-    encoder.emit(name, a=slot, b=sources[0], x=site, flags=flags, imm=offset)
+        fields["flags"] |= encoder.table(sources)
+    encoder.emit(f"st_{space}_{_vector_prefix(parts)}{bits}", b=sources[0], **fields)
 
 
 def _emit_release(encoder: FunctionEncoder) -> None:
@@ -148,22 +143,14 @@ def _lower_atomic(encoder: FunctionEncoder) -> None:
     if {"v2", "v4", "v8"} & set(encoder.modifiers) or not operation:
         raise encoder.unsupported()
     is_signless = operation not in ("min", "max", "inc", "dec") and kind[0] in "su"
-    space = _handler_space(encoder, address)
-    slot, offset = encoder.address_operand(address, space == "shared")
+    _, fields = _accessed(encoder, "atomic", address, TYPE_BYTES[kind])
     sources = [encoder.source(text, kind) for text in values[: 2 if operation == "cas" else 1]]
+    fields |= dict(zip("bc", sources, strict=False))
     is_read = result in encoder.read_registers
     destination = encoder.destination(result, kind) if is_read else NO_REGISTER
     _emit_release(encoder)
-    site = _number_access(encoder, "atomic", TYPE_BYTES[kind], space)
-    encoder.emit(
-        f"atom_{operation}_{bits_type(kind) if is_signless else kind}",
-        d=destination,
-        a=slot,
-        x=site,
-        flags=_access_flags(encoder, space),
-        imm=offset,
-        **dict(zip("bc", sources, strict=False)),
-    )
+    name = f"atom_{operation}_{bits_type(kind) if is_signless else kind}"
+    encoder.emit(name, d=destination, **fields)
 
 
 def _lower_address_conversion(encoder: FunctionEncoder) -> None:
@@ -180,9 +167,8 @@ def _lower_address_conversion(encoder: FunctionEncoder) -> None:
 
 def _lower_space_test(encoder: FunctionEncoder) -> None:
     """`isspacep.space p, a`."""
-    space = space_of(encoder)
     target, value = encoder.operands
-    if space not in ("shared", "local", "global"):
+    if (space := space_of(encoder)) not in ("shared", "local", "global"):
         raise encoder.unsupported()
     destination = encoder.destination(target, "pred")
     encoder.emit(f"isspacep_{space}", d=destination, a=encoder.source(value, "u64"))
@@ -195,8 +181,7 @@ def _lower_builtin_call(encoder: FunctionEncoder) -> None:
     if len(arguments) != BUILTINS.get(name):
         raise encoder.fail(f"function '{name}' is not defined in this module")
     places = [encoder.frame[variable] for variable in (*arguments, *results)]
-    handler = f"call_{name.strip('_')}"
-    encoder.emit(handler, flags=encoder.table([len(arguments), *places]))
+    encoder.emit(f"call_{name.strip('_')}", flags=encoder.table([len(arguments), *places]))
 
 
 def _call_operands(encoder: FunctionEncoder) -> tuple[list[str], list[str]]:
@@ -237,10 +222,7 @@ def lower_function_call(encoder: FunctionEncoder, resume: int) -> None:
 def _indirect_copies(
     encoder: FunctionEncoder, results: list[str], arguments: list[str]
 ) -> list[int]:
-    """The copies to and from the frame of a function of which the prototype alone is known.
-
-    Results come first in a function's frame, and arguments behind them.
-    """
+    """Copies for a function of known prototype: results come first in its frame, then arguments."""
     declared = {v.name: v for v in (*encoder.function.variables, *encoder.function.parameters)}
     _, behind_results = placed(declared[name] for name in results)
     offsets, _ = placed((declared[name] for name in arguments), behind_results)

@@ -35,14 +35,9 @@ def _lower_shuffle(encoder: FunctionEncoder) -> None:
     mode = first_of(m for m in encoder.modifiers if m in ("up", "down", "bfly", "idx"))
     names = paired_names(encoder.operands[0])
     a, b, c = (encoder.source(text, "b32") for text in encoder.operands[1:4])
-    encoder.emit(
-        f"shfl_{mode}",
-        d=encoder.destination(names[0], "b32"),
-        a=a,
-        b=b,
-        c=c,
-        x=encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER,
-    )
+    d = encoder.destination(names[0], "b32")
+    x = encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER
+    encoder.emit(f"shfl_{mode}", d=d, a=a, b=b, c=c, x=x)
 
 
 def _lower_vote(encoder: FunctionEncoder) -> None:
@@ -50,26 +45,19 @@ def _lower_vote(encoder: FunctionEncoder) -> None:
     mode = first_of(m for m in encoder.modifiers if m in ("all", "any", "uni", "ballot"))
     target, value, *members = encoder.operands
     kind = "b32" if mode == "ballot" else "pred"
-    encoder.emit(
-        f"vote_{mode}",
-        d=encoder.destination(target, kind),
-        a=encoder.source(value.removeprefix("!"), "pred"),
-        b=encoder.source(members[0], "b32") if members else encoder.constant("b32", _EVERYONE),
-        flags=NEGATED if value.startswith("!") else 0,
-    )
+    d, a = encoder.destination(target, kind), encoder.source(value.removeprefix("!"), "pred")
+    b = encoder.source(members[0], "b32") if members else encoder.constant("b32", _EVERYONE)
+    encoder.emit(f"vote_{mode}", d=d, a=a, b=b, flags=NEGATED * value.startswith("!"))
 
 
 def _lower_match(encoder: FunctionEncoder) -> None:
     mode = "all" if "all" in encoder.modifiers else "any"
     kind = encoder.modifiers[-1]
     names = paired_names(encoder.operands[0])
-    encoder.emit(
-        f"match_{mode}_{kind}",
-        d=encoder.destination(names[0], "b32"),
-        a=encoder.source(encoder.operands[1], kind),
-        b=encoder.source(encoder.operands[2], "b32"),
-        x=encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER,
-    )
+    d = encoder.destination(names[0], "b32")
+    a, b = encoder.source(encoder.operands[1], kind), encoder.source(encoder.operands[2], "b32")
+    x = encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER
+    encoder.emit(f"match_{mode}_{kind}", d=d, a=a, b=b, x=x)
 
 
 def _lower_reduction(encoder: FunctionEncoder) -> None:
@@ -80,15 +68,6 @@ def _lower_reduction(encoder: FunctionEncoder) -> None:
     target, value, members = encoder.operands
     slots = encoder.registers_of(kind, target, a=value)
     encoder.emit(f"redux_{operation}_{kind}", **slots, b=encoder.source(members, "b32"))
-
-
-def _lower_active_mask(encoder: FunctionEncoder) -> None:
-    encoder.emit("activemask", d=encoder.destination(encoder.operands[0], "b32"))
-
-
-def _lower_arrival(encoder: FunctionEncoder) -> None:
-    """`bar.arrive` does not wait; all other barriers end a block."""
-    encoder.emit("barrier_arrive", a=encoder.source(encoder.operands[0], "u32"))
 
 
 def lower_barrier(encoder: FunctionEncoder, resume: int) -> None:
@@ -107,15 +86,11 @@ def lower_barrier(encoder: FunctionEncoder, resume: int) -> None:
         return
     operation = first_of(m for m in modifiers if m in _REDUCTIONS)
     target, number_text, *rest = operands
-    encoder.emit(
-        "barrier",
-        d=encoder.destination(target, "u32" if operation == "popc" else "pred"),
-        a=encoder.source(number_text, "u32"),
-        b=encoder.source(rest[0], "u32") if len(rest) > 1 else everyone,
-        c=encoder.source(rest[-1], "pred"),
-        x=resume,
-        flags=_REDUCTIONS[operation] << 8,
-    )
+    d = encoder.destination(target, "u32" if operation == "popc" else "pred")
+    a = encoder.source(number_text, "u32")
+    b = encoder.source(rest[0], "u32") if len(rest) > 1 else everyone
+    c, flags = encoder.source(rest[-1], "pred"), _REDUCTIONS[operation] << 8
+    encoder.emit("barrier", d=d, a=a, b=b, c=c, x=resume, flags=flags)
 
 
 def _lower_copy(encoder: FunctionEncoder) -> None:
@@ -149,15 +124,13 @@ def _lower_copy(encoder: FunctionEncoder) -> None:
         if encoder.instruction.guard:  # guards do not nest
             raise encoder.unsupported()
         encoder.emit("guard", a=whole, x=2)
-    first, site = words[0], encoder.access("load", "global", size)
-    flags = table | GUARDED if is_partial else table
-    name = f"ld_global_{vector}b32"
-    encoder.emit(name, d=first, a=read_slot, x=site, flags=flags, imm=read_offset)
+    site = encoder.access("load", "global", size)
+    read_fields = {"a": read_slot, "x": site, "flags": table | GUARDED * is_partial}
+    encoder.emit(f"ld_global_{vector}b32", d=words[0], imm=read_offset, **read_fields)
     if is_partial:
         encoder.emit("unguard")
-    flags, site = table | SHARED, encoder.access("store", "shared", size)
-    name = f"st_shared_{vector}b32"
-    encoder.emit(name, a=written_slot, b=first, x=site, flags=flags, imm=written_offset)
+    fields = {"x": encoder.access("store", "shared", size), "flags": table | SHARED}
+    encoder.emit(f"st_shared_{vector}b32", a=written_slot, b=words[0], imm=written_offset, **fields)
 
 
 def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
@@ -166,12 +139,8 @@ def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
     if space not in ("shared", "generic"):
         raise encoder.unsupported()
     address, offset = encoder.address_operand(text, space == "shared")
-    return {
-        "a": address,
-        "x": encoder.access("atomic", "shared", 8),
-        "imm": offset,
-        "flags": SHARED if space == "shared" else 0,
-    }
+    flags, access = SHARED * (space == "shared"), encoder.access("atomic", "shared", 8)
+    return {"a": address, "x": access, "imm": offset, "flags": flags}
 
 
 def _emit_arrival(
@@ -227,12 +196,10 @@ _ELEMENTS = {
 }
 #: Shapes of `mma` that follow the regular layout; m8n8k4 of f16 is Volta's own.
 _MMA = {
-    "f16": ("m16n8k8", "m16n8k16"),
-    "bf16": ("m16n8k8", "m16n8k16"),
+    **dict.fromkeys(("f16", "bf16"), ("m16n8k8", "m16n8k16")),
     "tf32": ("m16n8k4", "m16n8k8"),
     "f64": ("m8n8k4",),
-    "s8": ("m8n8k16", "m16n8k16", "m16n8k32"),
-    "u8": ("m8n8k16", "m16n8k16", "m16n8k32"),
+    **dict.fromkeys(("s8", "u8"), ("m8n8k16", "m16n8k16", "m16n8k32")),
 }
 _WMMA = {
     **dict.fromkeys(("f16", "bf16", "s8", "u8"), ("m16n16k16", "m32n8k16", "m8n32k16")),
@@ -328,8 +295,7 @@ def _lower_matrix_load(encoder: FunctionEncoder) -> None:
     slots = _slots(encoder, encoder.operands[0], "b32", write=True)
     site = encoder.access("load", "shared" if is_shared else "generic", 16)
     address, offset = encoder.address_operand(encoder.operands[1], is_shared)
-    table = encoder.table(["trans" in modifiers, len(slots), *slots])
-    flags = table | (SHARED if is_shared else 0)
+    flags = encoder.table(["trans" in modifiers, len(slots), *slots]) | (SHARED if is_shared else 0)
     encoder.emit("matrix_load", a=address, x=site, imm=offset, flags=flags)
 
 
@@ -338,8 +304,11 @@ WARP_LOWERINGS: dict[str, Lowering] = {
     "vote": _lower_vote,
     "match": _lower_match,
     "redux": _lower_reduction,
-    "activemask": _lower_active_mask,
-    **dict.fromkeys(("bar", "barrier"), _lower_arrival),
+    "activemask": lambda e: e.emit("activemask", d=e.destination(e.operands[0], "b32")),
+    # `bar.arrive` does not wait; all other barriers end a block.
+    **dict.fromkeys(
+        ("bar", "barrier"), lambda e: e.emit("barrier_arrive", a=e.source(e.operands[0], "u32"))
+    ),
     "cp": _lower_copy,
     "mbarrier": _lower_shared_barrier,
     "mma": _lower_product,

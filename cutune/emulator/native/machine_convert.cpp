@@ -1,5 +1,5 @@
 // Conversions. Integers narrower than 32 bits are extended first and narrowed afterwards (see
-// lower/convert.py), so only 32- and 64-bit integers meet floating types here.
+// lower/dispatch.py), so only 32- and 64-bit integers meet floating types here.
 #include <cmath>
 
 #include "machine_half.h"

@@ -21,17 +21,10 @@ from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import KernelCode
-from cutune.measure.calibration.fit_constants import (
-    FIXED,
-    Belief,
-    Calibration,
-    TimedCase,
-    beliefs,
-    fit_constants,
-    prior_constants,
-)
+from cutune.measure.calibration import fit_constants
+from cutune.measure.calibration.fit_constants import Belief, Calibration, TimedCase
 from cutune.measure.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.measure.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
 from cutune.measure.replay.replay import Replayer, compiled_kernel, interior_blocks
@@ -61,13 +54,11 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     run = partial(Replayer(module, code, _record(code, case), kernel, {}).run, Purpose.FEATURES, {})
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
-    measured = [
-        run(block, blocks=interior_blocks(kernel, grid, block), trace_every=every)
-        for block, grid in zip(case.blocks, grids, strict=True)
-    ]
+    inside = [interior_blocks(kernel, g, b) for b, g in zip(case.blocks, grids, strict=True)]
+    pairs = zip(case.blocks, inside, strict=True)
+    measured = [run(block, blocks=blocks, trace_every=every) for block, blocks in pairs]
     ends = run(case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1)
-    counts = _counts(kernel, case, measured[0], ends)
-    return model_of(kernel, counts, (), case.blocks, measured)
+    return model_of(kernel, _counts(kernel, case, measured[0], ends), (), case.blocks, measured)
 
 
 def _counts(
@@ -87,13 +78,9 @@ def _counts(
         extent = constant_function((), accessed_bytes(ends, array))
         arrays.append(Array(array, extent, *loads_and_stores(kernel, [ends], array)))
     code: dict[str, Any] = {n: total(lanes) for n, lanes in code_totals(kernel, inside).items()}
-    return CountFunctions(
-        working=constant_function((), working),
-        **code,
-        groups=tuple(total(lanes) for lanes in groups),
-        group_of=tuple(groups.index(lanes) if lanes else -1 for lanes in executed),
-        arrays=tuple(arrays),
-    )
+    group_of = tuple(groups.index(lanes) if lanes else -1 for lanes in executed)
+    of_groups, of_all = tuple(map(total, groups)), constant_function((), working)
+    return CountFunctions(of_all, **code, groups=of_groups, group_of=group_of, arrays=tuple(arrays))
 
 
 def _kernel(code: KernelCode, case: MicroBenchmark, registers: int) -> MeasuredKernel:
@@ -143,10 +130,6 @@ def _record(code: KernelCode, case: MicroBenchmark) -> LaunchRecord:
         pointers=tuple(pointers),
         warp_instructions=0,
         thread_instructions=0,
-        executed_blocks=None,
-        working_threads=0,
-        blocks=(),
-        sites=(),
     )
 
 
@@ -185,7 +168,7 @@ def query_profile(gpu: Gpu) -> DeviceProfile:
         dram_gbs=Fraction(round(dram)),
         l2_bytes=gpu.attribute("L2_CACHE_SIZE"),
         limits=limits,
-        model=prior_constants((major, minor), clock),
+        model=fit_constants.prior_constants((major, minor), clock),
         provenance=dict.fromkeys(queried, "asked of the driver"),
     )
 
@@ -196,13 +179,13 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
     progress("compiling", 0, 1)
     kernels = gpu.load(source(), profile.architecture)
     module = emulated_module(nvcc)
-    suite = cases()
+    suite = list(cases())
     progress("emulating", 0, 1)
     models = [case_model(module, case, kernels.registers(case.kernel)) for case in suite]
     times = _times(gpu, kernels, list(zip(suite, models, strict=True)), progress)
-    prior = beliefs(profile.compute_capability, profile.clock_ghz)
+    prior = fit_constants.beliefs(profile.compute_capability, profile.clock_ghz)
     progress("fitting constants", 0, 1)
-    calibration = fit_constants(timed_cases(suite, models, times), profile, prior)
+    calibration = fit_constants.fit_constants(timed_cases(suite, models, times), profile, prior)
     progress("fitting constants", 1, 1)
     return calibrated(profile, calibration, prior), calibration
 
@@ -211,7 +194,7 @@ def emulated_module(nvcc: Nvcc) -> LoadedModule:
     with temporary_folder() as folder:
         path = Path(folder) / "kernels.cu"
         path.write_text(source(), encoding="utf-8")
-        return load(assemble(nvcc.ptx(path)))
+        return LoadedModule(assemble(nvcc.ptx(path)))
 
 
 def timed_cases(
@@ -232,7 +215,7 @@ def calibrated(
     model, provenance = {}, dict(profile.provenance)
     for name, belief in prior.items():
         was = f"prior {float(belief.value):.3g}: {belief.source}"
-        if name in FIXED:
+        if name in fit_constants.FIXED:
             model[name], provenance[name] = belief.value, was
         else:
             model[name] = Fraction(f"{calibration.constants[name]:.{DIGITS}g}")

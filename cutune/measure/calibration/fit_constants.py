@@ -47,47 +47,44 @@ class Belief:
 def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[str, Belief]:
     double = DOUBLE_LANES.get(compute_capability, DOUBLE_LANES_OTHERWISE)
     special = SPECIAL_LANES.get(compute_capability, SPECIAL_LANES_OTHERWISE)
-    typical = "typical of GPUs since Volta"
-    wide = 0.7
-    return {
-        "load_cycles_per_wavefront": Belief(Fraction(1), wide, "one wavefront a cycle"),
-        "shared_cycles_per_wavefront": Belief(Fraction(1), 0.2, "32 banks of 4 bytes a cycle"),
-        "cycles_per_request": Belief(Fraction(1), wide, typical),
-        "store_cycles_per_sector": Belief(Fraction(2), wide, "16 bytes a cycle and SM"),
-        "cycles_per_missed_sector": Belief(Fraction(1), wide, "32 bytes a cycle and SM"),
-        "cycles_per_rewritten_sector": Belief(Fraction(1), wide, "32 bytes a cycle and SM"),
-        "issue_per_cycle": Belief(Fraction(4), 0.15, "four schedulers, one instruction each"),
-        "double_cycles": Belief(Fraction(LANES, double), 0.3, GUIDE),
-        "special_cycles": Belief(Fraction(LANES, special), 0.3, GUIDE),
-        "barrier_cycles": Belief(Fraction(1), wide, typical),
-        "dispatch_us_per_block": Belief(
-            Fraction(12, 10_000) / clock_ghz, wide, "one block per 1.2 cycles, whole GPU"
+    typical, wide = "typical of GPUs since Volta", 0.7
+    cycle_us = 1 / (1000 * clock_ghz)
+    rows: dict[str, tuple[int | Fraction, float, str]] = {
+        "load_cycles_per_wavefront": (1, wide, "one wavefront a cycle"),
+        "shared_cycles_per_wavefront": (1, 0.2, "32 banks of 4 bytes a cycle"),
+        "cycles_per_request": (1, wide, typical),
+        "store_cycles_per_sector": (2, wide, "16 bytes a cycle and SM"),
+        "cycles_per_missed_sector": (1, wide, "32 bytes a cycle and SM"),
+        "cycles_per_rewritten_sector": (1, wide, "32 bytes a cycle and SM"),
+        "issue_per_cycle": (4, 0.15, "four schedulers, one instruction each"),
+        "double_cycles": (Fraction(LANES, double), 0.3, GUIDE),
+        "special_cycles": (Fraction(LANES, special), 0.3, GUIDE),
+        "barrier_cycles": (1, wide, typical),
+        "dispatch_us_per_block": (
+            Fraction(12, 10) * cycle_us,
+            wide,
+            "one block per 1.2 cycles, whole GPU",
         ),
-        "block_granularity": Belief(Fraction(1, 4), wide, typical),
-        "block_granularity_dram": Belief(Fraction(1, 2), wide, typical),
-        "rows_doubled": Belief(Fraction(1, 100), wide, typical),
-        "launch_us": Belief(Fraction(3, 2), wide, typical),
-        "floor_us": Belief(Fraction(42, 10), wide, "launches of a host loop in C++"),
-        "latency_cycles_start": Belief(Fraction(250), wide, typical),
-        "latency_cycles_per_step": Belief(Fraction(40), wide, "a hit in L1"),
-        "latency_cycles_per_miss": Belief(Fraction(250), wide, "a hit in L2"),
-        "latency_cycles_dram": Belief(Fraction(300), wide, "DRAM behind L2"),
-        "latency_cycles_per_slot": Belief(Fraction(2), wide, "dependent instructions, 4 cycles"),
-        "latency_cycles_per_barrier": Belief(Fraction(30), wide, typical),
-        "resident_vector_bytes": Belief(Fraction(32768), wide, "a fraction of L1"),
-        "l2_share_kept": Belief(
-            Fraction(35, 100), 0.15, "arrays and what wrote them share the cache"
-        ),
-        "l2_share_lost": Belief(Fraction(15, 100), 0.3, typical),
-        "dram_efficiency": Belief(Fraction(92, 100), 0.05, "copies of large arrays"),
-        "atomic_us_same_address": Belief(
-            Fraction(36, 10_000) / clock_ghz, wide, "3.6 cycles on one address"
-        ),
-        "atomic_us_integer": Belief(
-            Fraction(15, 10_000) / clock_ghz, wide, "1.5 cycles on one address"
-        ),
-        "uniform_cycles": Belief(Fraction(20), wide, "a constant cache that misses"),
+        "block_granularity": (Fraction(1, 4), wide, typical),
+        "block_granularity_dram": (Fraction(1, 2), wide, typical),
+        "rows_doubled": (Fraction(1, 100), wide, typical),
+        "launch_us": (Fraction(3, 2), wide, typical),
+        "floor_us": (Fraction(42, 10), wide, "launches of a host loop in C++"),
+        "latency_cycles_start": (250, wide, typical),
+        "latency_cycles_per_step": (40, wide, "a hit in L1"),
+        "latency_cycles_per_miss": (250, wide, "a hit in L2"),
+        "latency_cycles_dram": (300, wide, "DRAM behind L2"),
+        "latency_cycles_per_slot": (2, wide, "dependent instructions, 4 cycles"),
+        "latency_cycles_per_barrier": (30, wide, typical),
+        "resident_vector_bytes": (32768, wide, "a fraction of L1"),
+        "l2_share_kept": (Fraction(35, 100), 0.15, "arrays and what wrote them share the cache"),
+        "l2_share_lost": (Fraction(15, 100), 0.3, typical),
+        "dram_efficiency": (Fraction(92, 100), 0.05, "copies of large arrays"),
+        "atomic_us_same_address": (Fraction(36, 10) * cycle_us, wide, "3.6 cycles on one address"),
+        "atomic_us_integer": (Fraction(15, 10) * cycle_us, wide, "1.5 cycles on one address"),
+        "uniform_cycles": (20, wide, "a constant cache that misses"),
     }
+    return {name: Belief(Fraction(v), wide, text) for name, (v, wide, text) in rows.items()}
 
 
 def prior_constants(compute_capability: tuple[int, int], clock_ghz: Fraction) -> ModelConstants:

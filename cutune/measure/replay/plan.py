@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.measure.replay.products import count_points_of, factors, with_levels
 from cutune.model.fit.count_functions import (
     LEVELS,
     CountFunctions,
@@ -23,6 +22,7 @@ from cutune.model.fit.count_functions import (
 from cutune.model.measurement.alignment import Row, modulus, representatives
 from cutune.model.measurement.measurement import MeasuredKernel, Purpose
 from cutune.model.measurement.size_relations import extents_at
+from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import (
     GRID_LIMITS,
     WARP,
@@ -101,20 +101,12 @@ def count_block(kernel: MeasuredKernel) -> Block:
 def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:
     """Can these launches have this block? Without a guard, it must divide the threads."""
     axes = zip(kernel.free, kernel.variable_extents, kernel.grid_kept, strict=True)
-    divided = [free and varies and not kept for free, varies, kept in axes]
-    return all(
-        extents[axis] % block[axis] == 0
-        for extents in covered
-        for axis in range(3)
-        if divided[axis]
-    )
+    divided = [n for n, (free, varies, kept) in enumerate(axes) if free and varies and not kept]
+    return all(extents[axis] % block[axis] == 0 for extents in covered for axis in divided)
 
 
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
-    """Full launches at small sizes, in which every variable varies on its own.
-
-    Where the grid is kept, few blocks are enough, and all of them have work.
-    """
+    """Full launches at small sizes, in which every variable varies on its own."""
     block = count_block(kernel)
     for point in count_points_of(kernel):
         yield Replay(Purpose.COUNTS, counted_sizes(kernel, point), block, 1)
@@ -126,8 +118,7 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
     if kept:
         most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in count_block(kernel))
-    of_levels = with_levels(kernel, point)
-    sizes = {n: v // WARP if n in kept else v * unit for n, v in of_levels.items()}
+    sizes = {n: v // WARP if n in kept else v * unit for n, v in with_levels(kernel, point).items()}
     if kernel.strided_to is not None:
         has_four = len(levels_of(len(kernel.variables))) <= 4
         sizes[kernel.strided_to] *= ROUNDS_OF_FOUR_LEVELS if has_four else ROUNDS_COUNTED
@@ -264,10 +255,7 @@ def feature_launches(
     rows: Iterable[Row],
     blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per row of alignment classes and block, by default each candidate.
-
-    Where the grid is kept, each block has a smaller launch, too.
-    """
+    """A launch per row of classes and block, and a smaller one per block where the grid is kept."""
     base, aligned, every = _looked_at(kernel, counts)
     blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]
@@ -278,10 +266,9 @@ def feature_launches(
         for block in blocks:
             yield Replay(Purpose.FEATURES, sizes, block, every, not counts.instructions.exact)
     if kernel.keeps_grid:
+        smaller = sizes_at(kernel, counts, base // SMALLER_BY)
         for block in blocks:
-            yield Replay(
-                Purpose.SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every
-            )
+            yield Replay(Purpose.SMALLER, smaller, block, every)
 
 
 def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
@@ -307,7 +294,6 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
 def _tried(
     kernel: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
-    """The candidates whose results were right when they were tried, or the kernel's own block."""
     return kernel.remaining(which, max_threads) or (kernel.original,)
 
 
@@ -328,6 +314,57 @@ def probe_blocks(kernel: MeasuredKernel) -> list[Block]:
     full = [b for b in blocks if threads_of(b) == max(map(threads_of, blocks))]
     return sorted({full[0], full[len(full) // 2], full[-1]})
 
+
+# ---- sizes whose product counts the threads
+
+#: Steps between their levels, the largest first: loops unrolled by four have no remainder.
+UNITS = (WARP, 16, 8, 4)
+#: Threads of the smallest launch that is counted, and of the largest.
+FEWEST_THREADS, MOST_THREADS = 1 << 16, 1 << 21
+
+
+def factors(kernel: MeasuredKernel) -> set[str]:
+    """The sizes that have an extent in threads only with others: as a product, for example."""
+    return {name for names in _products(kernel) for name in names}
+
+
+def _products(kernel: MeasuredKernel) -> list[set[str]]:
+    """The sizes of each extent that several have together; nothing for other dimensions."""
+    texts = zip(kernel.guards, kernel.covers, strict=True)
+    of_axes = ({*names_in(guard or cover or "")} & {*kernel.parameters} for guard, cover in texts)
+    return [names if len(names) > 1 else set() for names in of_axes]
+
+
+def unit_of(kernel: MeasuredKernel) -> int:
+    """The step between levels of its `factors`: that of a warp, or less where these are many."""
+    products, of_warp = _products(kernel), dict.fromkeys(kernel.variables, WARP)
+    for unit in UNITS:
+        extents = extents_at(kernel, {**of_warp, **dict.fromkeys(factors(kernel), unit)})
+        if prod(extents) <= FEWEST_THREADS:
+            # Without a guard, a block that is not full would do more than the sizes say.
+            joined = [n for n, names in zip(extents, products, strict=True) if names]
+            return unit if all(n % WARP == 0 for n in joined) else WARP
+    return WARP
+
+
+def count_points_of(kernel: MeasuredKernel) -> list[dict[str, int]]:
+    """As `count_points`, with few launches in which many factors are all large."""
+    if unit_of(kernel) == WARP:
+        return count_points(kernel.variables)
+
+    def is_quick(point: Mapping[str, int]) -> bool:
+        return prod(extents_at(kernel, with_levels(kernel, point))) <= MOST_THREADS
+
+    return count_points(kernel.variables, is_quick)
+
+
+def with_levels(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str, int]:
+    """Multiples of a warp, of which those of `factors` become multiples of their unit."""
+    unit, names = unit_of(kernel), factors(kernel)
+    return {name: value * unit // WARP if name in names else value for name, value in point.items()}
+
+
+# ---- launches that take no part in fitting
 
 #: Warp instructions of a launch that is counted in full: some hundredths of a second.
 CHECKED_INSTRUCTIONS = 2_000_000
@@ -370,8 +407,7 @@ def far_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Rep
         fits = all(n <= most for n, most in zip(grid, GRID_LIMITS, strict=True))
         if not fits or max(prod(extents), *sizes.values()) > FAR_THREADS:
             return float("inf")
-        per_thread = counts.per_thread(counts.instructions, sizes)
-        return CHECKED_INSTRUCTIONS * per_thread / WARP_BUDGET
+        return CHECKED_INSTRUCTIONS * counts.per_thread(counts.instructions, sizes) / WARP_BUDGET
 
     for point in _corners(kernel, FAR_VALUES, cost):
         yield Replay(Purpose.FAR, point, block, 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import prod
@@ -27,7 +27,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.launch_log import site_counters as counters_of_machine
 from cutune.emulator.machine import LaunchCounters, LoadedModule
-from cutune.emulator.module_metadata import Block as BasicBlock
 from cutune.emulator.module_metadata import KernelCode
 from cutune.emulator.sampling import run_sampled
 from cutune.measure.replay.plan import Replay
@@ -52,43 +51,38 @@ from cutune.toolchain.ptxas import StaticCounters
 def least_work(code: KernelCode) -> LeastWork:
     """The least of any thread, and of one that accesses memory."""
     # The blocks of the kernel itself, without those of functions that it calls.
-    reached = [0]
-    for index in reached:
-        reached += [target for target in code.blocks[index].targets if target not in reached]
-    own = [code.blocks[index] for index in sorted(reached)]
+    own = [0]
+    for index in own:
+        own += [target for target in code.blocks[index].targets if target not in own]
     accessed = {site.block for site in code.sites}
     # A function that is called may be where a thread accesses memory.
-    through = {b.index for b in own if b.index in accessed or b.calls} or {b.index for b in own}
-    accesses = dict.fromkeys((block.index for block in own), 0)
+    through = [index for index in own if index in accessed or code.blocks[index].calls] or own
+    edges = {index: code.blocks[index].targets for index in own}
+    slots = {index: code.blocks[index].demand.slots for index in own}
+    accesses = dict.fromkeys(own, 0)
     for site in code.sites:
         if site.block in accesses and not site.guarded and site.space in ("global", "generic"):
             accesses[site.block] += 1
-    everywhere = {block.index for block in own}
-    return LeastWork(
-        _shortest(own, lambda block: block.demand.slots, everywhere),
-        _shortest(own, lambda block: block.demand.slots, through),
-        _shortest(own, lambda block: accesses[block.index], through),
-    )
+    costs = ((slots, own), (slots, through), (accesses, through))
+    return LeastWork(*(_shortest(edges, *one) for one in costs))
 
 
 def _shortest(
-    blocks: Sequence[BasicBlock], cost: Callable[[BasicBlock], int], through: Collection[int]
+    edges: Mapping[int, Sequence[int]], costs: Mapping[int, int], through: Collection[int]
 ) -> int:
-    """The cost of the cheapest way from the entry through one of some blocks to an end."""
-    costs = {block.index: cost(block) for block in blocks}
-    forward = {block.index: list(block.targets) for block in blocks}
-    backward: dict[int, list[int]] = {block.index: [] for block in blocks}
-    for block in blocks:
-        for target in block.targets:
-            backward[target].append(block.index)
-    ends = [block.index for block in blocks if not block.targets]
-    to, onwards = _distances([0], forward, costs), _distances(ends, backward, costs)
+    """The cost of the cheapest way from block 0 through one of some blocks to an end."""
+    backward: dict[int, list[int]] = {block: [] for block in edges}
+    for block, targets in edges.items():
+        for target in targets:
+            backward[target].append(block)
+    ends = [block for block, targets in edges.items() if not targets]
+    to, onwards = _distances([0], edges, costs), _distances(ends, backward, costs)
     ways = [to[i] + onwards[i] - costs[i] for i in through if i in to and i in onwards]
     return min(ways, default=0)
 
 
 def _distances(
-    starts: Sequence[int], edges: dict[int, list[int]], costs: dict[int, int]
+    starts: Sequence[int], edges: Mapping[int, Sequence[int]], costs: Mapping[int, int]
 ) -> dict[int, int]:
     """The cost of the cheapest way to each node, both ends included (Dijkstra)."""
     found: dict[int, int] = {}
@@ -111,31 +105,15 @@ NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
+    pairs = [(block, block.demand) for block in code.blocks]
     blocks = tuple(
-        CodeBlock(
-            block.loop,
-            block.demand.slots,
-            block.load_phases,
-            block.demand.double,
-            block.demand.special,
-            block.demand.barriers,
-            block.demand.constants,
-        )
-        for block in code.blocks
+        CodeBlock(b.loop, d.slots, b.load_phases, d.double, d.special, d.barriers, d.constants)
+        for b, d in pairs
     )
-    place = {block.index: position for position, block in enumerate(code.blocks)}
     memory = tuple(
-        MemoryInstruction(
-            index,
-            site.kind,
-            site.bytes,
-            place[site.block],
-            site.space == "shared",
-            site.real,
-            site.phase,
-        )
-        for index, site in enumerate(code.sites)
-        if site.space in _COUNTED_SPACES
+        MemoryInstruction(i, s.kind, s.bytes, s.block, s.space == "shared", s.real, s.phase)
+        for i, s in enumerate(code.sites)
+        if s.space in _COUNTED_SPACES
     )
     return CompiledKernel(static, blocks, memory, code.obliviousness.uncertain, least_work(code))
 
@@ -257,7 +235,6 @@ class Replayer:
         return grid_of(block, extents, self.kernel.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
-        """Count one planned launch, unless its counters are known."""
         kernel = self.kernel
         sizes = tuple((name, plan.sizes[name]) for name in kernel.variables)
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
@@ -333,26 +310,15 @@ class Replayer:
         is_sampled: bool,
     ) -> LaunchCounters:
         launch = (self.code.name, grid, block, parameters)
-
-        def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
-            return self.module.run(
-                *launch,
-                shared_bytes=shared_bytes,
-                blocks=blocks,
-                trace=trace_every > 0,
-                trace_every=max(1, trace_every),
-                ghosts=GHOSTS,
-                instruction_limit=INSTRUCTION_LIMIT,
-            )
-
+        about: dict[str, Any] = {"ghosts": GHOSTS, "shared_bytes": shared_bytes}
+        run = partial(self.module.run, *launch, **about, instruction_limit=INSTRUCTION_LIMIT)
         if blocks is None and not is_sampled and prod(grid) * warps_of(block) > MANY_WARPS:
             # Sizes that do not come from parameters may make even the smallest launch too long.
-            middle = counted([prod(grid) // 2], 0)
+            middle = run(blocks=[prod(grid) // 2])
             is_sampled = middle.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS
         if is_sampled:
-            sampled = run_sampled(self.module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
-            return sampled.rounded()
-        return counted(blocks, trace_every)
+            return run_sampled(self.module, *launch, **about)
+        return run(blocks=blocks, trace=trace_every > 0, trace_every=max(1, trace_every))
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self.record.parameters)

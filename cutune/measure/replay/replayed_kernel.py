@@ -12,66 +12,26 @@ execute it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.replay.plan import (
-    Replay,
-    check_launches,
-    count_block,
-    count_launches,
-    far_launches,
-    feature_launches,
-    first_look,
-    fits_launches,
-    probe_blocks,
-    probe_launches,
-    small_launches,
-    stride_launches,
-    striding_launches,
-    training_launches,
-)
+from cutune.measure.replay import plan
 from cutune.measure.replay.replay import integer_argument, recorded_extents
 from cutune.measure.replay.subjects import Subject
-from cutune.model.fit.count_functions import (
-    CountFunctions,
-    HeldOut,
-    bounded_elsewhere,
-    count_functions,
-    have_functions,
-    held_out,
-    is_looped,
-    uncertain_accesses,
-)
-from cutune.model.measurement.alignment import (
-    TOLERANCE,
-    alignment_classes,
-    all_misaligned,
-    all_rows,
-    cells,
-    distance,
-    features_of,
-)
+from cutune.model.fit import count_functions
+from cutune.model.fit.count_functions import CountFunctions, HeldOut
+from cutune.model.measurement import alignment, size_relations
 from cutune.model.measurement.measurement import RUN, MeasuredKernel, Measurement, Purpose
-from cutune.model.measurement.size_relations import (
-    small_constants,
-    small_factors,
-    with_bounds_fixed,
-    with_constants_fixed,
-    with_extents_covered,
-    with_held,
-    with_sizes_tied,
-    with_strides,
-)
 from cutune.toolchain.device.thread_block import Block
 
+T = TypeVar("T")
 Known = dict[tuple[object, ...], Measurement]
 
 
@@ -82,18 +42,18 @@ def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
     neighbours it does not: with 4 channels of a pixel a warp reads 512 bytes in a row, with 772
     each thread has a sector of its own.
     """
-    factors = small_factors(subject.kernel).items()
+    factors = size_relations.small_factors(subject.kernel).items()
     return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
 
 
 def _is_stride(subject: Subject, counts: CountFunctions, name: str, value: int) -> bool:
-    plans = stride_launches(subject.kernel, counts, name, value)
+    plans = plan.stride_launches(subject.kernel, counts, name, value)
     try:
-        small, large = (features_of([subject.replay(plan, {})]) for plan in plans)
+        small, large = (alignment.features_of([subject.replay(one, {})]) for one in plans)
     except CutuneError:  # the kernel does nothing there, or too much
         return False
     # Loads and stores. How many sectors are new hangs on how often a loop comes back to them.
-    return distance(small[:2], large[:2]) > TOLERANCE
+    return alignment.distance(small[:2], large[:2]) > alignment.TOLERANCE
 
 
 #: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
@@ -116,8 +76,7 @@ def counted_kernel(
 ) -> CountedKernel:
     """Count full launches that were not counted before, and some that are held out.
 
-    The kernel is counted again with fewer sizes if the counts show that some parameters are not
-    sizes, follow from others, or are small strides.
+    It is counted again without parameters that are no sizes, follow from others, or are strides.
     """
     measured = _counted(subject, known, progress)
     while (held := _with_constants_held(subject, _counts(measured))) is not None:
@@ -139,65 +98,62 @@ def counted_kernel(
     problem = NO_FUNCTION
     if checked is not None:
         if checked.holds and (strides := small_strides(subject, checked.functions)):
-            held = with_held(kernel, strides)
+            held = size_relations.with_held(kernel, strides)
             return counted_kernel(replace(subject, kernel=held), known, progress)
         functions = replace(checked.functions, strides=_strides(subject))
         if functions.holds and not kernel.asserted:
             # A launch larger than those that were counted.
-            larger = [subject.replay(first_look(kernel, functions), repeated)]
+            larger = [subject.replay(plan.first_look(kernel, functions), repeated)]
         problem = _problem(kernel, checked, functions, _counts(measured)[-1], larger)
     new = tuple(m for m in (*measured.values(), *larger) if m.key not in repeated)
     return CountedKernel(subject, new, functions, problem)
 
 
 def _with_constants_held(subject: Subject, counted: Sequence[Measurement]) -> MeasuredKernel | None:
-    """The kernel without small constants that leave no work where they are large, or None.
-
-    Where no single one is the cause, all are held.
-    """
+    """The kernel without small constants that leave no work where they are large, or None."""
     kernel = subject.kernel
-    if (all_held := with_constants_fixed(kernel, counted)) is None:
+    if (all_held := size_relations.with_constants_fixed(kernel, counted)) is None:
         return None
     idle = next(launch for launch in counted if not launch.working_threads)
     held = {}
-    for name, value in small_constants(kernel).items():
+    for name, value in size_relations.small_constants(kernel).items():
         with suppress(CutuneError):
             sizes = {**dict(idle.sizes), name: value}
             if subject.run(Purpose.COUNTS, sizes, idle.block).working_threads:
                 held[name] = value
-    return with_held(kernel, held) if held else all_held
+    return size_relations.with_held(kernel, held) if held else all_held
 
 
 def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
     """The kernel with fewer sizes, if its counts are no functions of all of them."""
     if checked is None or not checked.holds:
-        return with_sizes_tied(kernel)
+        return size_relations.with_sizes_tied(kernel)
     # Loops of a few rounds are compiled to other code than long ones: no function has both.
     wrong_below = {name for name, holds in checked.holds_below.items() if not holds}
-    return with_bounds_fixed(kernel, wrong_below)
+    return size_relations.with_bounds_fixed(kernel, wrong_below)
 
 
 def _checked(subject: Subject, measured: Known) -> HeldOut | None:
     """Count held-out launches and add them to `measured`; None: there are no functions."""
     kernel = subject.kernel
-    if not have_functions(kernel, _counts(measured)):
+    if not count_functions.have_functions(kernel, _counts(measured)):
         return None
-    functions = count_functions(kernel, _counts(measured))
-    full = (*check_launches(kernel, functions), *small_launches(kernel))
-    measured |= _held_out(subject, [*full, *far_launches(kernel, functions)], measured)
-    checked = held_out(kernel, list(measured.values()))
+    functions = count_functions.count_functions(kernel, _counts(measured))
+    full = (*plan.check_launches(kernel, functions), *plan.small_launches(kernel))
+    measured |= _held_out(subject, [*full, *plan.far_launches(kernel, functions)], measured)
+    checked = count_functions.held_out(kernel, list(measured.values()))
     if not checked.holds:
-        measured |= _held_out(subject, check_launches(kernel, functions, again=True), measured)
-        checked = held_out(kernel, list(measured.values()))
+        measured |= _held_out(subject, plan.check_launches(kernel, functions, again=True), measured)
+        checked = count_functions.held_out(kernel, list(measured.values()))
     return checked
 
 
-def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
+def _held_out(subject: Subject, plans: Iterable[plan.Replay], done: Known) -> Known:
     """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
     measured = {}
-    for plan in plans:
+    for one in plans:
         with suppress(CutuneError):
-            measurement = subject.replay(plan, done)
+            measurement = subject.replay(one, done)
             measured[measurement.key] = measurement
     return measured
 
@@ -205,13 +161,13 @@ def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, Known, HeldOut] | None:
-    kernel, covered = subject.kernel, with_extents_covered(subject.kernel)
+    kernel, covered = subject.kernel, size_relations.with_extents_covered(subject.kernel)
     # With as many threads as its sizes say, or with many rounds of a loop.
     ways = [] if covered is None else [covered]
-    ways += with_strides(kernel) if is_looped(kernel) else []
+    ways += size_relations.with_strides(kernel) if count_functions.is_looped(kernel) else []
     for way in ways:
         other = replace(subject, kernel=way)
-        *_, largest = count_launches(way)
+        *_, largest = plan.count_launches(way)
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
             other.replay(largest, _own(way, known))
@@ -231,22 +187,21 @@ def _problem(
     largest: Measurement,
     larger: Sequence[Measurement],
 ) -> str:
-    if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
+    if functions.holds and (reason := count_functions.bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
         off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
         return NO_FUNCTION + off
-    return uncertain_accesses(kernel, largest)
+    return count_functions.uncertain_accesses(kernel, largest)
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:
     """The numbers of blocks that do not change the work, because a loop strides by the grid."""
-    names, block = [], count_block(subject.kernel)
-    for name, launches in striding_launches(subject.kernel):
+    names, block = [], plan.count_block(subject.kernel)
+    for name, launches in plan.striding_launches(subject.kernel):
         with suppress(CutuneError):  # too much work for a loop over one size
-            one, more = (
-                sum(subject.run(Purpose.COUNTS, sizes, block).executions) for sizes in launches
-            )
+            runs = (subject.run(Purpose.COUNTS, sizes, block) for sizes in launches)
+            one, more = (sum(run.executions) for run in runs)
             if more < GRID_STRIDE_WORK_RATIO * one:
                 names.append(name)
     return tuple(names)
@@ -258,8 +213,7 @@ def _counts(measured: Known) -> list[Measurement]:
 
 def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
     done = _own(subject.kernel, known)
-    replays = list(count_launches(subject.kernel))
-    new = _replayed(subject, "counting", replays, done, progress)
+    new = _replayed(subject, "counting", list(plan.count_launches(subject.kernel)), done, progress)
     return {**done, **{m.key: m for m in new}}
 
 
@@ -272,24 +226,24 @@ def collect_kernel(
     kernel = subject.kernel
     done = _own(kernel, [*known, *counted.new])
 
-    def measured(what: str, replays: Sequence[Replay]) -> Iterator[Measurement]:
+    def measured(what: str, replays: Sequence[plan.Replay]) -> Iterator[Measurement]:
         for measurement in _replayed(subject, what, replays, done, progress):
             done[measurement.key] = measurement
             yield measurement
 
-    yield from measured("finding classes", list(probe_launches(kernel, counts)))
-    classes = alignment_classes(kernel, list(done.values()))
-    rows = all_rows(classes)
-    few = cells(kernel, classes, list(done.values())).basis_rows(classes)
+    yield from measured("finding classes", list(plan.probe_launches(kernel, counts)))
+    classes = alignment.alignment_classes(kernel, list(done.values()))
+    rows = alignment.all_rows(classes)
+    few = alignment.cells(kernel, classes, list(done.values())).basis_rows(classes)
     if not kernel.asserted and len(few) < len(rows):
-        blocks, another = probe_blocks(kernel), all_misaligned(classes)
-        checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
+        blocks, another = plan.probe_blocks(kernel), alignment.all_misaligned(classes)
+        checked = plan.feature_launches(kernel, counts, classes, {another, *few}, blocks)
         yield from measured("checking classes", list(checked))
-        if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
+        if alignment.cells(kernel, classes, list(done.values())).are_sound(another, blocks):
             rows = sorted(few)
-    yield from measured("tracing", list(feature_launches(kernel, counts, classes, rows)))
+    yield from measured("tracing", list(plan.feature_launches(kernel, counts, classes, rows)))
     if training:
-        yield from measured("training", list(training_launches(kernel, counts)))
+        yield from measured("training", list(plan.training_launches(kernel, counts)))
 
 
 def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
@@ -297,7 +251,7 @@ def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
 
 
 def _replayed(
-    subject: Subject, what: str, replays: Sequence[Replay], done: Known, progress: Progress
+    subject: Subject, what: str, replays: Sequence[plan.Replay], done: Known, progress: Progress
 ) -> Iterator[Measurement]:
     shown = f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
@@ -359,27 +313,23 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     # Launches of equal sizes have to do equal work.
     if not made or len({m.sizes for m in made}) < len({(m.sizes, m.work) for m in made}):
         return None
-    smaller, most = smaller_and_largest(made)
+    smaller, most = smaller_and_largest(made, lambda one: one.work)
     kernel = subject.kernel
     covered = [recorded_extents(one.subject.record, kernel.grid_kept) for one in (smaller, most)]
     by_block: dict[Block, tuple[Measurement, Measurement]] = {}
-    for block in kernel.remaining():
-        if fits_launches(kernel, block, covered):
-            with suppress(CutuneError):
-                pair = (
-                    smaller.with_block(Purpose.SMALLER, block),
-                    most.with_block(Purpose.FEATURES, block),
-                )
-                by_block[block] = pair
-    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
+    for block in (b for b in kernel.remaining() if plan.fits_launches(kernel, b, covered)):
+        with suppress(CutuneError):
+            before = smaller.with_block(Purpose.SMALLER, block)
+            by_block[block] = before, most.with_block(Purpose.FEATURES, block)
+    counted = plan.count_block(kernel) if kernel.keeps_grid else kernel.original
     if counted not in by_block:
         return None
     subject = subject.without({*kernel.candidates()} - by_block.keys())
     totals = (replace(one, purpose=Purpose.COUNTS) for one in by_block[counted])
-    launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
+    of_blocks = (one for pair in by_block.values() for one in pair)
     # As if the program had been run for them.
-    setting = subject.kernel.setting
-    described = [replace(one, setting=setting, source=RUN) for one in launches_of_all]
+    setting, of_all = subject.kernel.setting, (*totals, *of_blocks)
+    described = (replace(one, setting=setting, source=RUN) for one in of_all)
     measured = list({one.key: one for one in described}.values())
     return OwnSizes(subject, measured, [smaller.subject.record, most.subject.record])
 
@@ -411,20 +361,12 @@ def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:
     return tuple((name, values[name]) for name in kernel.variables)
 
 
-class _Worked(Protocol):
-    @property
-    def work(self) -> int: ...
-
-
-_W = TypeVar("_W", bound=_Worked)
-
-
-def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
+def smaller_and_largest(launches: Sequence[T], work: Callable[[T], int]) -> tuple[T, T]:
     """Two launches between which growth is measured: the largest, and one with less work.
 
     That is the largest with at most half the work: the smallest may hardly fill one block.
     """
-    ordered = sorted(experiments, key=lambda experiment: experiment.work)
+    ordered = sorted(launches, key=work)
     most = ordered[-1]
-    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
-    return (smaller or ordered)[-1 if smaller else 0], most
+    smaller = [one for one in ordered if work(one) * LEAST_GROWTH <= work(most)]
+    return smaller[-1] if smaller else ordered[0], most

@@ -14,17 +14,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
-from cutune.measure.replay.replay import (
-    Made,
-    Replayer,
-    compiled_kernel,
-    integer_argument,
-    recorded_extents,
-    replayable,
-    unseen_member,
-)
+from cutune.measure.replay import replay
 from cutune.model.measurement.measurement import (
     NO_OTHERS,
     BoundedCopy,
@@ -72,8 +64,7 @@ def launched_sites(
     seen: dict[int, dict[str, set[int]]] = {}
     for record in launches:
         if record.site is not None:
-            of_site = seen.setdefault(record.site, {})
-            of_site.setdefault(record.kernel, set()).add(record.signature)
+            seen.setdefault(record.site, {}).setdefault(record.kernel, set()).add(record.signature)
     by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
     for site in program.tunable_launches:
         instances = seen.get(numbers.number(site), {})
@@ -117,7 +108,7 @@ FEW_REGISTERS = 32
 
 
 @dataclass(frozen=True)
-class Subject(Replayer):
+class Subject(replay.Replayer):
     """A kernel that is going to be measured. `made`: launches of all kernels of its module."""
 
     numbers: SiteNumbers
@@ -136,7 +127,6 @@ class Subject(Replayer):
         return [record for record in launches if self.is_launch(record)]
 
     def without(self, blocks: Iterable[Block]) -> Subject:
-        """The kernel, of which these blocks are no candidates any more."""
         rejected = tuple(sorted({*self.kernel.rejected, *blocks}))
         return replace(self, kernel=replace(self.kernel, rejected=rejected))
 
@@ -152,10 +142,9 @@ def subjects(
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also kernels whose
-    recorded launches were not executed.
+    `static_counters`: of some, by mangled name. `may_execute`: also if no launch was executed.
     """
-    loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
+    loaded: dict[str, tuple[AssembledModule, LoadedModule, replay.Made]] = {}
     measurable = []
     for launched in launched_sites(program, launches, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
@@ -165,10 +154,10 @@ def subjects(
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
             assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
-            loaded[record.module] = (assembled, load(assembled), {})
+            loaded[record.module] = (assembled, LoadedModule(assembled), {})
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
-        if unseen := unseen_member(kernel, records, code):
+        if unseen := replay.unseen_member(kernel, records, code):
             warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
             continue
         if not code.oblivious:
@@ -190,7 +179,7 @@ def subjects(
             bounded = tuple(_bounded(program, sites[0], described, static_counters))
             described = replace(described, bounded=bounded)
             if its_code.oblivious:
-                described = replayable(described, one, its_code)
+                described = replay.replayable(described, one, its_code)
             measurable.append(Subject(module, its_code, one, described, made, numbers))
     return measurable
 
@@ -198,10 +187,7 @@ def subjects(
 def _variants(
     program: Program, site: LaunchSite, record: LaunchRecord, module: AssembledModule
 ) -> Iterator[tuple[KernelVariant, LaunchRecord]]:
-    """The variants of a kernel, each with the launch as if it had been launched.
-
-    Work that data decide about is only counted while the program runs the kernel itself.
-    """
+    """The variants whose work does not depend on data, each as if it had been launched."""
     for variant in variants_at(program, site):
         if variant.bounds is not None:
             continue
@@ -217,10 +203,7 @@ def _bounded(
     measured: MeasuredKernel,
     static_counters: Mapping[str, StaticCounters],
 ) -> Iterator[BoundedCopy]:
-    """The variants with launch bounds that have the code of `measured` and allow more warps.
-
-    They need fewer registers, and hardly spill more of them.
-    """
+    """The variants with launch bounds that need fewer registers, and hardly spill more of them."""
     own, blocks = static_counters.get(measured.entry), measured.code_blocks
     if own is None or measured.coarsen != (1, 1, 1):
         return
@@ -258,10 +241,10 @@ def _describe(
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
 
     def value(name: str, launch: LaunchRecord = record) -> int:
-        return integer_argument(launch, code, place(name))
+        return replay.integer_argument(launch, code, place(name))
 
     integers = [tuple(value(name, launch) for name in sizes) for launch in records]
-    extents = [recorded_extents(launch, kept) for launch in records]
+    extents = [replay.recorded_extents(launch, kept) for launch in records]
     # Integers with one value in all launches; an offset alone changes no work.
     required = [
         p.name
@@ -314,7 +297,7 @@ def _describe(
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
         recorded=tuple(zip(integers, extents, strict=True)),
-        compiled=compiled_kernel(code, static),
+        compiled=replay.compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
         bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),

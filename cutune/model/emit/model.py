@@ -56,31 +56,18 @@ from cutune.model.rational.program import (
 
 _ONE = Constant(Fraction(1))
 _ZERO = Constant(Fraction(0))
+_ARITHMETIC = (Operator.ADD, Operator.MULTIPLY, Operator.DIVIDE)
+_COMPARISONS = (Operator.MIN, Operator.MAX, Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL)
 #: Of operands that are neither below zero nor -0 these give no other either.
-_KEEPS_SIGN = {
-    Operator.ADD,
-    Operator.MULTIPLY,
-    Operator.DIVIDE,
-    Operator.MIN,
-    Operator.MAX,
-    Operator.LESS,
-    Operator.LESS_EQUAL,
-    Operator.EQUAL,
-    Operator.CHOICE,
-}
+_KEEPS_SIGN = {*_ARITHMETIC, *_COMPARISONS, Operator.CHOICE}
 
 
 def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
     """The program without operations that change nothing. `kept`: names that stay defined."""
     constants: dict[str, Constant] = {}
-    positive = set(program.sizes) | {
-        name for name, values in program.properties.items() if min(values) >= 0
-    }
-    positive |= {
-        name
-        for name, entries in program.tables.items()
-        if all(entry > 0 or str(entry) == "0.0" for entry in entries)
-    }
+    positive = {*program.sizes, *(n for n, its in program.properties.items() if min(its) >= 0)}
+    tables = program.tables.items()
+    positive |= {name for name, its in tables if all(n > 0 or str(n) == "0.0" for n in its)}
     definitions: list[Definition] = []
     for definition in program.definitions:
         value = _simplified(definition.value, constants, positive)
@@ -93,20 +80,15 @@ def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram
     return replace(program, definitions=tuple(definitions))
 
 
-def _simplified(
-    node: Expression, constants: Mapping[str, Constant], positive: set[str]
-) -> Expression:
+def _simplified(node: Expression, known: Mapping[str, Constant], positive: set[str]) -> Expression:
     if isinstance(node, Reference):
-        return constants.get(node.name, node)
+        return known.get(node.name, node)
     if isinstance(node, TableEntry):
-        return replace(node, place=_simplified(node.place, constants, positive))
+        return replace(node, place=_simplified(node.place, known, positive))
     if not isinstance(node, Operation):
         return node
-    operands = tuple(_simplified(operand, constants, positive) for operand in node.operands)
-    return _operation(replace(node, operands=operands), positive)
-
-
-def _operation(node: Operation, positive: set[str]) -> Expression:
+    operands = tuple(_simplified(operand, known, positive) for operand in node.operands)
+    node = replace(node, operands=operands)
     first, second = node.operands[0], node.operands[-1]
     if isinstance(first, Constant) and isinstance(second, Constant):
         return _folded(node.operator, first, second) or node
@@ -159,8 +141,7 @@ _EXIT_CYCLES = 20
 _PLAIN = (1, 4)
 _COSTS: Mapping[Operator, tuple[int, int]] = {
     Operator.DIVIDE: (1, 13),
-    **dict.fromkeys((Operator.MIN, Operator.MAX), (2, 5)),
-    **dict.fromkeys((Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL), (2, 5)),
+    **dict.fromkeys(_COMPARISONS, (2, 5)),
     Operator.CHOICE: (5, 6),
     **dict.fromkeys((Operator.FLOOR, Operator.CEILING), (16, 25)),
     Operator.REMAINDER: (19, 46),
@@ -204,8 +185,7 @@ def _cycles(instructions: int, latency: int, rounds: int) -> float:
 def _ready(value: Expression, known: Mapping[str, int]) -> int:
     """Cycles from the begin of a round until a value is there."""
     if not isinstance(value, Operation):
-        names = parameters(value)
-        return max((known.get(name, _LOADED) for name in names), default=0)
+        return max((known.get(name, _LOADED) for name in parameters(value)), default=0)
     return _cost(value)[1] + max(_ready(operand, known) for operand in value.operands)
 
 
@@ -262,9 +242,7 @@ class _ModelText:
         self.arrays: list[str] = []
         self.loads_columns = False
         self.loops = self._loops([d for d in program.definitions if d.name in read & self.varying])
-        self.part_lines = {
-            number: self._each(value, is_part=True) for value, number in self.parts.items()
-        }
+        self.part_lines = {n: self._each(value, is_part=True) for value, n in self.parts.items()}
 
     @staticmethod
     def _defined(c_type: str, definition: Definition, value: str) -> tuple[str, str]:
@@ -401,8 +379,7 @@ class _ModelText:
         if isinstance(node, Lookup):
             return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
         if isinstance(node, Cell):
-            row = (node.table, self._once(node.place))
-            number = self.rows.setdefault(row, len(self.rows))
+            number = self.rows.setdefault((node.table, self._once(node.place)), len(self.rows))
             self._cells(node.table)
             return f"cutune_load(row_{number}_ + c_)"
         assert isinstance(node, Operation)
@@ -444,7 +421,6 @@ class _ModelText:
 
 
 def _padded(entries: Sequence[T]) -> list[T]:
-    """An entry for each candidate, and for those that pad them."""
     missing = padded(len(entries)) - len(entries)
     return [*entries, *(entries[-1] for _ in range(missing))]
 

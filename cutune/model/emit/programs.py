@@ -86,15 +86,9 @@ def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
     allowed = kernel.allowed or BlockRange()
     pure = [name in kernel.pure_dimensions for name in DIMENSIONS]
     # What an annotation says of widths that are not known cannot be judged.
-    if any(
-        allowed.asks(axis) and f.indexed and not pure[axis]
-        for axis, f in enumerate(kernel.dimensions)
-    ):
+    if any(allowed.asks(n) and f.indexed and not pure[n] for n, f in enumerate(kernel.dimensions)):
         return ()
-    axes = [
-        allowed.listed(axis) or WIDTHS if is_pure else (_ASKED,)
-        for axis, is_pure in enumerate(pure)
-    ]
+    axes = [allowed.listed(n) or WIDTHS if is_pure else (_ASKED,) for n, is_pure in enumerate(pure)]
     most = min(LARGEST, kernel.max_threads)
     return tuple(
         as_block(block)

@@ -121,8 +121,7 @@ def _unlike(model: FittedModel) -> list[str]:
     for axis, (guard, cover, varies) in enumerate(told):
         if guard is None and cover is None and not varies:
             # It was the same in every recorded launch, and is built in.
-            threads = facts.recorded[0][1][axis]
-            conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
+            conditions.append(f"asked_->extent[{axis}] != {c_integer(facts.recorded[0][1][axis])}")
     # The counts are known for a range of each size; what is asked is 1 to 2^31.
     sizes = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
     for word, variable in facts.extent_words.items():
@@ -185,8 +184,7 @@ def _initializer(rule: SelectionRule, facts: Sequence[str], tables: Tables, c_ty
     ]
     bands = (rule.band, rule.own_band.smaller, rule.own_band.larger)
     # Predicted times (microseconds) below this are dominated by the launch.
-    bound_below = Fraction(LAUNCH_BOUND * rule.floor_us)
-    numbers = map(double_text, (bound_below, BOUND_BAND, *bands))
+    numbers = map(double_text, (Fraction(LAUNCH_BOUND * rule.floor_us), BOUND_BAND, *bands))
     counts = ", ".join(str(len(own)) for own in widths)
     return f"""{{
     {kernel}, {extents}, {{{", ".join(width_arrays)}}},

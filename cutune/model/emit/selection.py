@@ -24,13 +24,7 @@ from itertools import count
 
 from cutune.model.emit.emitter import Emitter, Tables, c_name
 from cutune.model.emit.model import emit_model, needed
-from cutune.model.emit.routine import (
-    Shared,
-    deciding,
-    preference,
-    read_arguments,
-    routine,
-)
+from cutune.model.emit.routine import Shared, deciding, preference, read_arguments, routine
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import launchable
 from cutune.model.rational.program import (
@@ -46,7 +40,7 @@ from cutune.model.rational.program import (
     parts,
 )
 from cutune.model.selection.chooser import DEFAULT, MODELS, PerformanceModel
-from cutune.model.selection.variants import Worthwhile, worthwhile_on
+from cutune.model.selection.variants import Devices, Worthwhile, worthwhile_on
 from cutune.source.program import SiteKey
 from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
@@ -77,12 +71,8 @@ def families(programs: Mapping[int, RationalProgram]) -> list[Family]:
 def _pruned(program: RationalProgram) -> RationalProgram:
     names = needed(program)
     definitions = tuple(one for one in program.definitions if one.name in names)
-    read = {
-        part.table
-        for one in definitions
-        for part in parts(one.value)
-        if isinstance(part, TableEntry)
-    }
+    every = (part for one in definitions for part in parts(one.value))
+    read = {part.table for part in every if isinstance(part, TableEntry)}
     return replace(
         program,
         definitions=definitions,
@@ -132,13 +122,10 @@ class _Merging:
             else:
                 numbers = [tuple(map(float, column)) for column in columns]
                 places[name] = self._stacked(name, numbers, count)
-        rows = {
-            part.table
-            for one in first.definitions
-            for part in parts(one.value)
-            if isinstance(part, Cell)
-            or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
-        }
+        every = (part for one in first.definitions for part in parts(one.value))
+        tables_read = (part for part in every if isinstance(part, TableEntry))
+        own = Reference(CANDIDATE)
+        rows = {one.table for one in tables_read if isinstance(one, Cell) or one.place == own}
         for name in first.tables:
             tables = [program.tables[name] for program in self._programs]
             if len(set(tables)) == 1:
@@ -221,11 +208,7 @@ class Decided:
 
 
 def decided_together(
-    judge: PerformanceModel,
-    fitted: FittedModel,
-    tables: Tables,
-    devices: Sequence[DeviceProfile],
-    name: str,
+    judge: PerformanceModel, fitted: FittedModel, tables: Tables, devices: Devices, name: str
 ) -> Decided:
     """Routines of a kernel and its variants for all of these devices; one alone is called NAME."""
     writer = _Writer(judge, devices, tables)
@@ -270,7 +253,7 @@ def decided_together(
 @dataclass(frozen=True)
 class _Writer:
     judge: PerformanceModel
-    devices: Sequence[DeviceProfile]
+    devices: Devices
     tables: Tables
     texts: list[str] = field(default_factory=list)
 
@@ -296,7 +279,7 @@ class _Writer:
         return names
 
 
-Decide = Callable[[Sequence[DeviceProfile], str], Decided]
+Decide = Callable[[Devices, str], Decided]
 
 
 @dataclass(frozen=True)
@@ -321,7 +304,7 @@ class Decider:
 def decided_apart(text: Callable[[DeviceProfile, str], str | None]) -> Decide:
     """Return a decision with a routine for each device, or none, whose C++ `text` gives by name."""
 
-    def decide(devices: Sequence[DeviceProfile], name: str) -> Decided:
+    def decide(devices: Devices, name: str) -> Decided:
         texts, calls = [], {}
         for number, device in enumerate(devices):
             its_name = on_device(name, number) if len(devices) > 1 else name
@@ -344,7 +327,7 @@ class SelectionText:
 
 def emit_selection(
     models: Sequence[FittedModel],
-    devices: Sequence[DeviceProfile],
+    devices: Devices,
     performance: str = DEFAULT,
     measured: Sequence[Decider] = (),
 ) -> SelectionText:
@@ -355,22 +338,18 @@ def emit_selection(
     taken: set[str] = set()
     variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     taken_over = {decider.kernel for decider in measured}
-    modelled = (
-        _modelled(judge, model, tables) for model in models if model.kernel.name not in taken_over
-    )
+    modelled = (_modelled(judge, m, tables) for m in models if m.kernel.name not in taken_over)
     for decider in (*measured, *modelled):
         name = _unique(decider, len(devices), taken)
         decided = decider.decide(devices, name)
         if decided.calls:
             variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
             read = argument_bits(decider.positions)
-            enumeration = (
-                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};"
-            )
-            dispatcher = _dispatcher(devices, decided.calls, name)
-            parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
+            routine = f"cutune_select_{name}"
+            enumeration = f"enum : unsigned long long {{ {routine}_arguments = {read} }};\n"
+            parts += [decided.text, enumeration, _dispatcher(devices, decided.calls, name), "\n"]
             for site in decider.sites:
-                routines[site].append((f"cutune_select_{name}", decider.signatures))
+                routines[site].append((routine, decider.signatures))
     several = dict.fromkeys(tuple(its) for its in routines.values() if any(told for _, told in its))
     shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
     parts += [_by_signature(its, name) for its, name in shared.items()]
@@ -385,7 +364,6 @@ _Routine = tuple[str, tuple[int, ...]]
 
 
 def _by_signature(routines: Sequence[_Routine], name: str) -> str:
-    """A routine for sites that launch several instances; of others blocks stay as they are."""
     emit = Emitter()
     read = " | ".join(f"{routine}_arguments" for routine, _ in routines)
     emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")
@@ -404,7 +382,7 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
     return Decider(facts.name, facts.sites, read, decide, facts.signatures, suffixes)
 
 
-def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
+def _dispatcher(devices: Devices, calls: Mapping[int, str], name: str) -> str:
     emit = Emitter()
     with deciding(emit, f"cutune_select_{name}"):
         if len(devices) == 1:
@@ -423,7 +401,7 @@ def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name
     return str(emit)
 
 
-def _numbered(devices: Sequence[DeviceProfile]) -> str:
+def _numbered(devices: Devices) -> str:
     """`cutune_device_number`: which of several devices the current one is like; none: another."""
     if len(devices) == 1:
         return ""

@@ -21,7 +21,7 @@ from math import prod
 from typing import Any
 
 from cutune.model.fit.fitted_model import Array, SizeRange, Totals
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements, Purpose
 from cutune.model.measurement.size_relations import extents_at
 from cutune.model.rational.functions import RationalFunction, fit
 from cutune.toolchain.device.thread_block import LARGEST, WARP
@@ -89,15 +89,12 @@ class CountFunctions(Totals):
 
         Groups of memory accesses are weighted by their share: counts of rare branches are noise.
         """
-        accesses = sum(
-            share * group.held_out_error
-            for share, group in zip(self.shares, self.groups, strict=True)
-        )
+        pairs = zip(self.shares, self.groups, strict=True)
+        accesses = sum(share * group.held_out_error for share, group in pairs)
         works = (self.working, self.steps, self.instructions)
         return max(accesses, *(function.held_out_error for function in works))
 
     def per_thread(self, function: RationalFunction, sizes: Mapping[str, int]) -> float:
-        """A total divided by the threads that work."""
         return float(function(sizes)) / max(1.0, float(self.working(sizes)))
 
 
@@ -131,7 +128,7 @@ def count_points(
 
 
 def count_functions(
-    kernel: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
+    kernel: MeasuredKernel, measured: Measurements, fitter: Fitter | None = None
 ) -> CountFunctions:
     """Fit every total that the model needs. `measured`: two or more of purpose `counts`."""
     variables, points = kernel.variables, _points(kernel, measured)
@@ -157,28 +154,20 @@ def count_functions(
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
     totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
-    extents = {
-        array: fitted(accessed_bytes(m, array) for m in measured)
-        for array in sorted({s.array for m in measured for s in m.sites if s.array >= 0})
-    }
+    accessed = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
+    extents = [(array, fitted(accessed_bytes(m, array) for m in measured)) for array in accessed]
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=tuple(
-            Array(array, extent, *loads_and_stores(kernel, measured, array))
-            for array, extent in extents.items()
-        ),
+        arrays=tuple(Array(a, of, *loads_and_stores(kernel, measured, a)) for a, of in extents),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
 
 
-def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> bool:
-    """Would `count_functions` find functions that hold? Ends at the first total that has none.
-
-    A total that no function gives takes longest to fit, and one is enough.
-    """
+def have_functions(kernel: MeasuredKernel, measured: Measurements) -> bool:
+    """Would `count_functions` find functions that hold? Ends at the first total that has none."""
     variables, points = kernel.variables, _points(kernel, measured)
     totals = chain(
         [[m.working_threads for m in measured]],
@@ -188,7 +177,7 @@ def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> b
     return all(fit(variables, points, t).held_out_error <= HELD_OUT_LIMIT for t in totals)
 
 
-def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[list[int]]:
+def _points(kernel: MeasuredKernel, measured: Measurements) -> list[list[int]]:
     return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
 
 
@@ -206,27 +195,20 @@ def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
     return kernel.code_blocks[kernel.memory[index].block].loop >= 0
 
 
-def bounded_elsewhere(
-    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement]
-) -> str:
+def bounded_elsewhere(kernel: MeasuredKernel, counts: CountFunctions, larger: Measurements) -> str:
     """Why no model is made where no size bounds the work, but a member of a structure, for example.
 
-    Empty where one does. `features`: launches larger than those counted, which may show it.
+    Empty where one does. `larger`: launches larger than those counted, which may show it.
     """
     if kernel.asserted:
         return ""
-    launches = list(features)
-    working_threads = sum(m.working_threads for m in launches)
-    expected = sum(_expected_to_work(kernel, counts, m) for m in launches)
+    working_threads = sum(m.working_threads for m in larger)
+    expected = sum(_expected_to_work(kernel, counts, m) for m in larger)
     if working_threads < LEAST_WORKING * expected and expected > WARP:
         return BOUNDED_BY_NO_SIZE
     working = counts.working
-    depending = {
-        name
-        for exponents, _ in working.numerator
-        for name, exponent in zip(working.variables, exponents, strict=True)
-        if exponent
-    }
+    terms = (zip(working.variables, exponents, strict=True) for exponents, _ in working.numerator)
+    depending = {name for term in terms for name, exponent in term if exponent}
     extents = set(kernel.extent_words.values())
     if not extents or not extents.isdisjoint(depending):
         return ""
@@ -258,7 +240,7 @@ def accessed_bytes(launch: Measurement, array: int) -> int:
 
 
 def loads_and_stores(
-    kernel: MeasuredKernel, measured: Sequence[Measurement], array: int
+    kernel: MeasuredKernel, measured: Measurements, array: int
 ) -> tuple[bool, bool]:
     """Is the array loaded from, and is it stored to?"""
     kinds = {
@@ -308,12 +290,12 @@ class HeldOut:
     def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:
         """Per variable the values at which the counts are known and met."""
 
-        def values(launches: Iterable[Measurement], name: str) -> list[int]:
-            return [dict(launch.sizes)[name] for launch in launches]
-
         def reached(name: str) -> SizeRange:
-            met, took_part = values(self.reached, name), max(values(self.fitted, name))
-            return SizeRange(min(met), max(met), max(1, max(met) // max(1, took_part)))
+            met, fitted = (
+                [dict(launch.sizes)[name] for launch in launches]
+                for launches in (self.reached, self.fitted)
+            )
+            return SizeRange(min(met), max(met), max(1, max(met) // max(1, *fitted)))
 
         return tuple(map(reached, kernel.variables))
 
@@ -324,7 +306,7 @@ class HeldOut:
         return f" ({sizes})" if sizes else ""
 
 
-def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut:
+def held_out(kernel: MeasuredKernel, measured: Measurements) -> HeldOut:
     """Fit the counts of a replayed kernel, and hold them against launches that took no part.
 
     If they fail there, they are fitted again with the checks that were counted in full; then later
@@ -342,10 +324,7 @@ def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut
 
 
 def _compared(
-    kernel: MeasuredKernel,
-    counted: Sequence[Measurement],
-    checks: Sequence[Measurement],
-    small: Sequence[Measurement],
+    kernel: MeasuredKernel, counted: Measurements, checks: Measurements, small: Measurements
 ) -> HeldOut:
     functions = count_functions(kernel, counted)
     off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]
@@ -357,15 +336,8 @@ def _compared(
         if (tried := [m for m in small if name in _small_names(m)])
     }
     met = [m for m in small if all(below[name] for name in _small_names(m))]
-    return HeldOut(
-        functions,
-        tuple(counted),
-        (*counted, *checks, *met),
-        worst,
-        at,
-        functions.worst_error == 0 and all(_is_met(kernel, functions, m) for m in full),
-        below,
-    )
+    is_exact = functions.worst_error == 0 and all(_is_met(kernel, functions, m) for m in full)
+    return HeldOut(functions, tuple(counted), (*counted, *checks, *met), worst, at, is_exact, below)
 
 
 def _small_names(launch: Measurement) -> list[str]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import starmap
+from itertools import cycle, starmap
 from math import prod
 from operator import mul
 
@@ -24,7 +24,7 @@ from cutune.model.fit.fitted_model import (
     FeatureColumn,
     in_single_precision,
 )
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements
 from cutune.model.measurement.size_relations import extents_at
 from cutune.toolchain.device.thread_block import warp_footprint, warps_of
 
@@ -43,13 +43,11 @@ class Scale:
       block.
     """
 
-    def __init__(
-        self, kernel: MeasuredKernel, counts: CountFunctions, measurement: Measurement
-    ) -> None:
-        self._kernel, self._counts, self.measured = kernel, counts, measurement
-        self._sizes = dict(measurement.sizes)
+    def __init__(self, kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> None:
+        self._kernel, self._counts, self.measured = kernel, counts, launch
+        self._sizes = dict(launch.sizes)
         self._warps = self._working_warps()
-        self._executions = [self._executed(index) for index in range(len(measurement.sites))]
+        self._executions = [self._executed(index) for index in range(len(launch.sites))]
 
     def _working_warps(self) -> float:
         if self._kernel.keeps_grid:
@@ -222,18 +220,14 @@ class _Group:
 
 
 def feature_columns(
-    kernel: MeasuredKernel,
-    counts: CountFunctions,
-    launches: Sequence[Measurement],
-    smaller: Sequence[Measurement],
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Measurements, smaller: Measurements
 ) -> Iterator[FeatureColumn]:
     """Features per trip, summed over each group. `smaller`: one more launch per block, or none."""
     scales = [Scale(kernel, counts, launch) for launch in launches]
     for index in range(len(counts.groups)):
         group = _Group(kernel, counts, index)
         if smaller:
-            requests = [scale.requests(group.requesting) for scale in scales]
-            yield _feature("request", index, requests)
+            yield _feature("request", index, [scale.requests(group.requesting) for scale in scales])
         yield from _memory_columns(group, scales)
         yield from _array_columns(group, scales)
     if kernel.asserted or kernel.on_data:
@@ -246,7 +240,7 @@ def feature_columns(
 
 
 def transaction_columns(
-    kernel: MeasuredKernel, counts: CountFunctions, launches: Sequence[Measurement]
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Measurements
 ) -> Iterator[FeatureColumn]:
     """Per group: 32-byte sectors per execution, and the part of them that is not coalesced."""
     for group in range(len(counts.groups)):
@@ -262,13 +256,11 @@ def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureC
     loads, stores, shared = group.loads, group.stores, group.shared
     if loads:
         yield group.cost("load", scales, loads, "load_cost_x20")
-        shares = _settled([scale.missing(loads) for scale in scales])
-        yield _feature("missing", group.index, shares)
+        yield _feature("missing", group.index, _settled([scale.missing(loads) for scale in scales]))
     if stores:
         yield group.cost("store", scales, stores, "store_cost_x20")
         yield group.cost("rewritten", scales, stores, "rewritten_sectors")
-        lines = [scale.lines(stores) for scale in scales]
-        yield _feature("rewritten_lines", group.index, lines)
+        yield _feature("rewritten_lines", group.index, [scale.lines(stores) for scale in scales])
     if shared:
         values = [
             scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")
@@ -296,9 +288,7 @@ def _array_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureCo
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
     for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
         # One smaller launch per block, whatever the alignment.
-        pairs = [
-            growth(scale, smaller[index % len(smaller)], what) for index, scale in enumerate(scales)
-        ]
+        pairs = [growth(*one, what) for one in zip(scales, cycle(smaller), strict=False)]
         yield _feature(kind, 0, [slope for slope, _ in pairs])
         yield _feature(f"{kind}{FIXED}", 0, [fixed for _, fixed in pairs])
 

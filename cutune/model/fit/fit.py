@@ -10,36 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, combinations_with_replacement, product
+from itertools import combinations_with_replacement, product
 from math import expm1, prod, sqrt
 from statistics import median
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.model.fit.count_functions import (
-    HELD_OUT_LIMIT,
-    CountFunctions,
-    Fitter,
-    HeldOut,
-    bounded_elsewhere,
-    count_functions,
-    count_points,
-    held_out,
-    is_looped,
-    uncertain_accesses,
-)
+from cutune.model.fit import count_functions
+from cutune.model.fit.count_functions import HELD_OUT_LIMIT, CountFunctions, HeldOut
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose, SiteCounters
-from cutune.model.measurement.size_relations import extents_at
-from cutune.model.rational.functions import (
-    Exponents,
-    RationalFunction,
-    Terms,
-    constant_function,
-    fit,
+from cutune.model.measurement.measurement import (
+    MeasuredKernel,
+    Measurement,
+    Measurements,
+    Purpose,
+    SiteCounters,
 )
+from cutune.model.measurement.size_relations import extents_at
+from cutune.model.rational.functions import RationalFunction, Terms, constant_function, fit
 from cutune.toolchain.device.thread_block import WARP, Block, threads_of
 
 #: The ways of fitting.
@@ -53,7 +43,7 @@ FEWEST_ON_DATA = 2
 
 
 def fit_model(
-    kernel: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
+    kernel: MeasuredKernel, measurements: Measurements, method: str = EXACT
 ) -> FittedModel | Diagnostic:
     """Fit one kernel by a method (`EXACT`, `PAPER`); a diagnostic says why there is no model."""
     checked = _counts(kernel, measurements)
@@ -66,15 +56,14 @@ def fit_model(
     launches = _feature_launches(kernel, classes, blocks, measurements)
     if launches is None:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
-    published: PublishedCounts | None = None
+    published: PublishedCounts | Diagnostic | None = None
     if method == PAPER:
         # Takes half a second to import.
         from cutune.model.fit.published_counters import fit_published  # noqa: PLC0415
 
-        counters = fit_published(kernel, measurements)
-        if isinstance(counters, Diagnostic):
-            return counters
-        published = counters
+        published = fit_published(kernel, measurements)
+    if isinstance(published, Diagnostic):
+        return published
     ordered, smaller = launches
     return replace(
         model_of(kernel, counts, classes, blocks, ordered, smaller if kernel.keeps_grid else ()),
@@ -86,38 +75,37 @@ def fit_model(
     )
 
 
-def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> HeldOut | Diagnostic:
+def _counts(kernel: MeasuredKernel, measurements: Measurements) -> HeldOut | Diagnostic:
     counted = [m for m in measurements if m.purpose == Purpose.COUNTS]
     features = [m for m in measurements if m.purpose == Purpose.FEATURES]
     if not counted or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
-    reason = ""
+    reason, name = "", kernel.name
     if kernel.on_data:
         checked, limit = _on_data(kernel, counted), PROPORTION_LIMIT
-    elif not (reason := uncertain_accesses(kernel, counted[-1])):
-        checked, limit = held_out(kernel, measurements), HELD_OUT_LIMIT
-        reason = bounded_elsewhere(kernel, checked.functions, features)
+    elif not (reason := count_functions.uncertain_accesses(kernel, counted[-1])):
+        checked, limit = count_functions.held_out(kernel, measurements), HELD_OUT_LIMIT
+        reason = count_functions.bounded_elsewhere(kernel, checked.functions, features)
     if reason:
-        name = kernel.name
         return Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=reason, advice="")
     error = max(_error(kernel, checked.functions), checked.deviation)
     return _poor_fit(kernel, checked, error) if error > limit else checked
 
 
-def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
+def _on_data(kernel: MeasuredKernel, counted: Measurements) -> HeldOut:
     """Totals in proportion to sizes: of all launches, or of the larger ones if these differ.
 
     A loop that small launches do not repeat does not tell how often large ones do.
     """
     ordered = sorted(counted, key=lambda launch: prod(value for _, value in launch.sizes))
-    each = (tuple(ordered[first:]) for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)))
-    fits = (
-        HeldOut(count_functions(kernel, kept, proportions(kernel, kept)), kept, kept)
-        for kept in each
-    )
-    of_all = next(fits)
-    good = (f for f in chain([of_all], fits) if _error(kernel, f.functions) <= PROPORTION_LIMIT)
-    return next(good, of_all)
+    fits = []
+    for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
+        kept = tuple(ordered[first:])
+        functions = count_functions.count_functions(kernel, kept, proportions(kernel, kept))
+        fits.append(HeldOut(functions, kept, kept))
+        if _error(kernel, functions) <= PROPORTION_LIMIT:
+            return fits[-1]
+    return fits[0]
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
@@ -135,8 +123,8 @@ def _feature_launches(
     kernel: MeasuredKernel,
     classes: tuple[tuple[int, ...], ...],
     blocks: Sequence[Block],
-    measurements: Sequence[Measurement],
-) -> tuple[Sequence[Measurement], Sequence[Measurement]] | None:
+    measurements: Measurements,
+) -> tuple[Measurements, Measurements] | None:
     """One launch for each (class, block) in this order, and smaller ones; None: one is missing."""
     table = cells(kernel, classes, measurements)
     wanted = [table.at(row, block) for row in all_rows(classes) for block in blocks]
@@ -159,8 +147,8 @@ def model_of(
     counts: CountFunctions,
     classes: tuple[tuple[int, ...], ...],
     blocks: tuple[Block, ...],
-    ordered: Sequence[Measurement],
-    smaller: Sequence[Measurement] = (),
+    ordered: Measurements,
+    smaller: Measurements = (),
 ) -> FittedModel:
     """The model of counts and launches, by (class, block). `smaller`: one per block, or none."""
     # The count groups of the instructions in global memory.
@@ -169,7 +157,7 @@ def model_of(
     return FittedModel(
         kernel=kernel,
         **counts.totals,
-        looped=is_looped(kernel),
+        looped=count_functions.is_looped(kernel),
         groups=counts.groups,
         requests=tuple(map(requesting.count, range(len(counts.groups)))),
         arrays=counts.arrays,
@@ -177,7 +165,6 @@ def model_of(
         blocks=blocks,
         columns=tuple(feature_columns(kernel, counts, ordered, smaller)),
         held_out_error=_error(kernel, counts),
-        transactions=(),
     )
 
 
@@ -202,7 +189,7 @@ NEARLY = 0.15
 EXACTLY = 0.001
 
 
-def proportions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
+def proportions(kernel: MeasuredKernel, measured: Measurements) -> count_functions.Fitter:
     """A fitter of totals at the sizes of these measurements."""
     points = [dict(m.sizes) for m in measured]
     bases = [base for base in _bases(kernel) if all(base(point) > 0 for point in points)]
@@ -221,8 +208,9 @@ def proportions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> Fitt
         least = min(spreads)
         enough = EXACTLY if least <= EXACTLY else max(NEARLY, least)
         best = next(index for index, spread in enumerate(spreads) if spread <= enough)
-        largest = max(range(len(values)), key=lambda place: values[place])
-        return _scaled(candidates[best], ratios[best][largest], spreads[best])
+        factor, base = ratios[best][values.index(max(values))], candidates[best]
+        numerator = tuple((exponents, factor * c) for exponents, c in base.numerator)
+        return replace(base, numerator=numerator, exact=False, held_out_error=spreads[best])
 
     return fitted
 
@@ -241,7 +229,7 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
 def _threads(kernel: MeasuredKernel) -> RationalFunction:
     """The product of the extents; of many variables it is not found by fitting the product."""
     variables = kernel.variables
-    points = count_points(variables)
+    points = count_functions.count_points(variables)
     places = [[point[name] for name in variables] for point in points]
     extents = [[max(0, extent) for extent in extents_at(kernel, point)] for point in points]
     of_axes = [fit(variables, places, along) for along in zip(*extents, strict=True)]
@@ -256,7 +244,7 @@ def _threads(kernel: MeasuredKernel) -> RationalFunction:
 
 
 def _product(first: Terms, second: Terms) -> Terms:
-    terms: dict[Exponents, Fraction] = {}
+    terms: dict[tuple[int, ...], Fraction] = {}
     for (one, a), (two, b) in product(first, second):
         powers = tuple(map(sum, zip(one, two, strict=True)))
         terms[powers] = terms.get(powers, Fraction(0)) + a * b
@@ -269,16 +257,10 @@ def _spread(ratios: Sequence[Fraction]) -> float:
     return float(max(seen) / min(seen)) - 1
 
 
-def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> RationalFunction:
-    numerator = tuple((exponents, factor * c) for exponents, c in base.numerator)
-    return replace(base, numerator=numerator, exact=False, held_out_error=spread)
-
-
-def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
+def without_idle_warps(launches: Measurements) -> list[Measurement]:
     """The counters of launches with different blocks, without those of idle threads.
 
-    Large blocks have many idle threads in small runs. What the threads execute beyond the least of
-    all blocks is taken as the work of whole idle warps.
+    In small runs large blocks have many. What exceeds the least of all blocks is their work.
     """
     least = tuple(min(lanes) for lanes in zip(*(m.lanes for m in launches), strict=True))
 
@@ -291,7 +273,7 @@ def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
 
 
 def at_large_sizes(
-    kernel: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
+    kernel: MeasuredKernel, large: Measurements, small: Measurements
 ) -> list[Measurement]:
     """The counters of launches, one per block, extrapolated to much larger launches.
 
@@ -305,10 +287,7 @@ def at_large_sizes(
         _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes, is_nested)
         for index, memory in enumerate(kernel.memory)
     ]
-    return [
-        replace(most, sites=tuple(of_block[place] for of_block in sites))
-        for place, most in enumerate(large)
-    ]
+    return [replace(most, sites=tuple(of[n] for of in sites)) for n, most in enumerate(large)]
 
 
 class Pair:
@@ -369,18 +348,12 @@ def _crowds(pairs: Sequence[Pair], name: str) -> list[float]:
     crowds = [pair.crowd(name) for pair in pairs]
     # Sharing within a warp is the same in all blocks, within a block it grows with the threads.
     meeting = [1 if name == WITHIN_WARP else pair.threads for pair in pairs]
-    measured = [
-        crowd / count
-        for crowd, count in zip(crowds, meeting, strict=True)
-        if 0 < crowd <= MEASURABLE_CROWD
-    ]
+    each = list(zip(crowds, meeting, strict=True))
+    measured = [crowd / count for crowd, count in each if 0 < crowd <= MEASURABLE_CROWD]
     if not measured:
         return crowds
-    typical = median(measured)
-    return [
-        crowd if crowd <= MEASURABLE_CROWD else max(MEASURABLE_CROWD, typical * count)
-        for crowd, count in zip(crowds, meeting, strict=True)
-    ]
+    typical, most = median(measured), MEASURABLE_CROWD
+    return [crowd if crowd <= most else max(most, typical * count) for crowd, count in each]
 
 
 def _alone(crowd: float) -> float:

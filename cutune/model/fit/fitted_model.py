@@ -13,13 +13,14 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Text, require, typed
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.model.measurement.alignment import MAX_CLASSES
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.rational.functions import RationalFunction, Terms
+from cutune.model.rational.functions import RationalFunction
 from cutune.toolchain.device.thread_block import Block, is_block, threads_of
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
@@ -34,22 +35,16 @@ ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
 #: All kinds of columns; see `FeatureColumn`.
-KINDS = frozenset(
-    (
-        *(SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL),
-        *(kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
-        *("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
-        *("missed", "missing", "busiest"),
-    )
+KINDS = frozenset((SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL)).union(
+    (kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
+    ("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
+    ("missed", "missing", "busiest"),
 )
 
 
 @dataclass(frozen=True)
 class SizeRange:
-    """The least and the largest value of a size at which counts are known.
-
-    `factor`: how many times as large as any that took part in fitting it the largest is.
-    """
+    """Sizes at which counts are known, up to `factor` times as large as those that were fitted."""
 
     least: int
     largest: int
@@ -183,12 +178,10 @@ class FittedModel(Totals):
         return frozenset(one.kernel.variant for one in self.variants)
 
     def only(self, variants: Collection[str]) -> FittedModel:
-        """The model without other variants."""
         kept = tuple(one for one in self.variants if one.kernel.variant in variants)
         return replace(self, variants=kept)
 
     def restricted(self, blocks: Collection[Block]) -> FittedModel:
-        """The model with only those of its candidates."""
         kept = [index for index, block in enumerate(self.blocks) if block in blocks]
         count = len(self.blocks)
 
@@ -208,11 +201,8 @@ def with_variants(models: Sequence[FittedModel]) -> list[FittedModel]:
     """The models of kernels, each with those of its variants; a variant without a kernel goes."""
 
     def variants(model: FittedModel) -> tuple[FittedModel, ...]:
-        measured = [
-            other
-            for other in models
-            if other.kernel.variant and other.kernel.launched == model.kernel.launched
-        ]
+        own = model.kernel.launched
+        measured = [m for m in models if m.kernel.variant and m.kernel.launched == own]
         return (*measured, *(copy for one in (model, *measured) for copy in _bounded(one)))
 
     kernels = (model for model in models if not model.kernel.variant)
@@ -260,8 +250,10 @@ def read_models(path: Path) -> list[FittedModel]:
 
 
 def _to_json(model: FittedModel) -> Json:
-    rows = _Rows(len(model.blocks))
-    columns, transactions = map(rows.columns, (model.columns, model.transactions))
+    numbers: dict[tuple[float, ...], int] = {}
+    width = len(model.blocks)
+    columns = [_column(column, width, numbers) for column in model.columns]
+    transactions = [_column(column, width, numbers) for column in model.transactions]
     return {
         "kernel": model.kernel.name,
         "facts": model.kernel.to_json(),
@@ -272,7 +264,7 @@ def _to_json(model: FittedModel) -> Json:
         "arrays": [{**vars(a), "extent_bytes": _function(a.extent_bytes)} for a in model.arrays],
         "classes": model.classes,
         "blocks": model.blocks,
-        "rows": rows.as_json(),
+        "rows": [row[0] if len(set(row)) == 1 else list(row) for row in numbers],
         "columns": columns,
         "held_out_error": model.held_out_error,
         "transactions": transactions,
@@ -329,7 +321,9 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
     require(may_have_variants or not read.variants, "variants have no variants")
     kernel = MeasuredKernel.from_json(read.facts)
     names = kernel.variables
-    rows = _read_rows(read.rows, len(read.blocks))
+    width = len(read.blocks)
+    rows = [in_single_precision(r if isinstance(r, tuple) else [r] * width) for r in read.rows]
+    require(all(len(row) == width for row in rows), "a row has an entry per candidate")
     _check(read, kernel)
     return FittedModel(
         kernel=kernel,
@@ -366,8 +360,7 @@ def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
         require(column.kind in KINDS, f"{column.kind!r} is no kind of column")
         require(len(column.rows) == count, "a column has a row for each alignment class")
         require(max(column.rows) < len(read.rows), "a column has rows that are there")
-        in_groups = column.group < max(1, len(read.groups))
-        require(in_groups, "a column belongs to one of `groups`")
+        require(column.group < max(1, len(read.groups)), "a column belongs to one of `groups`")
         is_there = column.array is None or column.array < len(read.arrays)
         require(is_there, "a column belongs to one of `arrays`")
 
@@ -384,34 +377,13 @@ def _read_published(entry: _PublishedEntry) -> PublishedCounts:
     return PublishedCounts(*(_named(function, entry.variables) for function in functions))
 
 
-class _Rows:
-    """The distinct rows of a model's columns, numbered as they are met."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._numbers: dict[tuple[float, ...], int] = {}
-
-    def columns(self, columns: Sequence[FeatureColumn]) -> list[Json]:
-        return [
-            {"kind": c.kind, "group": c.group, "array": c.array, "rows": self._rows_of(c)}
-            for c in columns
-        ]
-
-    def _rows_of(self, column: FeatureColumn) -> list[int]:
-        # Single precision has at most 9 significant digits: nothing is lost.
-        values = [float(f"{value:.9g}") for value in column.values]
-        starts = range(0, len(values), self._width)
-        rows = (tuple(values[start : start + self._width]) for start in starts)
-        return [self._numbers.setdefault(row, len(self._numbers)) for row in rows]
-
-    def as_json(self) -> list[float | list[float]]:
-        return [row[0] if len(set(row)) == 1 else list(row) for row in self._numbers]
-
-
-def _read_rows(rows: Sequence[float | tuple[float, ...]], width: int) -> list[tuple[float, ...]]:
-    read = [in_single_precision(row if isinstance(row, tuple) else [row] * width) for row in rows]
-    require(all(len(row) == width for row in read), "a row has an entry per candidate")
-    return read
+def _column(column: FeatureColumn, width: int, numbers: dict[tuple[float, ...], int]) -> Json:
+    """A column in a file. `numbers`: of the model's distinct rows, as they are met."""
+    # Single precision has at most 9 significant digits: nothing is lost.
+    values = [float(f"{value:.9g}") for value in column.values]
+    rows = (tuple(values[start : start + width]) for start in range(0, len(values), width))
+    places = [numbers.setdefault(row, len(numbers)) for row in rows]
+    return {"kind": column.kind, "group": column.group, "array": column.array, "rows": places}
 
 
 def _read_columns(
@@ -424,17 +396,12 @@ def _read_columns(
 
 
 def _function(function: RationalFunction) -> Json:
-    def terms(polynomial: Terms) -> list[Any]:
-        return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial]
-
-    parts = {"numerator": terms(function.numerator), "denominator": terms(function.denominator)}
-    entry = {**vars(function), **parts}
+    entry: Json = msgspec.to_builtins(function, enc_hook=lambda c: f"{c.numerator}/{c.denominator}")
     del entry["variables"]
     return entry
 
 
 def _named(function: RationalFunction, names: tuple[str, ...]) -> RationalFunction:
-    """A function that was read, with its variables."""
     terms = (*function.numerator, *function.denominator)
     fit = all(len(exponents) == len(names) for exponents, _ in terms)
     require(fit, "a term has an exponent for each variable")

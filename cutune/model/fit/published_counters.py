@@ -23,20 +23,21 @@ from itertools import product
 
 import numpy as np
 import scipy  # loads its parts where they are used first
-from numpy.typing import NDArray
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.fitted_model import PublishedCounts
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements, Purpose
 from cutune.model.rational.functions import (
-    Exponents,
+    Floats,
+    Monomials,
+    Names,
+    Points,
     RationalFunction,
     constant_function,
+    monomials,
 )
 from cutune.toolchain.device.thread_block import Block
-
-Floats = NDArray[np.float64]
 
 LARGEST_DEGREE = 5
 #: Unknowns up to which systems are solved: ever larger ones take minutes and gain nothing.
@@ -47,9 +48,7 @@ ACCEPTED = 1.0
 PERFECT = 1e-12
 
 
-def fit_paper(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
-) -> RationalFunction:
+def fit_paper(variables: Names, points: Points, values: Sequence[float]) -> RationalFunction:
     """The quotient with the least training error; the mean where none is accepted."""
     targets = np.array(values, dtype=np.float64)
     if np.all(targets == targets[0]):
@@ -63,7 +62,7 @@ def fit_paper(
         exponents = list(product(*(range(bound + 1) for bound in bounds)))
         if 2 * len(exponents) > min(len(points), LARGEST_SYSTEM):
             break
-        columns = np.stack([np.prod(sizes ** np.array(e), axis=1) for e in exponents], axis=1)
+        columns = monomials(sizes, exponents)
         for index in range(len(exponents)):
             quotient = _solved(variables, exponents, columns, targets, index)
             if quotient is not None and (best is None or quotient.residual < best.residual):
@@ -78,11 +77,7 @@ def fit_paper(
 
 
 def _solved(
-    variables: tuple[str, ...],
-    exponents: list[Exponents],
-    columns: Floats,
-    targets: Floats,
-    index: int,
+    variables: Names, exponents: Monomials, columns: Floats, targets: Floats, index: int
 ) -> RationalFunction | None:
     """Least squares with one coefficient of the denominator set to 1."""
     width = len(exponents)
@@ -119,9 +114,7 @@ class TrainingCounters:
     values: dict[str, float]
 
 
-def training_counters(
-    kernel: MeasuredKernel, measured: Sequence[Measurement]
-) -> list[TrainingCounters]:
+def training_counters(kernel: MeasuredKernel, measured: Measurements) -> list[TrainingCounters]:
     return [
         TrainingCounters(dict(m.sizes)[kernel.variables[0]], m.block, _per_warp(kernel, m))
         for m in measured
@@ -149,9 +142,7 @@ def _per_warp(kernel: MeasuredKernel, measurement: Measurement) -> dict[str, flo
     return values
 
 
-def fit_published(
-    kernel: MeasuredKernel, measured: Sequence[Measurement]
-) -> PublishedCounts | Diagnostic:
+def fit_published(kernel: MeasuredKernel, measured: Measurements) -> PublishedCounts | Diagnostic:
     """One function per counter, of the first size and the block's free dimensions."""
     launches = training_counters(kernel, measured)
     if not launches:

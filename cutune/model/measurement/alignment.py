@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements, Purpose
 from cutune.toolchain.device.thread_block import Block
 
 LINE_BYTES = 128
@@ -30,7 +30,7 @@ Feature = tuple[float, ...]
 #: One class of every data parameter.
 Row = tuple[int, ...]
 #: Probes of one block each, by residue.
-Probes = Mapping[int, Sequence[Measurement]]
+Probes = Mapping[int, Measurements]
 
 
 def modulus(kernel: MeasuredKernel) -> int:
@@ -40,12 +40,11 @@ def modulus(kernel: MeasuredKernel) -> int:
 
 
 def alignment_classes(
-    kernel: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Measurements
 ) -> tuple[tuple[int, ...], ...]:
     """Per data parameter the class of each residue modulo `modulus(kernel)`; class 0 holds 0.
 
-    There are at most `MAX_CLASSES` combinations of classes: as long as there are more, the
-    tolerance grows, so that less similar residues merge.
+    While there are more than `MAX_CLASSES` combinations, the tolerance grows, and residues merge.
     """
     period = modulus(kernel)
     probes = _probes(kernel, measurements)
@@ -63,7 +62,7 @@ def representatives(classes: Sequence[int]) -> list[int]:
     return [next(r for r in order if classes[r] == c) for c in range(max(classes) + 1)]
 
 
-def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
+def _probes(kernel: MeasuredKernel, measurements: Measurements) -> list[Probes]:
     """Per parameter and residue the probes in which all others are aligned."""
     period = modulus(kernel)
     probes = [m for m in measurements if m.purpose == Purpose.PROBE]
@@ -98,14 +97,12 @@ def _by_alignment(period: int) -> list[int]:
 
 
 def alignment_sensitivities(
-    kernel: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Measurements
 ) -> tuple[frozenset[int], ...]:
     """Per memory instruction the data parameters, by index, whose alignment changes its cost."""
     probes = list(enumerate(_probes(kernel, measurements)))
-    return tuple(
-        frozenset(place for place, of_one in probes if _is_sensitive(of_one, index))
-        for index in range(len(kernel.memory))
-    )
+    each = range(len(kernel.memory))
+    return tuple(frozenset(n for n, of_one in probes if _is_sensitive(of_one, i)) for i in each)
 
 
 def _is_sensitive(probes: Probes, index: int) -> bool:
@@ -124,11 +121,10 @@ def reduced_row(row: Row, places: frozenset[int]) -> Row:
     return tuple(own if place in places else 0 for place, own in enumerate(row))
 
 
-def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
+def features_of(probes: Measurements, sites: Sequence[int] | None = None) -> Feature:
     """Load, store and miss cost per execution, of each probed block in turn.
 
-    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors. `sites`: of
-    these memory instructions only.
+    Units: 1/20 of a wavefront or sector; misses in sectors. `sites`: of these instructions only.
     """
     values: list[float] = []
     for probe in sorted(probes, key=lambda m: m.block):
@@ -197,7 +193,7 @@ class Cells:
         return replace(aligned, sites=tuple(sites))
 
 
-def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
+def cells(kernel: MeasuredKernel, classes: Classes, measurements: Measurements) -> Cells:
     """Sort the feature launches of a kernel."""
     measured = {}
     for measurement in (m for m in measurements if m.purpose == Purpose.FEATURES):

@@ -6,6 +6,7 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
@@ -43,23 +44,6 @@ from cutune.toolchain.device.thread_block import (
     warps_of,
 )
 from cutune.toolchain.ptxas import StaticCounters
-
-
-def check_arguments(
-    parameters: Sequence[str],
-    positions: Sequence[int],
-    tied: Sequence[tuple[str, int, str]],
-    required: Sequence[tuple[int, int]],
-) -> None:
-    """Raise a ValueError unless these fields of a `MeasuredKernel` fit together."""
-    require(len(positions) == len(parameters), "`positions` are as many as `parameters`")
-    sizes = [*parameters, *(name for name, _, _ in tied)]
-    require(len({*sizes}) == len(sizes), "each size has a name of its own")
-    read = [*positions, *(place for _, place, _ in tied), *(place for place, _ in required)]
-    require(len({*read}) == len(read), "each argument is read once")
-    for _, _, text in tied:
-        require(tie_of(text, parameters), f"`tied`: {text!r} is no part of one size")
-
 
 T = TypeVar("T")
 
@@ -185,8 +169,7 @@ class BoundedCopy:
 class Origin:
     """The source file that was measured: its absolute path and a hash of its bytes.
 
-    Headers with launches that may be tuned, and the files of kernels that another source defines,
-    are part of the hash.
+    Headers with tunable launches, and files of kernels of other sources, are part of the hash.
     """
 
     path: Text
@@ -194,7 +177,6 @@ class Origin:
 
     @staticmethod
     def of(source: Source, headers: Iterable[Source] = ()) -> Origin:
-        """Where a source comes from, and in which version."""
         content = sha256(source.encode())
         for header in headers:
             content.update(header.encode())
@@ -278,32 +260,21 @@ class MeasuredKernel:
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
-        shapes = candidate_blocks(
-            self.free,
-            self.original,
-            which or self.candidate_set,
-            max_threads or self.max_threads,
-            self.allowed,
-            self.needs_warps,
-        )
+        asked = which or self.candidate_set, max_threads or self.max_threads
+        about = *asked, self.allowed, self.needs_warps
+        shapes = candidate_blocks(self.free, self.original, *about)
         if self.shared is None:
             return shapes
         # A program that has asked for more has raised the limit.
         static = self.compiled.static.static_shared_bytes
         most = max(LARGEST_SHARED - static, self.dynamic_shared_bytes)
-        return tuple(
-            shape
-            for shape in shapes
-            if shape == self.original or 0 <= self.shared_bytes(shape) <= most
-        )
+        return tuple(s for s in shapes if s == self.original or 0 <= self.shared_bytes(s) <= most)
 
     def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
-        """The `candidates` that were not rejected."""
         shapes = self.candidates(which, max_threads)
         return tuple(block for block in shapes if block not in self.rejected)
 
     def shared_bytes(self, block: Block) -> int:
-        """Dynamic shared memory of a launch with that block."""
         if self.shared is None or block == self.original:
             return self.dynamic_shared_bytes
         return _bytes_of(self.shared, block)
@@ -330,13 +301,9 @@ class MeasuredKernel:
     @property
     def extent_words(self) -> dict[str, str]:
         """The names that users have for unguarded extents: `T.x` for threads, `G.x` for blocks."""
-        return {
-            f"{'G' if is_kept else 'T'}.{d}": f"extent_{d}"
-            for d, variable, is_kept in zip(
-                "xyz", self.variable_extents, self.grid_kept, strict=True
-            )
-            if variable
-        }
+        axes = zip("xyz", self.variable_extents, self.grid_kept, strict=True)
+        varying = ((d, "G" if is_kept else "T") for d, varies, is_kept in axes if varies)
+        return {f"{letter}.{d}": f"extent_{d}" for d, letter in varying}
 
     def as_asked(self, sizes: Iterable[tuple[str, T]]) -> dict[str, T]:
         """Values of its variables, by the names that users have for these."""
@@ -372,7 +339,6 @@ class MeasuredKernel:
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
-        """Read back what `to_json` gave."""
         stored = ((f.name, _STORED.get(f.name, f.name)) for f in fields(MeasuredKernel))
         # Older files say nothing of `shared`.
         values = {name: entry[key] for name, key in stored if key in entry}
@@ -441,10 +407,6 @@ class Measurement:
     setting: Symbol = ""
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.sizes)
-
-    @property
     def warps(self) -> int:
         return max(1, self.executed_blocks * warps_of(self.block))
 
@@ -461,10 +423,10 @@ class Measurement:
 
     def belongs_to(self, kernel: MeasuredKernel) -> bool:
         """Does it belong to this kernel, in this version of its code and of its description?"""
-        own = (kernel.entry, kernel.code, kernel.setting, kernel.variables)
         source = RUN if kernel.on_data else REPLAYED
-        mine = (self.entry, self.code, self.setting, self.variables)
-        return mine == own and self.source == source
+        own = (kernel.entry, kernel.code, kernel.setting, kernel.variables, source)
+        variables = tuple(name for name, _ in self.sizes)
+        return (self.entry, self.code, self.setting, variables, self.source) == own
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
@@ -475,12 +437,15 @@ class Measurement:
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> Measurement:
-        """Read back what `to_json` gave."""
         sites = [dict(zip(_COUNTERS, site, strict=True)) for site in entry["sites"]]
         return typed(Measurement, {**entry, "sites": sites})
 
 
 _COUNTERS = tuple(field.name for field in fields(SiteCounters))
+
+
+#: Launches of one kernel, for example.
+Measurements = Sequence[Measurement]
 
 
 def by_entry(
@@ -492,13 +457,10 @@ def by_entry(
     out. A launch that was measured twice, by two simultaneous runs, counts once.
     """
     latest = {kernel.place: kernel for kernel in kernels}
-    groups: dict[tuple[str, str], list[Measurement]] = {}
+    groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
     for measurement in {(m.source, m.key): m for m in measurements}.values():
-        groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
-    return [
-        (k, [m for m in groups.get((k.entry, k.code), []) if m.belongs_to(k)])
-        for k in latest.values()
-    ]
+        groups[measurement.entry, measurement.code].append(measurement)
+    return [(k, [m for m in groups[k.entry, k.code] if m.belongs_to(k)]) for k in latest.values()]
 
 
 @cache
@@ -508,9 +470,16 @@ def _bytes_of(formula: str, block: Block) -> int:
 
 def checked_kernel(kernel: MeasuredKernel) -> MeasuredKernel:
     """The kernel, whose entries fit together; a ValueError where they do not."""
-    check_arguments(kernel.parameters, kernel.positions, kernel.tied, kernel.required_arguments)
-    known = {*kernel.parameters, *dict(kernel.fixed_arguments), *(tie[0] for tie in kernel.tied)}
-    count = len(kernel.parameters)
+    count, tied = len(kernel.parameters), [name for name, _, _ in kernel.tied]
+    require(len(kernel.positions) == count, "`positions` are as many as `parameters`")
+    are_unique = len({*kernel.parameters, *tied}) == count + len(tied)
+    require(are_unique, "each size has a name of its own")
+    required = (place for place, _ in kernel.required_arguments)
+    read = [*kernel.positions, *(place for _, place, _ in kernel.tied), *required]
+    require(len({*read}) == len(read), "each argument is read once")
+    for _, _, text in kernel.tied:
+        require(tie_of(text, kernel.parameters), f"`tied`: {text!r} is no part of one size")
+    known = {*kernel.parameters, *dict(kernel.fixed_arguments), *tied}
     require(all(one < 1 << 64 for one in kernel.signatures), "`signatures` have 64 bits")
     require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
     # Guards that cannot be read are those of the recorded launches.

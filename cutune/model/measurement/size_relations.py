@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 from math import prod
 
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.model.measurement.measurement import MeasuredKernel, Measurements
 from cutune.model.rational.formulas import is_formula, limited_value, whole_value
 from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import WARP, Block, as_block
@@ -62,9 +62,7 @@ def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
     return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
 
 
-def with_constants_fixed(
-    kernel: MeasuredKernel, counted: Sequence[Measurement]
-) -> MeasuredKernel | None:
+def with_constants_fixed(kernel: MeasuredKernel, counted: Measurements) -> MeasuredKernel | None:
     """The kernel with small constants among its parameters fixed; None where there are none.
 
     A constant has the same value in all launches of the program, while other sizes change. It is
@@ -90,13 +88,12 @@ def _with_fixed(
     places = dict(zip(kernel.parameters, range(len(kernel.parameters)), strict=True))
     left = [place for name, place in places.items() if name not in (*fixed, *tied)]
     needed = ((kernel.positions[places[name]], fixed[name]) for name in required)
+    recorded = ((tuple(sizes[place] for place in left), e) for sizes, e in kernel.recorded)
     return replace(
         kernel,
         parameters=tuple(kernel.parameters[place] for place in left),
         positions=tuple(kernel.positions[place] for place in left),
-        recorded=tuple(
-            (tuple(sizes[place] for place in left), extents) for sizes, extents in kernel.recorded
-        ),
+        recorded=tuple(recorded),
         fixed_arguments=(*kernel.fixed_arguments, *fixed.items()),
         required_arguments=(*kernel.required_arguments, *needed),
         required_names=(*kernel.required_names, *required),
@@ -115,8 +112,7 @@ def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
 def small_factors(kernel: MeasuredKernel) -> dict[str, int]:
     """The small constants that are no extent of the threads: strides, for example."""
     extents = _names_of(*kernel.guards, *kernel.covers)
-    constants = small_constants(kernel).items()
-    return {name: value for name, value in constants if name not in extents}
+    return {name: value for name, value in small_constants(kernel).items() if name not in extents}
 
 
 def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
@@ -131,11 +127,8 @@ def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
 def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
     """Data parameters that only bound small loops (a radius, an order), at their largest values."""
     guards = _names_of(*kernel.guards)
-    return {
-        name: max(values)
-        for name, values in _columns(kernel).items()
-        if name in kernel.bounds and 0 < max(values) < WARP and name not in guards
-    }
+    largest = {n: max(values) for n, values in _columns(kernel).items() if n in kernel.bounds}
+    return {n: most for n, most in largest.items() if 0 < most < WARP and n not in guards}
 
 
 def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
@@ -153,15 +146,13 @@ def with_bounds_fixed(
     """
     small = small_bounds(kernel)
     bounds = {name: small[name] for name in small if names is None or name in names}
-    is_one_left = len(bounds) < len(kernel.parameters)
-    return with_held(kernel, bounds) if bounds and is_one_left else None
+    return with_held(kernel, bounds) if bounds and len(bounds) < len(kernel.parameters) else None
 
 
 def with_few_bounds_fixed(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
     """The kernel with each of these integers fixed, and then with all of them.
 
-    For kernels of which launches with large values fail: their arrays have room for a small radius
-    alone.
+    For kernels that fail with large values: their arrays have room for a small radius alone.
     """
     small = small_bounds(kernel)
     for names in (*([name] for name in small if len(small) > 1), [*small]):
@@ -182,7 +173,7 @@ def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     small = {
         name: values
         for name, values in columns.items()
-        if len(set(values)) > 1
+        if len({*values}) > 1
         and min(values) >= 0
         and max(values) < SELECTORS
         and name not in guards
@@ -224,9 +215,7 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
     x, y, z = covers
     if (x, y, z) == kernel.covers:
         return None
-    is_left = [
-        varies and not text for varies, text in zip(kernel.variable_extents, covers, strict=True)
-    ]
+    is_left = [v and not text for v, text in zip(kernel.variable_extents, covers, strict=True)]
     return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
 
 
@@ -243,7 +232,6 @@ def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
 
 
 def _columns(kernel: MeasuredKernel) -> dict[str, tuple[int, ...]]:
-    """The values of each parameter in the recorded launches; nothing where there is none."""
     columns = zip(*(sizes for sizes, _ in kernel.recorded), strict=True)
     return dict(zip(kernel.parameters, columns, strict=False))
 
@@ -294,7 +282,7 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
     return values
 
 
-def working_threads(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int:
+def busy_threads(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int:
     """How many threads have work where any number does the same; 0 where all have to stay."""
     text = kernel.working[axis]
     count = (whole_value(text, complete(kernel, sizes)) or 0) if text is not None else 0

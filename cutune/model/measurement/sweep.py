@@ -17,20 +17,8 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from cutune.core.progress import ignore
-from cutune.core.typed import (
-    Count,
-    Integer,
-    Label,
-    MemberName,
-    Meta,
-    Name,
-    Text,
-    Time,
-    one_of,
-    parsed,
-    typed,
-)
-from cutune.core.workspace import Json, read_lines, read_typed, replace_file
+from cutune.core.typed import Count, Integer, Label, MemberName, Name, Text, Time, one_of, typed
+from cutune.core.workspace import Json, entries_of, read_lines, read_typed, replace_file
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
 from cutune.toolchain.ptxas import StaticCounters
@@ -151,7 +139,7 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     registers: Count | None = None
     shared_bytes: Count | None = None
     own: Block
-    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
+    microseconds: Annotated[tuple[_Row, ...], msgspec.Meta(min_length=1)]
     variants: dict[Name, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
 
     @staticmethod
@@ -206,18 +194,8 @@ def swept_line(launch: SweptLaunch) -> dict[str, Any]:
 
 
 def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
-    """The lines of one kind in a probe's output, none without one; a torn last line is left out."""
-    if not path.exists():
-        return []
-    entries = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            entry = parsed(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and entry.get("schema") == schema:
-            entries.append(entry)
-    return entries
+    """The lines of one kind in a probe's output."""
+    return list(entries_of(path, schema))
 
 
 def swept_on(path: Path, device: str) -> list[SweptLaunch]:

@@ -31,6 +31,10 @@ Exponents = tuple[Annotated[int, Meta(ge=0, le=16)], ...]
 #: A polynomial: a sum of coefficient * product(variable ** exponent).
 Terms = tuple[tuple[Exponents, Fraction], ...]
 Floats = NDArray[np.float64]
+Monomials = list[Exponents]
+Names = tuple[str, ...]
+#: Samples: a value of each variable.
+Points = Sequence[Sequence[int]]
 
 MAX_DEGREE_PER_VARIABLE = 3
 #: Singular values up to this, relative to the largest, count as 0.
@@ -56,7 +60,7 @@ class RationalFunction:
     residual: Quantity
     rank: Count
     unknowns: Count
-    variables: tuple[str, ...] = ()
+    variables: Names = ()
 
     @property
     def is_zero(self) -> bool:
@@ -75,7 +79,7 @@ class RationalFunction:
         return top if is_whole else top / _horner(read, self.denominator)
 
 
-def constant_function(variables: tuple[str, ...], value: int | Fraction) -> RationalFunction:
+def constant_function(variables: Names, value: int | Fraction) -> RationalFunction:
     """The function that is `value` everywhere."""
     powers = (0,) * len(variables)
     top = ((powers, Fraction(value)),) if value else ()
@@ -86,12 +90,9 @@ def value_at(polynomial: Terms, point: Sequence[int]) -> Fraction:
     return sum((c * monomial(point, e) for e, c in polynomial), Fraction(0))
 
 
-def exponents_up_to(
-    points: Sequence[Sequence[int]], used: Sequence[int], degree: int
-) -> list[Exponents]:
+def exponents_up_to(points: Points, used: Sequence[int], degree: int) -> Monomials:
     """Monomials of bounded total degree, no variable higher than its distinct samples determine."""
-    width = len(points[0])
-    levels = [len({points[s][v] for s in used}) - 1 for v in range(width)]
+    levels = [len({points[s][v] for s in used}) - 1 for v in range(len(points[0]))]
     ranges = [range(min(level, MAX_DEGREE_PER_VARIABLE) + 1) for level in levels]
     return sorted((e for e in product(*ranges) if sum(e) <= degree), key=lambda e: (sum(e), e))
 
@@ -100,13 +101,13 @@ def monomial(point: Sequence[int], exponents: Exponents) -> int:
     return prod(base**exponent for base, exponent in zip(point, exponents, strict=True))
 
 
-def monomials(points: Floats, exponents: list[Exponents]) -> Floats:
+def monomials(points: Floats, exponents: Monomials) -> Floats:
     """Products of powers, a row per point and a column per monomial."""
     columns = [np.prod(points ** np.array(exponent), axis=1) for exponent in exponents]
     return np.stack(columns, axis=1)
 
 
-def _horner(names: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]]) -> Expression:
+def _horner(names: Names, terms: Sequence[tuple[Exponents, Fraction]]) -> Expression:
     if not terms:
         return expression(0)
     if not names:
@@ -141,9 +142,7 @@ EXACT_DEGREES = ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2))
 SPARE = 2
 
 
-def fit(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
-) -> RationalFunction:
+def fit(variables: Names, points: Points, values: Sequence[int]) -> RationalFunction:
     """The simplest rational function of `variables` through the samples: `values` at `points`."""
     if len(set(values)) == 1:
         return constant_function(variables, values[0])
@@ -153,7 +152,7 @@ def fit(
 # A kernel is fitted again with launches that take no part, and once more with these.
 @lru_cache(maxsize=1024)
 def _fitted(
-    variables: tuple[str, ...], points: tuple[tuple[int, ...], ...], values: tuple[int, ...]
+    variables: Names, points: tuple[tuple[int, ...], ...], values: tuple[int, ...]
 ) -> RationalFunction:
     for fit_exactly in (fit_polynomial, fit_quotient, _fit_larger):
         if (exact := fit_exactly(variables, points, values)) is not None:
@@ -162,10 +161,7 @@ def _fitted(
 
 
 def fit_polynomial(
-    variables: tuple[str, ...],
-    points: Sequence[Sequence[int]],
-    values: Sequence[int],
-    spare: int = 0,
+    variables: Names, points: Points, values: Sequence[int], spare: int = 0
 ) -> RationalFunction | None:
     """The polynomial of least total degree that meets every sample exactly, if there is one.
 
@@ -184,13 +180,13 @@ def fit_polynomial(
     return None
 
 
-def _used(points: Sequence[Sequence[int]]) -> list[int]:
+def _used(points: Points) -> list[int]:
     """The samples that enter the equations: all but a quarter, those at the largest sizes."""
     order = sorted(range(len(points)), key=lambda s: sum(points[s]))
     return order[: -max(1, len(points) // 4)]
 
 
-def _forms(points: Sequence[Sequence[int]], used: Sequence[int]) -> Iterator[list[Exponents]]:
+def _forms(points: Points, used: Sequence[int]) -> Iterator[Monomials]:
     """Monomials of each total degree; then products of many sizes, none of them squared."""
     for degree in range(MAX_DEGREE + 1):
         yield exponents_up_to(points, used, degree)
@@ -198,9 +194,7 @@ def _forms(points: Sequence[Sequence[int]], used: Sequence[int]) -> Iterator[lis
         yield [*product((0, 1), repeat=len(points[0]))]
 
 
-def _fit_larger(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
-) -> RationalFunction | None:
+def _fit_larger(variables: Names, points: Points, values: Sequence[int]) -> RationalFunction | None:
     """A polynomial that meets all samples from some size on; smaller samples may differ.
 
     A filter of 127 taps has other work at sizes below 127. Only for one variable: with several,
@@ -219,7 +213,7 @@ def _fit_larger(
 
 
 def fit_quotient(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+    variables: Names, points: Points, values: Sequence[int]
 ) -> RationalFunction | None:
     """The quotient of polynomials of least degree that meets every sample exactly.
 
@@ -246,10 +240,7 @@ def fit_quotient(
 
 
 def _quotient(
-    variables: tuple[str, ...],
-    upper: list[Exponents],
-    lower: list[Exponents],
-    solution: list[Fraction] | None,
+    variables: Names, upper: Monomials, lower: Monomials, solution: list[Fraction] | None
 ) -> RationalFunction | None:
     """The function with these coefficients, the numerator's first; None where there are none."""
     if solution is None:
@@ -262,9 +253,7 @@ def _quotient(
     return RationalFunction((*top,), (one, *bottom), True, 0.0, 0.0, width, width, variables)
 
 
-def _meets(
-    function: RationalFunction, points: Sequence[Sequence[int]], values: Sequence[int]
-) -> bool:
+def _meets(function: RationalFunction, points: Points, values: Sequence[int]) -> bool:
     """Does a function have no pole, and is it exact, at every sample?"""
     for point, value in zip(points, values, strict=True):
         bottom = value_at(function.denominator, point)
@@ -273,9 +262,7 @@ def _meets(
     return True
 
 
-def _guess(
-    points: Sequence[Sequence[int]], exponents: list[Exponents], values: Sequence[int]
-) -> list[Fraction] | None:
+def _guess(points: Points, exponents: Monomials, values: Sequence[int]) -> list[Fraction] | None:
     """Least squares in floating point, rounded to simple fractions; the caller checks exactly."""
     sizes = np.array(points, dtype=np.float64)
     scale = np.maximum(sizes.max(axis=0), 1)  # a size that is always 0 stays so
@@ -289,15 +276,13 @@ def _guess(
     return [Fraction(c).limit_denominator(LARGEST_DENOMINATOR) for c in coefficients]
 
 
-def _solve(
-    points: Sequence[Sequence[int]], exponents: list[Exponents], values: Sequence[int]
-) -> list[Fraction] | None:
+def _solve(points: Points, exponents: Monomials, values: Sequence[int]) -> list[Fraction] | None:
     """Exact solution of an overdetermined system; None when inconsistent or rank deficient."""
     matrix = [[monomial(point, exponent) for exponent in exponents] for point in points]
     return _eliminated(matrix, values)
 
 
-def _eliminated(matrix: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
+def _eliminated(matrix: Points, values: Sequence[int]) -> list[Fraction] | None:
     """Gaussian elimination; None when inconsistent or rank deficient.
 
     Computes modulo a large prime and recovers the fractions of the solution from their residues
@@ -348,9 +333,7 @@ GOOD_ENOUGH = 0.02
 FAR = (4, 64, 1024, 16384)
 
 
-def fit_numerical(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
-) -> RationalFunction:
+def fit_numerical(variables: Names, points: Points, values: Sequence[int]) -> RationalFunction:
     """The simplest function whose held-out error is `GOOD_ENOUGH`, else the one with the least."""
     sizes = np.array(points, dtype=np.float64)
     targets = np.array(values, dtype=np.float64)
@@ -371,7 +354,7 @@ def fit_numerical(
 
 
 def _fit_degrees(
-    variables: tuple[str, ...], sizes: Floats, targets: Floats, used: int, top: int, bottom: int
+    variables: Names, sizes: Floats, targets: Floats, used: int, top: int, bottom: int
 ) -> RationalFunction | None:
     points = [tuple(int(v) for v in row) for row in sizes]
     upper = exponents_up_to(points, range(used), top)
@@ -405,7 +388,7 @@ def _fit_degrees(
     return RationalFunction(over, under, False, far, near, rank, unknowns, variables)
 
 
-def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:
+def _makes_sense_far(upper: Monomials, lower: Monomials, solution: Floats) -> bool:
     """Is the quotient finite and not negative also at much larger sizes?"""
     far = np.outer(FAR, np.ones(len(upper[0])))
     tops = monomials(far, upper) @ solution[: len(upper)]
@@ -472,7 +455,7 @@ def _refined(
     return np.asarray(better.x * scale) if improved else solution
 
 
-def _unscaled(exponents: list[Exponents], coefficients: Floats, scale: Floats) -> Terms:
+def _unscaled(exponents: Monomials, coefficients: Floats, scale: Floats) -> Terms:
     units = [np.prod(scale ** np.array(exponent)) for exponent in exponents]
     values = [Fraction(float(c / unit)) for c, unit in zip(coefficients, units, strict=True)]
     return tuple(zip(exponents, values, strict=True))

@@ -221,9 +221,7 @@ Values = NDArray[np.float64]
 
 def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Values]:
     """All definitions at given sizes: one number per candidate, or a single one (shape ())."""
-    values: dict[str, Values] = {
-        name: np.asarray(sizes[name], dtype=np.float64) for name in program.sizes
-    }
+    values: dict[str, Values] = {n: np.asarray(sizes[n], dtype=np.float64) for n in program.sizes}
     for name, column in program.properties.items():
         values[name] = np.array(column, dtype=np.float64)
     values[CANDIDATE] = np.arange(program.candidate_count, dtype=np.float64)

@@ -18,10 +18,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune.core.codes import Code
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
+from cutune.model.rational.functions import Floats
 from cutune.model.rational.program import TERM
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of, shape, threads_of
@@ -124,7 +126,6 @@ class Selection:
 
     @property
     def chosen_ms(self) -> float | None:
-        """The predicted time of the choice, if anything is predicted."""
         return self.predicted_ms(self.block)
 
     @property
@@ -178,7 +179,6 @@ class Selection:
         return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
 
     def predicted_ms(self, block: Block) -> float | None:
-        """The predicted time of one block, if it is a valid candidate."""
         return next((p.predicted_ms for p in self.ranked if p.block == block), None)
 
 
@@ -207,13 +207,9 @@ def selection_rule(
         bound = [(from_range(t, *constants.BOUND_THREADS), 0.0) for t in threads]
         other = [(from_range(t, *constants.THREADS), 0.0) for t in threads]
     else:
-        bound = [
-            (
-                abs(math.log2(t / constants.BOUND_TILE_THREADS)),
-                abs(math.log2(block[0] / constants.BOUND_TILE_WIDTH)),
-            )
-            for t, block in zip(threads, blocks, strict=True)
-        ]
+        best, width = constants.BOUND_TILE_THREADS, constants.BOUND_TILE_WIDTH
+        pairs = zip(threads, blocks, strict=True)
+        bound = [(abs(math.log2(t / best)), abs(math.log2(x / width))) for t, (x, _, _) in pairs]
         other = [(0.0, 0.0)] * len(blocks)
     bound_ranks, ranks = dense_ranks(bound), dense_ranks(other)
     return SelectionRule(tuple(blocks), bound_ranks, ranks, floor_us, own_band=own_band)
@@ -221,15 +217,14 @@ def selection_rule(
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a launch term: ties prefer about 128 threads, then the widest block."""
-    keys = [
-        (abs(math.log2(x * y * z / constants.PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks
-    ]
+    best = constants.PUBLISHED_THREADS
+    keys = [(abs(math.log2(threads_of(block) / best)), -float(block[0])) for block in blocks]
     ranks = dense_ranks(keys)
     return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), constants.PUBLISHED_BAND)
 
 
 def select(
-    values: Mapping[str, NDArray[np.float64]],
+    values: Mapping[str, Floats],
     rule: SelectionRule,
     extents: Block,
     kernel: MeasuredKernel,
@@ -259,14 +254,10 @@ def _ranked(
     rule: SelectionRule,
     grids: Sequence[Block],
     valid: NDArray[np.bool_],
-    values: Mapping[str, NDArray[np.float64]],
+    values: Mapping[str, Floats],
 ) -> tuple[PredictedBlock, ...]:
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
-    terms = {
-        name.removeprefix(TERM): value.tolist()
-        for name, value in values.items()
-        if name.startswith(TERM)
-    }
+    terms = {n.removeprefix(TERM): v.tolist() for n, v in values.items() if n.startswith(TERM)}
 
     def predicted(c: int) -> PredictedBlock:
         terms_us = {name: term[c] for name, term in terms.items()}
@@ -277,11 +268,7 @@ def _ranked(
 
 
 def choose(
-    rule: SelectionRule,
-    time: NDArray[np.float64],
-    floored: NDArray[np.float64],
-    valid: NDArray[np.bool_],
-    original: Block,
+    rule: SelectionRule, time: Floats, floored: Floats, valid: NDArray[np.bool_], original: Block
 ) -> int | None:
     """Index of the chosen candidate, or None where none is valid. The emitted C does the same."""
     if not valid.any():
@@ -358,3 +345,26 @@ def kind_of(model: FittedModel, choice: Selection) -> str:
 def expected_regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
     """Regret by the best time: geometric mean, 90th percentile; None where nothing is predicted."""
     return constants.EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None
+
+
+#: A launch has few blocks where so many times as many would still have a multiprocessor each.
+_FEW = 4
+#: What more threads gain is told where it is as much as this.
+_TOLD = 1.1
+
+
+def idle_text(blocks: int, multiprocessors: int, gain: float | None = None) -> str:
+    """Return that most multiprocessors are idle; empty where they are not.
+
+    `gain`: how many times as fast the launch would be with as many threads as fill the GPU.
+    """
+    if not 0 < blocks * _FEW <= multiprocessors:
+        return ""
+    is_told = gain is not None and gain >= _TOLD
+    cost = f", predicted {gain:.3g} times as fast with enough threads" if is_told else ""
+    return Code.FEW_BLOCKS.template.format(
+        blocks="1 block" if blocks == 1 else f"{blocks} blocks",
+        idle=multiprocessors - blocks,
+        all=multiprocessors,
+        cost=cost,
+    )

@@ -24,12 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.size_relations import (
-    extents_at,
-    only_at,
-    usually_held,
-    working_threads,
-)
+from cutune.model.measurement.size_relations import busy_threads, extents_at, only_at, usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
@@ -41,11 +36,11 @@ from cutune.model.selection.choose import (
     Selection,
     SelectionRule,
     band_of,
+    idle_text,
     published_rule,
     select,
     selection_rule,
 )
-from cutune.model.selection.few_blocks import idle_text
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, as_block, grid_of
 
@@ -65,14 +60,10 @@ def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     return selection_rule(model.blocks, model.one_dimensional, floor_us, band)
 
 
-def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:
-    return published_rule(model.blocks)
-
-
 MODELS = {
     DEFAULT: PerformanceModel(compose, _own_rule),
-    "mwp-cwp": PerformanceModel(compose_mwp_cwp, _published_rule),
-    "latency": PerformanceModel(compose_latency, _published_rule),
+    "mwp-cwp": PerformanceModel(compose_mwp_cwp, lambda model, _: published_rule(model.blocks)),
+    "latency": PerformanceModel(compose_latency, lambda model, _: published_rule(model.blocks)),
 }
 
 
@@ -100,20 +91,16 @@ def measured_only_at(model: FittedModel) -> dict[str, int]:
 
 def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[str, SizeRange]:
     """The variables whose value lies where the counts are not known to hold, with their range."""
-    return {
-        name: held
-        for name, held in ranges.items()
-        if name in sizes and not held.least <= sizes[name] <= held.largest
-    }
+    known = ((name, held) for name, held in ranges.items() if name in sizes)
+    return {name: held for name, held in known if not held.least <= sizes[name] <= held.largest}
 
 
 def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
     if model.kernel.on_data and reached.least == reached.largest:
         return reached  # what never varied tells nothing of other values
     # What was met so many times beyond its samples is asked as far again.
-    factor = (
-        constants.REACH_EXACT if model.is_exact else max(constants.REACH_NUMERICAL, reached.factor)
-    )
+    factor = max(constants.REACH_NUMERICAL, reached.factor)
+    factor = constants.REACH_EXACT if model.is_exact else factor
     factor = constants.REACH_ON_DATA if model.kernel.on_data else factor
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
@@ -204,8 +191,8 @@ def _whole_blocks(kernel: MeasuredKernel, axis: int, ids: int) -> int:
 def _meaning(word: str) -> str:
     """The meaning of a size that is no argument of the kernel; empty for others."""
     meanings = {"T": "threads of all blocks together", "G": "blocks of the grid"}
-    letter, dot, axis = word.partition(".")
-    meaning = meanings.get(letter) if dot and axis in ("x", "y", "z") else None
+    letter, _, axis = word.partition(".")
+    meaning = meanings.get(letter) if axis in ("x", "y", "z") else None
     return f"; {word}: {meaning} in {axis}" if meaning else ""
 
 
@@ -266,7 +253,10 @@ class Chooser:
         except CutuneError as error:
             return error
         kernel, far = self._model.kernel, outside(self._supported, launch.sizes)
-        far |= _beyond_32_bits(kernel, launch.extents)
+        # Guards that are larger than what a tuned program asks its model about.
+        axes = zip(kernel.guards, launch.extents, kernel.coarsen, strict=True)
+        beyond = [guard for guard, n, ids in axes if guard and n * ids > LARGEST_SIZE]
+        far |= dict.fromkeys(beyond, SizeRange(1, LARGEST_SIZE))
         if not far:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
@@ -296,7 +286,7 @@ class Chooser:
         """
         best, own_ms = own, own.chosen_ms
         for axis in range(3):
-            working = working_threads(self._model.kernel, axis, launch.sizes)
+            working = busy_threads(self._model.kernel, axis, launch.sizes)
             numbers = sorted({min(self._filling, working), working})
             for threads in numbers if own_ms and working else ():
                 found, least = self._with_threads(launch, axis, threads), best.chosen_ms
@@ -312,7 +302,7 @@ class Chooser:
         """
         kernel = self._model.kernel
         axes = [axis for axis in range(3) if kernel.variable_extents[axis]]
-        if any(working_threads(kernel, axis, launch.sizes) for axis in axes):
+        if any(busy_threads(kernel, axis, launch.sizes) for axis in axes):
             return ""
         if not axes or len({extents for _, extents in kernel.recorded}) > 1:
             return ""
@@ -325,10 +315,7 @@ class Chooser:
         return idle_text(blocks, self._multiprocessors, own.own_ms / ms if ms else None)
 
     def _with_threads(self, launch: LaunchSizes, axis: int, threads: int) -> Selection | None:
-        """The choice with so many threads in one dimension; the last block may be partial.
-
-        None where the counts do not hold.
-        """
+        """The choice with so many threads in one dimension; None where the counts do not hold."""
         asked = {**launch.sizes, f"extent_{'xyz'[axis]}": threads}
         if outside(self._supported, asked):
             return None
@@ -337,13 +324,6 @@ class Chooser:
         sizes = {name: [asked[name]] for name in kernel.parameters}
         [values] = evaluate_each(self._program, point(sizes, [[extent] for extent in extents]))
         return select(values, self._rule, extents, kernel, may_idle=True)
-
-
-def _beyond_32_bits(kernel: MeasuredKernel, extents: Block) -> dict[str, SizeRange]:
-    """Guards that are larger than what a tuned program asks its model about."""
-    axes = zip(kernel.guards, extents, kernel.coarsen, strict=True)
-    asked = SizeRange(1, LARGEST_SIZE)
-    return {guard: asked for guard, n, ids in axes if guard and n * ids > asked.largest}
 
 
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
@@ -373,10 +353,7 @@ def _one_per_id(
     extents = {
         _whole_blocks(kernel, axis, sizes[name])
         for place, name in enumerate(kernel.parameters)
-        if all(
-            threads == _whole_blocks(kernel, axis, values[place])
-            for values, threads in seen.items()
-        )
+        if all(n == _whole_blocks(kernel, axis, values[place]) for values, n in seen.items())
     }
     return extents.pop() if len(extents) == 1 else None
 
@@ -463,8 +440,7 @@ def with_timings(
     model: FittedModel, launches: Iterable[SweptLaunch], device: DeviceProfile
 ) -> tuple[FittedModel, Diagnostic | None]:
     """The model, confirmed or not, and a warning if its order of blocks differs from the times'."""
-    floor = float(device.model.floor_us)
-    launch = _reference(launches, floor)
+    launch = _reference(launches, float(device.model.floor_us))
     if launch is None:
         return model, None
     trusted = replace(model, confirmed_on=device.name)
@@ -508,19 +484,15 @@ def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -
     None where too few blocks take longer than the launch overhead, or all take about as long.
     """
     least = constants.INFORMATIVE_TIME * float(device.model.floor_us)
-    pairs = [
-        (prediction.predicted_ms, launch.microseconds[prediction.block])
-        for prediction in choice.ranked
-        if launch.microseconds.get(prediction.block, 0.0) > least
-    ]
-    measured = [time for _, time in pairs]
-    if len(pairs) < constants.FEWEST_BLOCKS or max(measured) < constants.LEAST_SPREAD * min(
-        measured
-    ):
+    us = launch.microseconds
+    pairs = [(p.predicted_ms, us[p.block]) for p in choice.ranked if us.get(p.block, 0.0) > least]
+    if len(pairs) < constants.FEWEST_BLOCKS:
+        return None
+    predicted, measured = np.array(pairs).T
+    if max(measured) < constants.LEAST_SPREAD * min(measured):
         return None
     # Takes a second to import, and most commands have no timings.
     from scipy.stats import spearmanr  # noqa: PLC0415
 
-    predicted = [time for time, _ in pairs]
-    correlation = float(spearmanr(np.array(predicted), np.array(measured)).statistic)
+    correlation = float(spearmanr(predicted, measured).statistic)
     return 0.0 if math.isnan(correlation) else correlation

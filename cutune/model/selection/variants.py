@@ -33,6 +33,8 @@ CORNERS = ((1, 2048), (33, 4096), (4096, 33), (1 << 20, 64))
 #: Larger ones, for kernels with little work per thread.
 LONG_SIZES = tuple(1000 * 4**exponent for exponent in range(8))
 
+Devices = Sequence[DeviceProfile]
+
 
 @dataclass(frozen=True)
 class ConfigurationChoice:
@@ -165,9 +167,7 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
     )
 
 
-def worthwhile_on(
-    model: FittedModel, devices: Sequence[DeviceProfile]
-) -> list[tuple[Worthwhile, ...]]:
+def worthwhile_on(model: FittedModel, devices: Devices) -> list[tuple[Worthwhile, ...]]:
     """As `worthwhile`, per device, with the candidates that are near the best on any of them.
 
     Devices with the same candidates share code where a program is emitted for several.

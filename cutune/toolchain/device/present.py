@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,14 +59,7 @@ def profile_of(gpu: str) -> str | None:
 
 
 def _present() -> Iterator[str]:
-    try:
-        folders = sorted(GPUS.iterdir())
-    except OSError:
-        return
-    for folder in folders:
-        try:
-            text = (folder / "information").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        if model := _MODEL.search(text):
-            yield model[1]
+    for path in sorted(GPUS.glob("*/information")):
+        with suppress(OSError):
+            if model := _MODEL.search(path.read_text(encoding="utf-8", errors="replace")):
+                yield model[1]

@@ -27,8 +27,6 @@ FITTED = "fitted to micro-kernels"
 #: Constants that a time is divided by.
 RATES = frozenset(("issue_per_cycle", "dram_efficiency", "l2_share_lost"))
 _Capability = Annotated[str, Meta(pattern=r"(?a)\A\d{1,2}\.\d{1,2}\Z")]
-
-
 _Few = Annotated[int, Meta(ge=1, le=1 << 14)]
 _Many = Annotated[int, Meta(ge=1, le=1 << 30)]
 _Version = Annotated[int, Meta(ge=0, le=99)]
@@ -149,15 +147,11 @@ class DeviceProfile:
         major, minor = self.compute_capability
         return {
             "schema": SCHEMA,
-            "name": self.name,
+            **asdict(self),
             "compute_capability": f"{major}.{minor}",
-            "sm_count": self.sm_count,
             "clock_ghz": float(self.clock_ghz),
             "dram_gbs": float(self.dram_gbs),
-            "l2_bytes": self.l2_bytes,
-            "limits": asdict(self.limits),
-            "model": {f.name: _text(getattr(self.model, f.name)) for f in fields(ModelConstants)},
-            "provenance": dict(self.provenance),
+            "model": {name: _text(value) for name, value in vars(self.model).items()},
         }
 
     @staticmethod
@@ -199,8 +193,7 @@ def _parse(path: str, text: str) -> DeviceProfile:
         actual = data.get("schema")
         if actual == SCHEMA:
             major, minor = typed(_Capability, data["compute_capability"]).split(".")
-            capability = (int(major), int(minor))
-            return typed(DeviceProfile, {**data, "compute_capability": capability})
+            return typed(DeviceProfile, {**data, "compute_capability": (int(major), int(minor))})
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         actual = error
     raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=SCHEMA, found=actual)

@@ -60,8 +60,7 @@ def warp_footprint(block: Block) -> Block:
     """The ids that a warp covers per dimension; approximate unless sizes are powers of 2."""
     x = min(block[0], WARP)
     y = min(block[1], max(1, WARP // x))
-    z = min(block[2], max(1, WARP // (x * y)))
-    return (x, y, z)
+    return (x, y, min(block[2], max(1, WARP // (x * y))))
 
 
 def keeps_warps(before: Block, after: Block) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
-from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite, site_counters
+from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, site_counters
 from cutune.measure.candidate_trials import (
     ASSERTED_BUDGET,
     FEWEST_CANDIDATES,
@@ -50,7 +50,7 @@ def counted(n: int, block: Block, work: int = 100) -> LaunchRecord:
     low = array.base + array.delta + 8
     values = (10, n, 2, 10, 40, 40, 30, 30, 600, 200, 0, 50, 9, low, low + 4 * n)
     names = (counter.name for counter in site_counters())
-    site = LoggedSite(place, dict(zip(names, values, strict=True)))
+    site = {"site": place, **dict(zip(names, values, strict=True))}
     code = LoggedBlock(GATHER.code.block_indices[0], n // 32, n)
     record = recorded("gather", n, block)
     return replace(record, warp_instructions=work, blocks=(code,), sites=(site,))
@@ -71,7 +71,7 @@ def line(record: LaunchRecord) -> str:
             "executed_blocks": record.executed_blocks,
             "working_threads": record.working_threads,
             "blocks": record.blocks,
-            "sites": [{"site": one.site, **one.counters} for one in record.sites],
+            "sites": record.sites,
         },
     }
     return json.dumps(entry) + "\n"

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.measure.replay.plan import FAR_THREADS, base_size, count_launches, far_launches
-from cutune.measure.replay.products import MOST_THREADS, factors, unit_of
+from cutune.measure.replay.plan import (
+    FAR_THREADS,
+    MOST_THREADS,
+    base_size,
+    count_launches,
+    factors,
+    far_launches,
+    unit_of,
+)
 from cutune.measure.replay.replay import interior_blocks, spread_blocks
 from cutune.model.fit.count_functions import MAX_POINTS, CountFunctions, count_points
 from cutune.model.measurement.alignment import representatives

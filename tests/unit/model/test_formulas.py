@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from cutune.model.measurement.measurement import check_arguments
+from cutune.model.measurement.measurement import checked_kernel
 from cutune.model.rational.formulas import Tie, is_formula, limited_value, tie_of, whole_value
+from tests.support.measured_kernel import KERNEL
 
 
 @pytest.mark.parametrize(
@@ -107,7 +111,9 @@ def test_arguments_that_fit_together(
     problem: str,
 ) -> None:
     def check() -> None:
-        check_arguments(("n", "m"), positions, tied, required)
+        kernel = replace(KERNEL, parameters=("n", "m"), recorded=(((8, 8), (8, 1, 1)),))
+        given: dict[str, Any] = {"tied": tuple(tied), "required_arguments": tuple(required)}
+        checked_kernel(replace(kernel, positions=tuple(positions), **given))
 
     if problem:
         with pytest.raises(ValueError, match=problem):

@@ -11,8 +11,8 @@ from cutune.cli.report.choices import choice_table
 from cutune.model.emit.selection import emit_selection
 from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.measurement.measurement import NO_OTHERS
+from cutune.model.selection.choose import idle_text
 from cutune.model.selection.chooser import Chooser
-from cutune.model.selection.few_blocks import idle_text
 from cutune.toolchain.device.profile import DeviceProfile
 
 H200 = DeviceProfile.named("h200")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pointer
+from cutune.emulator.machine import LaunchCounters, LoadedModule, pointer
 from tests.support.launch_parameters import pack_parameters
 from tests.support.ptx_statements import HEADER
 
@@ -20,7 +20,7 @@ ARRAY, MIDDLE = 1 << 20, 1 << 19
 
 def loop(setup: str, body: str) -> LoadedModule:
     """Each thread sums elements that lie 128 bytes apart, while %q holds."""
-    return load(
+    return LoadedModule(
         assemble(
             f"""{HEADER}
 .visible .entry sum(.param .u64 array, .param .u32 n) {{
