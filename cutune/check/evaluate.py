@@ -284,8 +284,6 @@ def _with_same_variants(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """Choose as the tuned program does with this performance model."""
-
     choosers: dict[tuple[str, str], VariantChooser] = {}
 
     def choose(launch: SweptLaunch) -> Answer:

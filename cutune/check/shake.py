@@ -70,7 +70,6 @@ class Shaken:
     has_changed: bool = True
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Remarks on parts that were not compared; one if no launch was changed."""
         yield from self.known.remarks()
         if not self.has_changed and self.trial is None:
             yield Diagnostic.at(Code.NOT_SHAKEN, command=self.run.shown)

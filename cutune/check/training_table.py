@@ -77,7 +77,6 @@ def training_rows(
 def _on_collected(
     model: FittedModel, launch: TrainingCounters, question: LaunchSizes, device: DeviceProfile
 ) -> float:
-    """The cycles of one block by the model with the counters that were collected in that launch."""
     names = (model.kernel.variables[0],)
     constants = (constant_function(names, Fraction(launch.values[name])) for name in COUNTERS)
     one = replace(model.restricted([launch.block]), published=PublishedCounts(*constants))

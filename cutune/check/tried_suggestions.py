@@ -107,7 +107,6 @@ class Judged:
     work: Mapping[Block, float] | None = None
 
     def judged(self, one: Suggestion) -> Suggestion:
-        """The suggestion as it may be printed."""
         if self.problem:
             return replace(one, tried=f"It could not be tried: {self.problem}.")
         if self.obstacle:
@@ -282,7 +281,6 @@ def _size(run: Run) -> str:
 
 
 def _joined(one: Judged, other: Judged) -> Judged:
-    """Join the trials of two instances of a kernel."""
     if one.problem or other.problem:
         return one if one.problem else other
     first, second = one.work or {}, other.work or {}

@@ -187,7 +187,6 @@ class Baseline:
         return known, reason
 
     def _may_vary_still(self, runs: int) -> bool:
-        """May what was equal in so many confirming runs still vary by itself?"""
         if runs < CONFIRMING_RUNS:
             return True
         varies = any(varying.numbers for varying in self.varying.values())

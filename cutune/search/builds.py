@@ -90,7 +90,6 @@ class Builds:
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
-        """Return the program of a configuration, compiled once."""
         return self._future(configuration).result()
 
     def require_own(self, built: Built, run: Run) -> None:
@@ -109,7 +108,6 @@ class Builds:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def effects(self) -> Effects:
-        """Compare the code of the programs that were compiled."""
         codes = {
             values: built.result().code
             for values, built in self._known.items()
@@ -247,7 +245,6 @@ class ProjectFolder:
 
     @property
     def state(self) -> str:
-        """Return a hash of all sources."""
         content = sha256()
         for path in self._paths():
             if _is_source(path) and path.is_file():

@@ -65,7 +65,6 @@ class TechniqueScore:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the lower quartile, the median and the upper quartile."""
     if inf in values:
         # Order is enough: what lies between a number and infinity is none.
         ordered = sorted(values)
@@ -102,7 +101,6 @@ def _times(known: Mapping[int, KnownTime]) -> list[float]:
 
 
 def least(known: Mapping[int, KnownTime]) -> float:
-    """Return the best time; inf where all failed."""
     return min(_times(known), default=inf)
 
 
@@ -233,7 +231,6 @@ def compare(
 def compared(
     table: RecordedTable, techniques: Sequence[Technique], progress: Progress
 ) -> TunerComparison:
-    """Compare techniques on the times of a whole space."""
     scores = []
     for index, technique in enumerate(techniques):
         progress("replaying", index, len(techniques))

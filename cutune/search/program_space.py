@@ -42,8 +42,6 @@ from cutune.toolchain.ptxas import StaticCounters
 
 
 class Setting(Enum):
-    """The ways in which a parameter gets a value."""
-
     HOST = "host integer"
     CONSTANT = "constant"
     FLAG = "option of nvcc"
@@ -92,11 +90,9 @@ class ProgramSpace:
         return replace(self, space=replace(space, conditions=tuple(conditions)))
 
     def values(self, configuration: Configuration, *settings: Setting) -> dict[str, Value]:
-        """Return the part of a configuration that is set in these ways."""
         return {n: v for n, v in configuration.items() if self.settings[n] in settings}
 
     def definitions(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the options of nvcc that give the constants values."""
         constants = self.values(configuration, Setting.CONSTANT)
         return tuple(f"-D{VALUE_PREFIX}{n}={shown(v)}" for n, v in constants.items())
 

@@ -94,7 +94,6 @@ class FailedRun:
 
 
 def by_group(tunables: Iterable[HostTunable]) -> dict[int, list[HostTunable]]:
-    """Return the host tunables of each pragma."""
     groups: dict[int, list[HostTunable]] = {}
     for tunable in tunables:
         groups.setdefault(tunable.group, []).append(tunable)
@@ -102,7 +101,6 @@ def by_group(tunables: Iterable[HostTunable]) -> dict[int, list[HostTunable]]:
 
 
 def is_allowed(one: HostMeasurement, group: Sequence[HostTunable]) -> bool:
-    """Does a configuration satisfy the condition of one pragma, whose tunables these are?"""
     return holds(group[0].where, {**one.data[group[0].name], **one.values})
 
 
@@ -189,7 +187,6 @@ def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
-    """Return the measurements of repeated runs, with median times."""
     medians = []
     for same in zip(*runs, strict=True):
         times = [m.milliseconds for m in same if m.milliseconds is not None]

@@ -71,8 +71,6 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Tried:
-    """The trial of a run, and how it ended."""
-
     run: Run
     trial: Trial
     ended: EndedTrial
@@ -177,7 +175,6 @@ class TrialRuns:
         ]
 
     def forget(self) -> None:
-        """Drop queued trials that have not started."""
         self.forgotten += 1
         self.crew.forget()
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
@@ -233,7 +230,6 @@ class TrialRuns:
             return self._locks.setdefault(what, Lock())
 
     def note(self, run: Run, configuration: Configuration, ended: EndedTrial) -> None:
-        """Remember what ran, and the least time."""
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
         time = ended.milliseconds(self.program.tunables)
         if time is not None:
@@ -315,13 +311,11 @@ class TrialRuns:
         return once() if was_killed else ran
 
     def started(self, run: Run, configuration: Configuration, built: Built) -> Run:
-        """Return the run of a program with the values of a configuration in its command line."""
         values = self.builds.space.values(configuration, Setting.RUN)
         holes = {name: shown(value) for name, value in values.items()}
         return replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
 
     def seconds(self, run: Run) -> float:
-        """Return how long a run may take at a size."""
         own = self.reference(run).ran
         if self.how.seconds is not None or isinstance(own, FailedRun):
             return self.how.seconds or RUN_SECONDS

@@ -35,8 +35,6 @@ MOST_BEGINNINGS = 2
 
 
 class Status(Enum):
-    """The ways in which a trial ends."""
-
     OK = "ok"
     COMPILE = "compile"
     #: It needs more of the device than there is.
@@ -64,7 +62,6 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """Return a hash; equal trials have equal ids."""
         text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -166,7 +163,6 @@ class Trials:
         return self
 
     def known(self, trial: Trial) -> EndedTrial | None:
-        """Return how a trial ended before; None where it has not been tried."""
         if trial.id in self._ended:
             return self._ended[trial.id]
         if self._begun[trial.id] >= MOST_BEGINNINGS:

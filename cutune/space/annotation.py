@@ -185,7 +185,6 @@ def read_condition(text: str) -> Expression:
 
 
 def names_in(tree: Expression) -> frozenset[str]:
-    """All names in an expression."""
     return frozenset(str(name.children[0]) for name in tree.find_data("name"))
 
 

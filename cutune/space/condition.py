@@ -172,6 +172,5 @@ def _compared(sign: str, left: Worth, right: Worth) -> Worth:
 
 
 def subtree(child: object) -> Expression:
-    """A child that is no token."""
     assert isinstance(child, Tree)
     return child

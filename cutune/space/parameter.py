@@ -152,7 +152,6 @@ NO_PARAMETERS = ParameterOptions()
 
 
 def holes(words: Iterable[str]) -> set[str]:
-    """The names that stand in braces."""
     return {name for word in words for name in _HOLE.findall(word)}
 
 

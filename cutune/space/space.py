@@ -58,7 +58,6 @@ class Table:
         }
 
     def index(self, configuration: Mapping[str, Value]) -> int | None:
-        """Return the row with the values of a configuration for these parameters, or None."""
         first, last = 0, self.size
         for parameter, column in zip(self.parameters, self.columns, strict=True):
             try:
@@ -74,7 +73,6 @@ class Table:
         return first
 
     def distinct(self, names: Sequence[str]) -> int:
-        """Return the number of different values that its rows have for some parameters together."""
         columns = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
         return len(np.unique(np.stack(columns, axis=1), axis=0)) if columns else 1
 
@@ -100,7 +98,6 @@ class Table:
         return int(np.argmin(self._distances(places)))
 
     def _distances(self, places: Sequence[int]) -> Array:
-        """Return each row's distance: parameters that differ, then steps between values."""
         differing = np.zeros(self.size, dtype=np.int64)
         steps = np.zeros(self.size, dtype=np.int64)
         for column, place in zip(self.columns, places, strict=True):
@@ -394,7 +391,6 @@ class Space:
 
     @property
     def raw_size(self) -> int:
-        """The number of configurations without conditions."""
         return prod(len(parameter.values) for parameter in self.parameters)
 
     @property
@@ -405,7 +401,6 @@ class Space:
         return self.of_rows(self.rows(number))
 
     def rows(self, number: int) -> tuple[int, ...]:
-        """Return the row of each table that a number stands for."""
         rows = []
         for table in reversed(self.tables):
             number, row = divmod(number, table.size)
@@ -413,7 +408,6 @@ class Space:
         return tuple(reversed(rows))
 
     def number(self, configuration: Configuration) -> int | None:
-        """Return the number of a configuration; None where it is not allowed."""
         place = self.place(configuration)
         if place is None:
             return None
@@ -421,7 +415,6 @@ class Space:
         return reduce(lambda number, pair: number * pair[0].size + pair[1], pairs, 0)
 
     def place(self, configuration: Configuration) -> tuple[int, ...] | None:
-        """Return a configuration's row of each table; None where it is not allowed."""
         rows = []
         for table in self.tables:
             row = table.index(configuration)
@@ -437,7 +430,6 @@ class Space:
         return map(self.configuration, range(self.size))
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
-        """Return the configuration of one row of each table."""
         values: dict[str, Value] = {}
         for table, row in zip(self.tables, rows, strict=True):
             values.update(table.row(row))

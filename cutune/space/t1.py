@@ -311,7 +311,6 @@ class _File:
         return Condition(text, tree, self.source, self._span(text))
 
     def _span(self, text: str) -> Span | None:
-        """Return where a text stands first, in quotes."""
         start = self.source.text.find(json.dumps(text))
         return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 

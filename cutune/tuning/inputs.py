@@ -69,7 +69,6 @@ def files_digest(paths: Iterable[str | Path]) -> str:
 
 
 def tree_files(folder: Path) -> list[str]:
-    """All files below a folder, sorted."""
     return sorted(
         os.path.join(place, name)
         for place, _, names in os.walk(folder, followlinks=True)
@@ -318,7 +317,6 @@ class Keeper:
         return Keeper(request, inputs, started)
 
     def wait(self) -> None:
-        """Wait until all inputs were read, or could not be."""
         self.inputs.exception()
 
     def settled(self) -> Inputs | None:

@@ -118,7 +118,6 @@ def _read_saved(workspace: Workspace) -> list[FittedModel]:
 
 
 def nothing_modelled(names: Sequence[str], reason: str) -> CutuneError:
-    """The error where no kernel has a model."""
     listed = "', '".join(names)
     return CutuneError.at(Code.NOTHING_MODELLED, path=listed, reason=reason)
 

@@ -168,7 +168,6 @@ def write_texts(texts: Mapping[str, str]) -> None:
 
 
 def kept_for(request: Request) -> Kept | None:
-    """The kept result of a request; None where there is none, or an input has changed."""
     return None if request.unknown else _still(TUNED, request, Kept)
 
 
@@ -218,7 +217,6 @@ class KeptRewriting:
 
     @staticmethod
     def keep(keeper: Keeper, shadow: Json | None, files: Iterable[str]) -> None:
-        """Keep a rewriting that was just made, unless an input has changed since."""
         try:
             inputs = keeper.settled()
             if inputs is not None:
@@ -230,7 +228,6 @@ class KeptRewriting:
 
 
 def rewriting_for(request: Request) -> KeptRewriting | None:
-    """The kept rewriting of a request; None where there is none, or an input has changed."""
     return _still(REWRITTEN, request, KeptRewriting)
 
 

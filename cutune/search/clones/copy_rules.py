@@ -135,7 +135,6 @@ class _Allowed:
             )
 
     def check_head(self, index: int, declaration: Declaration) -> None:
-        """Refuse templates, and linkage or attributes that a copy might change."""
         head = declaration.tokens[: declaration.body]
         texts = [token.text for token in head]
         at, name = 0, declaration.name
@@ -201,7 +200,6 @@ class _Allowed:
             raise NotBySize(f"'{name}' uses '{word}' without calling it", "call it directly")
 
     def check_constant(self, index: int, declaration: Declaration) -> None:
-        """Refuse all but a constant integer or number, or a plain type."""
         name, texts = declaration.name, declaration.texts
         if declaration.kind is Kind.VARIABLE:
             end = texts.index("=") if "=" in texts else len(texts)
@@ -266,7 +264,6 @@ class _Allowed:
             )
 
     def check_calls(self) -> None:
-        """Refuse uses of the outermost function that are not direct calls."""
         outer = self.found.of(self.found.outer).name
         for index in range(len(self.own)):
             if index in self.found.declarations:

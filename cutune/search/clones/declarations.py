@@ -63,8 +63,6 @@ _BEFORE_BODY = frozenset({")", "const", "noexcept", "override", "final"})
 
 
 class Kind(Enum):
-    """The kinds of declarations."""
-
     FUNCTION = auto()
     PROTOTYPE = auto()
     VARIABLE = auto()
@@ -306,7 +304,6 @@ def _declared(tokens: Sequence[Token], body: int) -> tuple[Kind, frozenset[str]]
 
 
 def _function_names(tokens: Sequence[Token], body: int) -> frozenset[str]:
-    """Return `f`, or all names of `A::f`."""
     head = tokens[:body]
     name = _before_parameters(head)
     index = next((i for i, token in enumerate(head) if token.text == name), 0)

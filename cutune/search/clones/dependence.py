@@ -134,7 +134,6 @@ class Dependent:
     outer: int
 
     def of(self, index: int) -> Declaration:
-        """Return a declaration, at the program's own values."""
         return self.versions.own.declarations[index]
 
     @property

@@ -112,7 +112,6 @@ class BySizeVerdict:
 
 
 def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySizeVerdict]:
-    """Return the verdict on each macro and constant of a program."""
     return {one.name: _by_size_verdict(compiler, program, one) for one in program.constants}
 
 
@@ -131,7 +130,6 @@ def _by_size_verdict(
 
 
 def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:
-    """Return why a parameter has one value, at its pragma."""
     place = constant.source, constant.pragma
     return Diagnostic.at(
         Code.ONE_VALUE, *place, name=constant.name, reason=problem.reason, remedy=problem.remedy
@@ -177,7 +175,6 @@ _PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTI
 
 
 def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str, tuple[str, ...]]:
-    """Return the code of functions by their names, before which a prefix stands."""
     constants = dict(_DATA.findall(assembly))
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))

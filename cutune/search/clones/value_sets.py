@@ -124,14 +124,12 @@ def fit_fixed(
 
 
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
-    """Return the program's own values of some parameters, "" where they are not known."""
     return tuple(own.get(name, "") for name in names)
 
 
 def best_times(
     measured: Iterable[tuple[Point, HostMeasurement]], names: Sequence[str]
 ) -> Mapping[Point, Mapping[ValueSet, float]]:
-    """Return the best time of each value set per point, with any host integers."""
     best: dict[Point, dict[ValueSet, float]] = {}
     for point, one in measured:
         times, values = best.setdefault(point, {}), tuple(one.values[name] for name in names)
@@ -143,7 +141,6 @@ def best_times(
 def set_table(
     sizes: Sequence[str], times: Mapping[Point, Mapping[ValueSet, float]], sets: Sequence[ValueSet]
 ) -> TimeTable:
-    """Return a table in which the number of a value set stands for it."""
     numbers = {one: number for number, one in enumerate(sets)}
     labelled: dict[Point, Mapping[Configuration, float]] = {
         p: {(numbers[one],): t for one, t in own.items()} for p, own in times.items()
@@ -169,7 +166,6 @@ def header_text(program: Program, values: Settings) -> str:
 
 
 def compiler_flags(values: Settings, asked: ParameterOptions) -> tuple[str, ...]:
-    """Return the options in which a chosen value stands."""
     with_names = [word for word in asked.flags if holes([word]) & values.keys()]
     return ParameterOptions(asked.parameters, (), tuple(with_names)).flags_at(values)
 
@@ -192,7 +188,6 @@ def changed(
 
 
 def without_place(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
-    """Return notes about values that neither the source nor an option of nvcc holds."""
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named
     return [
@@ -428,7 +423,6 @@ def chosen_together(
 def _without_conditions(
     parameters: ParameterOptions, program: Program, names: Collection[str]
 ) -> set[str]:
-    """Return those that no condition ties to a parameter that is not chosen with them."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     conditions = [Condition.read(one.where) for one in places if one.where is not None]
     conditions += parameters.conditions

@@ -75,7 +75,6 @@ def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
-    """Return the configuration of each size by a classifier that was made without it."""
     chosen = {}
     for point in labels:
         rest = {p: label for p, label in labels.items() if p != point}
@@ -86,12 +85,10 @@ def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configur
 def accuracy(
     predicted: Mapping[Point, Configuration], actual: Mapping[Point, Configuration]
 ) -> float:
-    """Return the share of sizes that get their own configuration."""
     return fmean(predicted[point] == label for point, label in actual.items())
 
 
 def null_accuracy(labels: Mapping[Point, Configuration]) -> float:
-    """Return the accuracy of always choosing the most frequent configuration."""
     return Counter(labels.values()).most_common(1)[0][1] / len(labels)
 
 
@@ -335,7 +332,6 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
 
 
 def fit_rule(table: TimeTable, limit: float) -> Classifier:
-    """Return the classifier of a table whose regret at and between the sizes is within a limit."""
     return classifier(corrected(densified(table), limit))
 
 
@@ -357,7 +353,6 @@ def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
 
 
 def _left_out(table: TimeTable, limit: float) -> dict[Point, Configuration]:
-    """Return what each size gets by a rule that was made without it."""
     if len(table.points) < FEWEST_TO_LEAVE_OUT:
         return {}
     inner = table.points[1:-1] if len(table.sizes) == 1 else table.points

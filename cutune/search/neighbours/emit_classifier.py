@@ -83,7 +83,6 @@ def c_name(text: str) -> str:
 
 
 def given_tests(model: ChoiceModel, choice: FittedClassifier) -> list[str]:
-    """Return tests in C whether the given values are those of a classifier."""
     pairs = zip(model.given, choice.given, strict=True)
     return [f"cutune_{c_name(name)} == {c_integer(value)}" for name, value in pairs]
 
@@ -91,7 +90,6 @@ def given_tests(model: ChoiceModel, choice: FittedClassifier) -> list[str]:
 def range_tests(
     names: Iterable[str], lowest: Iterable[int], highest: Iterable[int]
 ) -> Iterator[str]:
-    """Yield tests in C whether values lie in ranges."""
     for name, low, high in zip(names, lowest, highest, strict=True):
         yield f"{name} >= {c_integer(low)} && {name} <= {c_integer(high)}"
 

@@ -28,8 +28,6 @@ FEWEST_SIZES = 4
 
 @dataclass(frozen=True)
 class Split:
-    """One random split and its result."""
-
     random_state: int
     training: int
     tested: int

@@ -51,7 +51,6 @@ class TimeTable:
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """The measured sizes, in rising order."""
         return tuple(sorted(self.times))
 
     @cached_property

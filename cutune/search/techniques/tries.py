@@ -55,7 +55,6 @@ class Budget:
         raise CutuneError.at(Code.BAD_BUDGET, text=text)
 
     def most(self, size: int) -> int:
-        """Return how many configurations may be measured in a space of this size."""
         if self.share is not None:
             return ceil(size * self.share)
         return size if self.configurations is None else min(size, self.configurations)

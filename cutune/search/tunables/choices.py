@@ -196,8 +196,6 @@ class MeasuredLaunches:
 
 @dataclass(frozen=True)
 class ChoicesDocument:
-    """The entries of choices.json."""
-
     origin: Origin
     models: tuple[ChoiceModel, ...]
     launches: MeasuredLaunches | None = None

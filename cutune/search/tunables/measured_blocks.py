@@ -175,7 +175,6 @@ def measured_columns(kernel: Kernel) -> tuple[str, ...]:
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
-    """Return the classifier of a kernel's launches on a device, by median times, or None."""
     columns = measured_columns(kernel)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
@@ -291,7 +290,6 @@ def _text(
 
 
 def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
-    """Give the block if it covers the threads of the launch."""
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
     for axis, d in enumerate(DIMENSIONS):
         if kept[axis]:

@@ -172,7 +172,6 @@ class Crew:
         return self
 
     def submit(self, run: Callable[[], T], otherwise: Callable[[], T]) -> Future[T]:
-        """Call a function on the next worker that is idle."""
         job = _Job(run, otherwise, Future())
         with self._changed:
             if self._error is not None or self.is_ending:

@@ -50,7 +50,6 @@ def _runner() -> LocalWorker:
 
 
 def gpus_seen() -> list[str]:
-    """Return the names of the GPUs that programs of this worker may use."""
     with _ALONE:
         return list(_runner().gpus)
 
@@ -62,7 +61,6 @@ def performed(line: str) -> str:
 
 
 def stopped() -> None:
-    """End the process that runs programs."""
     known = _RUNNERS.get(os.getpid())
     if known is not None:
         known.close()

@@ -149,7 +149,6 @@ class Command(NamedTuple):
         return any(item.name in names for item in self.items if item.name)
 
     def last(self, name: str) -> str | None:
-        """The value of an option with one value; the last one counts."""
         return next((item.value for item in reversed(self.items) if item.name == name), None)
 
     def values(self, name: str) -> list[str]:
@@ -161,7 +160,6 @@ class Command(NamedTuple):
 
     @property
     def sources(self) -> tuple[Item, ...]:
-        """The inputs that are compiled as CUDA."""
         language = self.last("x")
         if language is not None:
             return self.inputs if language == "cu" else ()

@@ -93,7 +93,6 @@ class CompiledSource:
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
-        """The workspace with its measurements and models."""
         return Workspace(workspace.folder / UNITS / self.key)
 
     def note(self, workspace: Workspace, name: str, schema: str, document: Json) -> None:
@@ -143,7 +142,6 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
-    """The launches of all sources that the last instrumented build compiled."""
     from cutune.proof.analysis.recorded_launches import SeenLaunches
 
     paths = _notes(workspace, _LAUNCHES)
@@ -276,5 +274,4 @@ def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
 
 
 def lends(unit: CompiledSource, workspace: Workspace) -> bool:
-    """May others launch its kernels?"""
     return unit.has_note(workspace, LENDS)
