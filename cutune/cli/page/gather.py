@@ -195,7 +195,7 @@ def _unit(
         program = analyzer.reported(linked(read))[0]
     except (CutuneError, OSError) as error:
         return _unread(path, known, error)
-    with unit.working_in():
+    with chdir(unit.folder):
         return subject_of(program, known)
 
 

@@ -138,12 +138,8 @@ class Command(NamedTuple):
     @staticmethod
     def parse(words: Sequence[str], before: str = "", after: str = "") -> Command:
         """Read the words; `before` and `after` are NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS."""
-        items = [
-            *_placed(_split(before), IN_ENVIRONMENT),
-            *_read(words, 0),
-            *_placed(_split(after), IN_ENVIRONMENT),
-        ]
-        return Command(tuple(words), tuple(items))
+        first, last = (_read(_split(text), IN_ENVIRONMENT) for text in (before, after))
+        return Command(tuple(words), (*first, *_read(words), *last))
 
     def has(self, names: Iterable[str]) -> bool:
         return any(item.name in names for item in self.items if item.name)
@@ -168,20 +164,17 @@ class Command(NamedTuple):
     @property
     def makes_host_code(self) -> bool:
         """Does it compile sources into something that launches kernels?"""
-        return bool(self.sources) and not (
-            self.has(INFORMS) or self.has(PREPROCESSES) or self.has(DEVICE_ONLY)
-        )
+        return bool(self.sources) and not self.has(INFORMS | PREPROCESSES | DEVICE_ONLY)
 
     @property
     def links(self) -> bool:
         """Does it make a program or shared library?"""
-        others = (INFORMS, PREPROCESSES, DEVICE_ONLY, STOPS_AT_OBJECT)
-        named = ("cuda", "device-link", "lib")
-        return bool(self.inputs) and not (any(map(self.has, others)) or self.has(named))
+        others = INFORMS | PREPROCESSES | DEVICE_ONLY | STOPS_AT_OBJECT
+        return bool(self.inputs) and not self.has(others | {"cuda", "device-link", "lib"})
 
     def outputs(self) -> list[str]:
         """The objects or the program that it makes, as nvcc names them."""
-        if not self.inputs or self.has(INFORMS) or self.has(PREPROCESSES):
+        if not self.inputs or self.has(INFORMS | PREPROCESSES):
             return []
         named = self.last("output-file")
         if named is not None:
@@ -236,15 +229,16 @@ def split_list(value: str) -> list[str]:
     return parts
 
 
-def _read(words: Sequence[str], depth: int) -> Iterator[Item]:
+def _read(words: Sequence[str], place: int | None = None, depth: int = 0) -> Iterator[Item]:
+    """The items of a command line, or of words that stand at another `place`."""
     index = 0
     while index < len(words):
         item = _item(words, index)
         index += item.length
-        yield item
+        yield item if place is None else item._replace(first=place)
         if depth < _DEEPEST:
             for path in _response_files(item):
-                yield from _placed(_split(_text_of(path)), IN_FILE, depth + 1)
+                yield from _read(_split(_text_of(path)), place or IN_FILE, depth + 1)
 
 
 def _item(words: Sequence[str], index: int) -> Item:
@@ -264,10 +258,6 @@ def _item(words: Sequence[str], index: int) -> Item:
     if index + 1 == len(words):
         return Item(name, "", index, 1)
     return Item(name, words[index + 1], index, 2)
-
-
-def _placed(words: Sequence[str], place: int, depth: int = 0) -> Iterator[Item]:
-    return (item._replace(first=place) for item in _read(words, depth))
 
 
 def _response_files(item: Item) -> list[str]:
@@ -370,15 +360,12 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
             raise Usage(f"unknown option '{word}'", word.partition("=")[0], known)
         found[name] = value
     environment = os.environ
-    modes = _modes(found["mode"]) if "mode" in found else _modes_of_environment()
-    devices = found.get("device") or default_device()
-    strict = "strict" in found or environment.get("CUTUNE_STRICT") == "1"
     settings = Settings(
-        modes,
+        _modes(found["mode"]) if "mode" in found else _modes_of_environment(),
         found.get("workspace") or environment.get("CUTUNE_WORKSPACE"),
-        tuple(devices.split(",")),
+        tuple((found.get("device") or default_device()).split(",")),
         found.get("nvcc"),
-        strict,
+        "strict" in found or environment.get("CUTUNE_STRICT") == "1",
         _variants(found["variants"]) if "variants" in found else environment.get(VARIANTS) != NONE,
         "associative-math" in found or environment.get(ASSOCIATIVE) == "1",
     )

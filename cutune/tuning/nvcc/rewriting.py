@@ -98,8 +98,7 @@ class ShadowSource:
     @staticmethod
     def from_json(entry: Json) -> ShadowSource:
         tree = entry["tree"] and ShadowTree(*map(Path, entry["tree"]))
-        options = tuple(entry["host_options"])
-        return ShadowSource(entry["path"], options, entry["originals"], tree)
+        return ShadowSource(entry["path"], tuple(entry["host_options"]), entry["originals"], tree)
 
     @staticmethod
     def write(unit: TranslationUnit, folder: Path) -> ShadowSource:
@@ -460,9 +459,9 @@ class _Rewriter:
         if request is None:
             return self._made()
         from cutune.tuning.inputs import Keeper
-        from cutune.tuning.tune import KeptRewriting, rewriting_for, write_texts
+        from cutune.tuning.kept import keep_rewriting, kept_rewriting, write_texts
 
-        if (kept := rewriting_for(request)) is not None:
+        if (kept := kept_rewriting(request)) is not None:
             write_texts(kept.texts)
             return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
         own = self.unit.own_workspace(self.workspace)
@@ -478,7 +477,7 @@ class _Rewriter:
             if begun is not None:
                 begun.wait()
         files = shadow.originals if shadow is not None else ()
-        KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
+        keep_rewriting(keeper, None if shadow is None else shadow.to_json(), files)
         return shadow
 
     def _request(self) -> Request | None:

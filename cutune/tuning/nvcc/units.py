@@ -104,13 +104,9 @@ class CompiledSource:
     def has_note(self, workspace: Workspace, name: str) -> bool:
         return (self.own_workspace(workspace).folder / name).exists()
 
-    def working_in(self) -> chdir[str]:
-        """Work in the compiler's folder, so that relative paths mean the same."""
-        return chdir(self.folder)
-
     def read(self, analyzer: Analyzer, require_nvcc: bool = False) -> ReadSource:
         """Read it as the build compiles it, without kernels of others."""
-        with self.working_in():
+        with chdir(self.folder):
             return analyzer.with_flags(self.flags).read(self.source, require_nvcc=require_nvcc)
 
     def instrumented(self, program: Program) -> Program:
