@@ -226,10 +226,12 @@ class _Join:
         count = len(next(iter(rows.values())))
         picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64))
         few = {name: index[picked] for name, index in rows.items()}
-        return min(
-            left,
-            key=lambda n: (self._share(few, n, kept[n]), -self._met(rows, n), len(kept[n])),
-        )
+
+        def rank(name: str) -> tuple[float, int, int]:
+            met = sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
+            return self._share(few, name, kept[name]), -met, len(kept[name])
+
+        return min(left, key=rank)
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
         conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
@@ -238,9 +240,6 @@ class _Join:
         looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
         allowed = self._allowed(conditions, looked, name, values, count)
         return int(np.count_nonzero(allowed)) / allowed.size
-
-    def _met(self, rows: Mapping[str, Indices], name: str) -> int:
-        return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
     def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
         return [c for c in self._within([*rows, name]) if name in c.names]
@@ -415,13 +414,9 @@ class Space:
         return reduce(lambda number, pair: number * pair[0].size + pair[1], pairs, 0)
 
     def place(self, configuration: Configuration) -> tuple[int, ...] | None:
-        rows = []
-        for table in self.tables:
-            row = table.index(configuration)
-            if row is None:
-                return None
-            rows.append(row)
-        return tuple(rows)
+        rows = (table.index(configuration) for table in self.tables)
+        allowed = tuple(row for row in rows if row is not None)
+        return allowed if len(allowed) == len(self.tables) else None
 
     def __contains__(self, configuration: Configuration) -> bool:
         return self.place(configuration) is not None

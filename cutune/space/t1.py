@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
-from cutune.space.annotation import Expression
+from cutune.space.annotation import Expression, names_in
 from cutune.space.condition import Condition, Value, subtree, value_of
-from cutune.space.parameter import (
-    MOST_VALUES,
-    Parameter,
-    ParameterOptions,
-    checked,
-    is_run,
-    shown,
-)
+from cutune.space.parameter import MOST_VALUES, Parameter, ParameterOptions, checked, is_run, shown
 from cutune.space.space import Space
 
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
@@ -56,7 +49,8 @@ def read_python_condition(text: str) -> Expression:
 
 def read_python_values(text: str) -> list[Value]:
     """Return the values of a list of T1. Raises ExpressionError where there are too many."""
-    return [_plain(worth) for worth in _Sequence(_tree(text, "values"), {}).values()]
+    worths = _values(_tree(text, "values"), {})
+    return [w if isinstance(w, str) or w.denominator > 1 else int(w) for w in worths]
 
 
 def _tree(text: str, start: str) -> Expression:
@@ -140,51 +134,46 @@ class _Nodes(Transformer[Token, Any]):
         return children[0] if is_alone else Tree(data, children, meta)
 
 
-@dataclass(frozen=True)
-class _Sequence:
-    tree: Expression
-    bound: Mapping[str, Any]
+_Bound = Mapping[str, Any]
+"""The values of names that comprehensions around an expression bind."""
 
-    def values(self) -> list[Any]:
-        values = []
-        for value in self._each():
-            values.append(value)
-            if len(values) > MOST_VALUES:
-                raise ExpressionError(f"more than {MOST_VALUES} values")
-        return values
 
-    def _each(self) -> Iterator[Any]:
-        children = self.tree.children
-        match self.tree.data:
-            case "literal":
-                yield from (self._worth(child) for child in children)
-            case "range":
-                yield from _range([self._worth(child) for child in children])
-            case "joined":
-                for child in children:
-                    yield from _Sequence(subtree(child), self.bound).values()
-            case "comprehension":
-                yield from self._comprehended()
-            case data:
-                raise ExpressionError(f"{data} is no list of values")
+def _values(tree: Expression, bound: _Bound) -> list[Any]:
+    values = list(islice(_each(tree, bound), MOST_VALUES + 1))
+    if len(values) > MOST_VALUES:
+        raise ExpressionError(f"more than {MOST_VALUES} values")
+    return values
 
-    def _comprehended(self) -> Iterator[Any]:
-        inner, name, source, *condition = self.tree.children
-        for value in _Sequence(subtree(source), self.bound).values():
-            exact = value if isinstance(value, str) else Fraction(value)
-            here = _Sequence(self.tree, {**self.bound, str(name): exact})
-            if not condition or here._worth(condition[0]) not in (0, None):
-                yield here._worth(inner)
 
-    def _worth(self, child: object) -> Any:
-        tree = subtree(child)
-        names = {str(name.children[0]) for name in tree.find_data("name")} - self.bound.keys()
-        if names:
-            raise ExpressionError(f"'{min(names)}' is not known in a list of values")
-        worth = value_of(tree, self.bound)
-        if worth is None:
-            raise ExpressionError("a value divides by zero, or computes with a word")
-        return worth
+def _each(tree: Expression, bound: _Bound) -> Iterator[Any]:
+    match tree.data:
+        case "literal":
+            yield from (_worth(child, bound) for child in tree.children)
+        case "range":
+            yield from _range([_worth(child, bound) for child in tree.children])
+        case "joined":
+            for child in tree.children:
+                yield from _values(subtree(child), bound)
+        case "comprehension":
+            inner, name, source, *condition = tree.children
+            for value in _values(subtree(source), bound):
+                exact = value if isinstance(value, str) else Fraction(value)
+                here = {**bound, str(name): exact}
+                if not condition or _worth(condition[0], here) != 0:
+                    yield _worth(inner, here)
+        case data:
+            raise ExpressionError(f"{data} is no list of values")
+
+
+def _worth(child: object, bound: _Bound) -> Any:
+    tree = subtree(child)
+    names = names_in(tree) - bound.keys()
+    if names:
+        raise ExpressionError(f"'{min(names)}' is not known in a list of values")
+    worth = value_of(tree, bound)
+    if worth is None:
+        raise ExpressionError("a value divides by zero, or computes with a word")
+    return worth
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:
@@ -192,12 +181,6 @@ def _range(limits: Sequence[Any]) -> Sequence[int]:
     if is_other or (len(limits) == 3 and limits[2] == 0):
         raise ExpressionError("range takes one to three integers, the last one not 0")
     return range(*map(int, limits))
-
-
-def _plain(worth: Any) -> Value:
-    if isinstance(worth, str) or worth.denominator > 1:
-        return worth  # type: ignore[no-any-return]
-    return int(worth)
 
 
 # ---- writing
@@ -351,20 +334,15 @@ def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]
 
 
 def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json:
-    default = defaults.get(parameter.name)
+    default, values = defaults.get(parameter.name), parameter.values
     number = float(default) if isinstance(default, Fraction) else default
-    entry = {} if default is None else {"Default": number}
-    kinds = {type(value) for value in parameter.values}
+    kinds = {type(value) for value in values}
+    quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
     return {
         "Name": parameter.name,
         "Type": "string" if str in kinds else "float" if Fraction in kinds else "int",
-        "Values": _values_text(parameter.values),
-        **entry,
+        "Values": f"list(range({values[0]}, {values[-1]} + 1))"
+        if is_run(values)
+        else f"[{', '.join(quoted)}]",
+        **({} if default is None else {"Default": number}),
     }
-
-
-def _values_text(values: Sequence[Value]) -> str:
-    if is_run(values):
-        return f"list(range({values[0]}, {values[-1]} + 1))"
-    quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
-    return f"[{', '.join(quoted)}]"

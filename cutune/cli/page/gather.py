@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.check.evaluate import by_name, evaluate_sweep
-from cutune.check.training_table import TrainingRow, training_rows
+from cutune.check.evaluate import TrainingRow, by_name, evaluate_sweep, training_rows
 from cutune.cli.page.facts import (
     Modelled,
     definition,
