@@ -300,7 +300,7 @@ def _everywhere(
     """Run configurations where they are allowed, at most 1 / `share` of those tried at a size."""
     trials, added = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
     for run, space in places:
-        tried = {one.trial.id for one in trials.tried if one.run is run}
+        tried = {one.trial.id for one in trials.tried if one.trial.run is run}
         others = [one for one in configurations if trials.trial(run, one).id not in tried]
         added.append((run, [one for one in others if one in space][: len(tried) // share]))
     _run_all(batches, added)
@@ -327,7 +327,7 @@ def _searched(
 def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     """Return measurements, and how many are unverified. Raises CT422 where nothing ended well."""
     # A trial that was timed again counts as it ended last.
-    last = {(id(one.run), one.trial.id): one for one in trials.tried}
+    last = {(id(one.trial.run), one.trial.id): one for one in trials.tried}
     failed = [one for one in last.values() if one.ended.status is not Status.OK]
     right = trusted((_key(one), one.ended) for one in last.values())
     passed = [one for one in last.values() if one.ended.status is Status.OK]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from math import isqrt
 from pathlib import Path
@@ -60,7 +61,7 @@ class Trial:
     sizes: Mapping[str, str]
     configuration: Mapping[str, Value]
 
-    @property
+    @cached_property
     def id(self) -> str:
         text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
         return sha256(text.encode()).hexdigest()[:16]
