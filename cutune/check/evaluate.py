@@ -53,7 +53,7 @@ Strategy = Callable[[SweptLaunch], Answer]
 
 
 def by_occupancy(device: DeviceProfile) -> Strategy:
-    """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
+    """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then most threads.
 
     Of the shapes with that many threads, the one whose width is nearest to a warp.
     """

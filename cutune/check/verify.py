@@ -53,8 +53,7 @@ class RunPlace:
 class RunOutcome:
     """The end of a run: `contents` of output and files, by their names in messages.
 
-    `status` is None after a time-out. `launches`: the configurations that were launched, on the
-    emulated device.
+    `status` is None after a time-out. `launches` of the emulated device have their configurations.
     """
 
     status: int | None
@@ -169,8 +168,7 @@ class Baseline:
             name: self.varying.get(name, NOTHING) | self._varying(name, content, again)
             for name, content in self.outcome.contents.items()
         }
-        longest = max(self.outcome.seconds, again.seconds)
-        outcome = replace(self.outcome, seconds=longest)
+        outcome = replace(self.outcome, seconds=max(self.outcome.seconds, again.seconds))
         known = replace(self, outcome=outcome, varying=varying)
         if any(one.numbers for one in varying.values()) and not known._compared_lines():
             raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)

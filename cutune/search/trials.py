@@ -19,7 +19,7 @@ from functools import cached_property
 from hashlib import sha256
 from math import isqrt
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
@@ -156,11 +156,11 @@ class Trials:
     def load(self) -> Trials:
         """Read what the file has of this version. Raises CT001 when it is unreadable."""
         if self.path is not None and self.path.exists():
-            for entry in _entries(self.path, self.origin, self.warn):
-                if entry["event"] == "end":
-                    self._ended[entry["trial"]] = _ended(entry, self.origin)
+            for name, line in _lines(self.path, self.origin, self.warn):
+                if isinstance(line, EndedTrial):
+                    self._ended[name] = line
                 else:
-                    self._note(entry)
+                    self._note(line.event, name, line.trials)
         return self
 
     def known(self, trial: Trial) -> EndedTrial | None:
@@ -202,22 +202,21 @@ class Trials:
         self._keep(_line("part", shared, self.origin))
 
     def _keep(self, entry: Mapping[str, Any]) -> None:
-        self._note(entry)
+        self._note(entry["event"], entry["trial"], entry.get("trials", ()))
         self._append(entry)
 
-    def _note(self, entry: Mapping[str, Any]) -> None:
-        event, name = entry["event"], entry["trial"]
+    def _note(self, event: str, name: str, together: Sequence[str]) -> None:
         if event in ("begin", "stop"):
             self._begun[name] += 1 if event == "begin" else -1
         elif event == "share":
-            self._sharing[name] = names = entry["trials"]
-            for trial in names:
-                self._crowds[trial] = (*self._crowds.get(trial, ()), len(names))
+            self._sharing[name] = together
+            for trial in together:
+                self._crowds[trial] = (*self._crowds.get(trial, ()), len(together))
         else:
-            names = self._sharing.pop(name, ())
-            for trial in names:
+            together = self._sharing.pop(name, ())
+            for trial in together:
                 left = [*self._crowds[trial]]
-                left.remove(len(names))
+                left.remove(len(together))
                 self._crowds[trial] = tuple(left)
 
     def _append(self, entry: Mapping[str, Any]) -> None:
@@ -267,6 +266,7 @@ class BegunTrial:
     how: str
     sizes: Mapping[str, str]
     configuration: Mapping[str, int | str]
+    trials: ClassVar[tuple[str, ...]] = ()
 
 
 def read_trials(
@@ -281,11 +281,14 @@ def _begun_and_ended(
     path: Path, origin: Origin, command: str, warn: Warn
 ) -> tuple[dict[str, BegunTrial], dict[str, EndedTrial]]:
     """Return the begin lines and the ends, each the last one of its trial."""
-    entries = [*_entries(path, origin, warn, command)]
-    begins = (entry for entry in entries if entry["event"] == "begin")
-    begun = {entry["trial"]: typed(BegunTrial, entry) for entry in begins}
-    ends = (entry for entry in entries if entry["event"] == "end")
-    return begun, {entry["trial"]: _ended(entry, origin) for entry in ends}
+    begun: dict[str, BegunTrial] = {}
+    ended: dict[str, EndedTrial] = {}
+    for name, line in _lines(path, origin, warn, command):
+        if isinstance(line, EndedTrial):
+            ended[name] = line
+        elif isinstance(line, BegunTrial) and line.event == "begin":
+            begun[name] = line
+    return begun, ended
 
 
 @dataclass(frozen=True)
@@ -297,23 +300,26 @@ class _Shared:
     trials: tuple[Symbol, ...] = ()
 
 
-def _entries(
-    path: Path, origin: Origin, warn: Warn, command: str = ""
-) -> Iterator[Mapping[str, Any]]:
+_Line = tuple[str, EndedTrial | BegunTrial | _Shared]
+
+
+def _lines(path: Path, origin: Origin, warn: Warn, command: str = "") -> Iterator[_Line]:
+    """Yield the lines of one version of a program, each with the name of its trial or process."""
     wanted = asdict(origin)
 
-    def convert(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        # Entries of both kinds are looked at whole, so that a torn one counts as such.
-        if entry["event"] == "end":
-            _ended(entry, origin)
-        elif entry["event"] in ("share", "part"):
-            typed(_Shared, entry)
-        else:
-            typed(BegunTrial, entry)
-        return entry if entry["origin"] == wanted and entry["trial"] else None
+    def convert(entry: Mapping[str, Any]) -> _Line | None:
+        # Those of other versions are looked at, too, so that a torn one counts as such.
+        line: EndedTrial | BegunTrial | _Shared
+        match entry["event"]:
+            case "end":
+                line = _ended(entry, origin)
+            case "share" | "part":
+                line = typed(_Shared, entry)
+            case _:
+                line = typed(BegunTrial, entry)
+        return (entry["trial"], line) if entry["origin"] == wanted and entry["trial"] else None
 
-    entries = read_lines(path, SCHEMA, convert, command, warn)
-    return (entry for entry in entries if entry is not None)
+    return filter(None, read_lines(path, SCHEMA, convert, command, warn))
 
 
 def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:

@@ -28,7 +28,7 @@ from cutune.search.clones.declarations import (
     Kind,
 )
 from cutune.search.clones.dependence import Dependent, NotBySize
-from cutune.source.syntax.tokens import Token
+from cutune.source.syntax.tokens import Token, word_set
 
 CONST_WORDS = frozenset({"const", "constexpr"})
 _LASTING = ("static", "thread_local", "extern", "mutable")
@@ -38,9 +38,7 @@ _KNOWN = (("static", "constexpr"), ("extern", "__attribute__"))
 _HIDDEN = frozenset({"operator", "~"})
 _INDIRECT = frozenset({"virtual", "override", "final", "function"})
 #: Words by which a function tells who calls it, or with which types.
-_ASKING = frozenset(
-    {"source_location", "__builtin_FUNCTION", "__builtin_source_location", "typeid"}
-)
+_ASKING = word_set("source_location __builtin_FUNCTION __builtin_source_location typeid")
 _OWN_NAME = frozenset({"__PRETTY_FUNCTION__", "__func__", "__FUNCTION__"})
 #: Words for the place in the source that are no macros: copies would move it.
 _OWN_PLACE = frozenset({"__builtin_LINE", "__builtin_FILE", "source_location"})

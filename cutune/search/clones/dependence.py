@@ -11,7 +11,6 @@ place of a value, shows every use of the value but those in an `#if`. There real
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,14 @@ from functools import cached_property
 from cutune.core.diagnostics import CutuneError
 from cutune.passes import ReplaceTunables
 from cutune.proof.compiled import UnitCompiler
-from cutune.search.clones.declarations import Declaration, Expanded, Kind, NotSplit, split
+from cutune.search.clones.declarations import (
+    Declaration,
+    Expanded,
+    Kind,
+    NotSplit,
+    identifiers,
+    split,
+)
 from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.source.syntax.directives import directives_of, macros
@@ -110,9 +116,8 @@ class Versions:
         return users - inside
 
     def uncalled(self, functions: set[int]) -> list[int]:
-        names = {index: self.own.declarations[index].names for index in functions}
-        words = {index: self.words(index) for index in functions}
-        return [f for f in functions if not any(names[f] & words[g] for g in functions - {f})]
+        own, words = self.own.declarations, {index: self.words(index) for index in functions}
+        return [f for f in functions if not any(own[f].names & words[g] for g in functions - {f})]
 
     def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
         """Raise NotBySize where `main` is among functions that call the exposed ones."""
@@ -134,6 +139,7 @@ class Dependent:
     outer: int
 
     def of(self, index: int) -> Declaration:
+        """At the program's own values."""
         return self.versions.own.declarations[index]
 
     @property
@@ -234,9 +240,5 @@ def _is_tested(program: Program, name: str) -> bool:
     names, before = {name}, 0
     while len(names) > before:
         before = len(names)
-        names |= {m.name for m in macros(directives) if names & _words(m.body_text)}
-    return any(names & _words(one.rest) for one in directives if one.name in _CONDITIONS)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))
+        names |= {m.name for m in macros(directives) if names & identifiers(m.body_text)}
+    return any(names & identifiers(one.rest) for one in directives if one.name in _CONDITIONS)

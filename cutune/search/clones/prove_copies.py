@@ -39,7 +39,7 @@ from cutune.search.clones.dependence import (
 from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.edits import Copies, Outer, dispatcher
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.syntax.tokens import lex_significant
+from cutune.source.syntax.tokens import lex_significant, word_set
 from cutune.toolchain.dry_run import first_error
 from cutune.toolchain.kernel_names import demangled
 
@@ -97,9 +97,7 @@ def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
 
 
 #: Options with which functions of the device have names for other sources.
-_RELOCATABLE = frozenset(
-    {"-dc", "-dw", "--device-c", "--device-w", "-rdc=true", "--relocatable-device-code=true"}
-)
+_RELOCATABLE = word_set("-dc -dw --device-c --device-w -rdc=true --relocatable-device-code=true")
 
 
 @dataclass(frozen=True)
@@ -120,13 +118,13 @@ def _by_size_verdict(
 ) -> BySizeVerdict:
     try:
         found, _ = found_copies(compiler, program, [constant], {}, None)
-    except NotBySize as problem:
-        return BySizeVerdict("", (), note_of(constant, problem))
+        return BySizeVerdict(found.of(found.outer).name, constant.data)
+    except NotBySize as error:
+        problem = error
     except CutuneError as error:
         reason = error.diagnostic.message.splitlines()[0]
-        unknown = NotBySize(f"it is not known what depends on it: {reason}", "let nvcc read it")
-        return BySizeVerdict("", (), note_of(constant, unknown))
-    return BySizeVerdict(found.of(found.outer).name, constant.data)
+        problem = NotBySize(f"it is not known what depends on it: {reason}", "let nvcc read it")
+    return BySizeVerdict("", (), note_of(constant, problem))
 
 
 def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:
