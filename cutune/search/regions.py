@@ -55,11 +55,9 @@ class HostMeasurement:
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run that ended well.
+    """A run that ended well, with the program's `own` values of the host integers that it used.
 
-    Attributes:
-        own: the program's own values of the host integers that it used.
-        error: CUDA's message about the first failed launch within a region; empty: none failed.
+    `error`: CUDA's message about the first failed launch within a region; empty: none failed.
     """
 
     measured: tuple[HostMeasurement, ...]
@@ -155,7 +153,9 @@ def measure_several(
     first, *others = map(setting_text, turns)
     settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
-    lines = list(_whole_lines(outcome.log))
+    # A program may have been ended in a line; one without repeated regions writes no turns.
+    whole = (text for text in outcome.log.splitlines(keepends=True) if text.endswith("\n"))
+    lines: list[dict[str, Any]] = [{"turn": 0, "region": 1, **json.loads(text)} for text in whole]
     failed = next((line["turn"] for line in lines if "error" in line), None)
     if failed is not None:
         return FailedSettings(failed)
@@ -177,15 +177,6 @@ def measure_several(
     return MeasuredSettings(measured, outcome.ended.output)
 
 
-def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of whole lines: a program may have been ended while it wrote one."""
-    for text in log.splitlines(keepends=True):
-        if text.endswith("\n"):
-            line = json.loads(text)
-            # A program without repeated regions writes no turns.
-            yield {"turn": 0, "region": 1, **line}
-
-
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
     medians = []
     for same in zip(*runs, strict=True):
@@ -202,7 +193,7 @@ def _failure(run: Run, ended: ProgramResult, seconds: float) -> FailedRun | None
     if run.statuses is None or ended.status in run.statuses:
         return None
     said = (ended.errors_text or ended.output_text).strip().splitlines()
-    killed = (-signal.SIGKILL, *([_KILLED_IN_SHELL] if run.shell else []))
+    killed = (-signal.SIGKILL, _KILLED_IN_SHELL) if run.shell else (-signal.SIGKILL,)
     reason = f"status {ended.status}" + (f": {said[-1]}" if said else "")
     return FailedRun(reason, was_killed=ended.status in killed)
 
@@ -233,11 +224,9 @@ CONFIRMING_RUNS = 2
 
 
 def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agreement:
-    """Return the rules by which outputs agree.
+    """Return the rules by which outputs agree, but for lines of the pattern `ignored`.
 
-    Args:
-        tolerance: of all numbers, relative and absolute; None: 1e-5, and none of integers.
-        ignored: pattern of lines that are no result.
+    `tolerance`: of all numbers, relative and absolute; None: 1e-5, and none of integers.
     """
     if tolerance is None:
         return Agreement(absolute=ABSOLUTE, ignored=ignored)
@@ -249,9 +238,7 @@ def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agre
 class ReferenceOutput:
     """The output of the program in its own configuration at one size.
 
-    Attributes:
-        ran: its first run; or why it failed.
-        own: the program's own values, as far as they are known before it runs.
+    `ran`: its first run; or why it failed. `own`: the values that are known before it runs.
     """
 
     ran: MeasuredRun | FailedRun
@@ -291,7 +278,8 @@ class ReferenceOutput:
         with self._lock:
             difference = self._difference(own, output, values)
             while difference is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
-                self._run_again(own)
+                self._runs += 1
+                self._learn(own, self.again())
                 difference = self._difference(own, output, values)
             return difference or "" if self._is_compared else ""
 
@@ -306,9 +294,7 @@ class ReferenceOutput:
                 left_out[number] = frozenset((*times(line), *printed))
         return self.rules.difference(own, output, self._varying | Varying(left_out))
 
-    def _run_again(self, own: bytes) -> None:
-        self._runs += 1
-        again = self.again()
+    def _learn(self, own: bytes, again: MeasuredRun | FailedRun) -> None:
         try:
             if isinstance(again, MeasuredRun):
                 self._varying |= self.rules.varying(own, again.output)

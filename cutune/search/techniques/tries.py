@@ -93,12 +93,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class SharedProcess:
-    """A process that measures several configurations in turn.
+    """A process that measures several configurations in turn, of which `processes` run at once.
 
-    Attributes:
-        most: so many take little longer than one, because the start of a process takes longest.
-        processes: so many run at once.
-        key: equal for configurations that can share a process.
+    `most` take little longer than one, because the start of a process takes longest. `key` is equal
+    for configurations that can share a process.
     """
 
     most: int
@@ -110,11 +108,8 @@ class SharedProcess:
 class Tries:
     """The places that were tried, in order.
 
-    Attributes:
-        timed: measures a configuration.
-        expected: is told what will be asked for soon.
-        sharing: None: each configuration has a process of its own.
-        known: times of places; None: it failed.
+    `timed` measures a configuration. `expected` is told what will be asked for soon. `sharing`
+    None: each has a process of its own. `known`: times of places; None: it failed.
     """
 
     space: Space
