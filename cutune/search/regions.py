@@ -28,7 +28,8 @@ from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
 from cutune.search.workers.crew import Task, TaskOutcome, perform
 from cutune.source.program import HostTunable
-from cutune.space.condition import Value, holds
+from cutune.space.columns import holds
+from cutune.space.condition import Value
 from cutune.space.parameter import shown
 
 LINE_SCHEMA = "cutune-region-1"

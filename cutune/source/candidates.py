@@ -11,6 +11,7 @@ from lark import LarkError
 
 from cutune.core.typed import Formula
 from cutune.space.annotation import Values
+from cutune.space.columns import is_true
 from cutune.space.condition import Condition
 from cutune.toolchain.device.thread_block import (
     LARGEST,
@@ -50,7 +51,7 @@ class BlockRange:
             return False
         if self._condition is None:
             return True
-        return self._condition.holds(dict(zip("xyz", shape, strict=True)))
+        return is_true(self._condition, dict(zip("xyz", shape, strict=True)))
 
     def asks(self, axis: int) -> bool:
         """Does it say anything about the size of a dimension?"""

@@ -1,11 +1,14 @@
 """Expressions over many rows at once. Takes a tree and a column per name, gives a column.
 
-The same exact numbers as `condition.value_of`: a numerator and a denominator per row, in 64 bits
-where all of them are sure to fit, in Python's integers elsewhere.
+Numbers are exact: `/` gives a fraction. A column has a numerator and a denominator per row, in 64
+bits where all of them are sure to fit, in Python's integers elsewhere. What has no value (a
+division by zero, a sum with a word) makes a condition untrue, unless the rest decides it:
+`R == none || R >= 20` holds for `none`.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,12 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.space.annotation import Expression
-from cutune.space.condition import COMPARISONS, EXPONENTS, Value, subtree
+from cutune.space.condition import Condition, Value, subtree
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 #: Results of operations below this fit into 64 bits.
 _MOST = 1 << 63
+#: In place of a word where there is a number: no word holds it.
+_NUMBER = "\n"
+#: Exponents of `**`; with others it has no value.
+EXPONENTS = range(65)
+_COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,7 @@ class Column:
         denominator: positive integers; None where all are 1.
         largest: no numerator or denominator is larger in absolute value.
         known: rows that have a value; None: all.
-        words: the word of each row, empty where it is a number; None: there is none.
+        words: the word of each row, `_NUMBER` where it is a number; None: there is none.
     """
 
     numerator: Array
@@ -47,19 +62,32 @@ class Column:
         numbers = [Fraction(0) if isinstance(v, str) else Fraction(v) for v in values]
         tops, bottoms = [n.numerator for n in numbers], [n.denominator for n in numbers]
         largest = max(map(abs, (*tops, *bottoms)))
-        words = [v if isinstance(v, str) else "" for v in values]
+        words = [v if isinstance(v, str) else _NUMBER for v in values]
         return Column(
             _integers(tops, largest),
             _integers(bottoms, largest) if max(bottoms) > 1 else None,
             largest,
             None,
-            np.array(words) if any(words) else None,
+            np.array(words) if {*words} != {_NUMBER} else None,
         )
 
     def at(self, rows: Array) -> Column:
         parts = (self.denominator, self.known, self.words)
         denominator, known, words = (None if part is None else part[rows] for part in parts)
         return Column(self.numerator[rows], denominator, self.largest, known, words)
+
+    def values(self) -> list[Value | None]:
+        """The number or the word of each row; None where it has no value."""
+        tops, bottoms, known, words = np.broadcast_arrays(
+            self.numerator,
+            self.bottom,
+            True if self.known is None else self.known,
+            _NUMBER if self.words is None else self.words,
+        )
+        return [
+            str(word) if word != _NUMBER else Fraction(int(top), int(bottom)) if is_known else None
+            for top, bottom, is_known, word in zip(tops, bottoms, known, words, strict=True)
+        ]
 
     @property
     def bottom(self) -> Array | int:
@@ -68,7 +96,7 @@ class Column:
     @property
     def numbers(self) -> Mask | None:
         """Rows that hold a number; None: all."""
-        return self.known if self.words is None else _both(self.known, self.words == "")
+        return self.known if self.words is None else _both(self.known, self.words == _NUMBER)
 
 
 def mask(tree: Expression, columns: Mapping[str, Column]) -> Mask:
@@ -76,6 +104,18 @@ def mask(tree: Expression, columns: Mapping[str, Column]) -> Mask:
     worth = evaluate(tree, columns)
     true: Mask = worth.numerator != 0
     return true if worth.numbers is None else true & worth.numbers
+
+
+def is_true(condition: Condition, values: Mapping[str, Value]) -> bool:
+    """Does it hold for these values? A name that has none is a word."""
+    known = {name: Column.of([values[name]]) for name in condition.names & values.keys()}
+    return bool(mask(condition.tree, known)[0])
+
+
+def holds(where: str | None, values: Mapping[str, Value]) -> bool:
+    """Is the condition of an annotation true? Names of values may be written with `->`."""
+    known = {name.replace("->", "."): value for name, value in values.items()}
+    return where is None or is_true(Condition.read(where), known)
 
 
 def evaluate(tree: Expression, columns: Mapping[str, Column]) -> Column:
@@ -188,9 +228,9 @@ def _remainder(a: Column, b: Column) -> Column:
 def _power(a: Column, b: Column) -> Column:
     """With exponents of `EXPONENTS` alone."""
     fits = np.equal(b.numerator % b.bottom, 0) & np.isin(b.numerator // b.bottom, EXPONENTS)
-    largest = a.largest ** EXPONENTS[-1]
-    a, b = _wide(largest, a, b)
     exponent = np.where(fits, b.numerator // b.bottom, 0)
+    largest = max(a.largest, 1) ** int(exponent.max(initial=0))
+    a, b = _wide(largest, a, b)
     bottom = None if a.denominator is None else np.asarray(a.denominator**exponent)
     known = _both(_both(a.numbers, b.numbers), fits.astype(bool))
     return Column(np.asarray(a.numerator**exponent), bottom, largest, known)
@@ -209,10 +249,10 @@ _OPERATIONS: Mapping[str, Callable[[Column, Column], Column]] = {
 
 def _compared(sign: str, a: Column, b: Column) -> Column:
     left, right, _, _ = _same_bottom(a, b)
-    true = COMPARISONS[sign](left, right).astype(bool)
+    true = _COMPARISONS[sign](left, right).astype(bool)
     if a.words is None and b.words is None:
         return _truth(true, _both(a.known, b.known))
-    first, second = ("" if c.words is None else c.words for c in (a, b))
+    first, second = (_NUMBER if c.words is None else c.words for c in (a, b))
     if sign in ("==", "!="):
         # A word differs from every number, and from other words.
         is_equal = np.equal(left, right).astype(bool) & (first == second)

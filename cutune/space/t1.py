@@ -11,7 +11,7 @@ expressions are a part of Python's, and are never run:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -27,7 +27,8 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.annotation import Expression, names_in
-from cutune.space.condition import Condition, Value, subtree, value_of
+from cutune.space.columns import Column, evaluate
+from cutune.space.condition import Condition, Value, subtree
 from cutune.space.parameter import MOST_VALUES, Parameter, ParameterOptions, checked, is_run, shown
 from cutune.space.space import Space
 
@@ -49,7 +50,7 @@ def read_python_condition(text: str) -> Expression:
 
 def read_python_values(text: str) -> list[Value]:
     """Return the values of a list of T1. Raises ExpressionError where there are too many."""
-    worths = _values(_tree(text, "values"), {})
+    worths = _values(_tree(text, "values"))
     return [w if isinstance(w, str) or w.denominator > 1 else int(w) for w in worths]
 
 
@@ -134,46 +135,43 @@ class _Nodes(Transformer[Token, Any]):
         return children[0] if is_alone else Tree(data, children, meta)
 
 
-_Bound = Mapping[str, Any]
-"""The values of names that comprehensions around an expression bind."""
-
-
-def _values(tree: Expression, bound: _Bound) -> list[Any]:
-    values = list(islice(_each(tree, bound), MOST_VALUES + 1))
+def _values(tree: Expression) -> list[Value]:
+    children, values = tree.children, list[Value]()
+    match tree.data:
+        case "literal":
+            values = [_worths(child)[0] for child in children]
+        case "range":
+            limits = [_worths(child)[0] for child in children]
+            values = list(islice(_range(limits), MOST_VALUES + 1))
+        case "joined":
+            values = [value for child in children for value in _values(subtree(child))]
+        case "comprehension":
+            inner, name, source, *condition = children
+            given = _values(subtree(source))
+            for test in condition:
+                worths = zip(given, _worths(test, str(name), given), strict=True)
+                given = [value for value, worth in worths if worth != 0]
+            values = _worths(inner, str(name), given)
+        case data:
+            raise ExpressionError(f"{data} is no list of values")
     if len(values) > MOST_VALUES:
         raise ExpressionError(f"more than {MOST_VALUES} values")
     return values
 
 
-def _each(tree: Expression, bound: _Bound) -> Iterator[Any]:
-    match tree.data:
-        case "literal":
-            yield from (_worth(child, bound) for child in tree.children)
-        case "range":
-            yield from _range([_worth(child, bound) for child in tree.children])
-        case "joined":
-            for child in tree.children:
-                yield from _values(subtree(child), bound)
-        case "comprehension":
-            inner, name, source, *condition = tree.children
-            for value in _values(subtree(source), bound):
-                exact = value if isinstance(value, str) else Fraction(value)
-                here = {**bound, str(name): exact}
-                if not condition or _worth(condition[0], here) != 0:
-                    yield _worth(inner, here)
-        case data:
-            raise ExpressionError(f"{data} is no list of values")
-
-
-def _worth(child: object, bound: _Bound) -> Any:
+def _worths(child: object, name: str = "", given: Sequence[Value] = (0,)) -> list[Value]:
+    """The worths of an expression for the values of the name that a comprehension binds."""
+    if not given:
+        return []
     tree = subtree(child)
-    names = names_in(tree) - bound.keys()
-    if names:
-        raise ExpressionError(f"'{min(names)}' is not known in a list of values")
-    worth = value_of(tree, bound)
-    if worth is None:
+    unknown = names_in(tree) - {name}
+    if unknown:
+        raise ExpressionError(f"'{min(unknown)}' is not known in a list of values")
+    worths = evaluate(tree, {name: Column.of(given)}).values()
+    known = [worth for worth in worths if worth is not None]
+    if len(known) < len(worths):
         raise ExpressionError("a value divides by zero, or computes with a word")
-    return worth
+    return known if len(known) == len(given) else known * len(given)
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:

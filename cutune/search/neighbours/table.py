@@ -19,7 +19,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
-from cutune.space.condition import holds
+from cutune.space.columns import holds
 
 Point = tuple[int, ...]
 """The values of the sizes."""
