@@ -70,8 +70,7 @@ class HostSweep:
 
     Attributes:
         template: the command line. vary: sizes in it, and their values.
-        names: the parameters that are varied; none: all.
-        search: None: all configurations are run.
+        names: the parameters that are varied; none: all. search: None: all configurations are run.
         jobs: programs that are compiled at once.
         statuses: exit statuses of a run that does its work; None: any.
         kept: the file of trials; None: the workspace's for a GPU, else no file.
@@ -145,15 +144,14 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
     whole, space = _checked_spaces(reporter.warn, sweep)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
     is_made = bool(sweep.parameters.make)
-    values = {**vary, **holes}
     binary = Path() if is_made else Path(program.source.path).with_suffix("")
-    runs = plan_runs(sweep.template, values, binary, statuses=sweep.statuses)
+    runs = plan_runs(sweep.template, {**vary, **holes}, binary, statuses=sweep.statuses)
     places = [(run, space.at(integers({name: run.values[name] for name in vary}))) for run in runs]
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
     target = gpu_target(sweep.device.architecture) if on == GPU else None
-    emulated = on == EMULATED
-    environment = device_environment(sweep.device, workspace.folder) if emulated else {**_READY}
+    is_timed = on != EMULATED
+    environment = {**_READY} if is_timed else device_environment(sweep.device, workspace.folder)
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
     if target is None and not is_made:
@@ -168,8 +166,6 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
         claim = workspace.claimed([Path(program.source.path).stem], reporter.warn)
         with ending_in_order(), claim:
             trials = TrialRuns(
-                sweep.parameters.flags or toolchain.flags,
-                program,
                 builds,
                 Trials(path, origin, reporter.warn).load(),
                 sweep.how,

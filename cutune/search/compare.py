@@ -51,10 +51,8 @@ class KnownTime:
 class TechniqueScore:
     """The result of a technique.
 
-    Attributes:
-        needed: by repetition, configurations until one is within the goal; inf: none was.
-        seconds: that their runs took.
-        curve: the mean best time after 1, 2, … configurations, as far as the score goes.
+    `needed`: by repetition, configurations until one is within the goal; inf: none was. `seconds`:
+    that their runs took. `curve`: the mean best time after 1, 2, … of them, as far as it counts.
     """
 
     technique: str
@@ -92,7 +90,9 @@ def replayed(
         seconds.append(inf if first is None else spent)
         curves.append([*accumulate((worst if one is None else one for one in times), min)])
     mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
-    score = _score(mean, chance, least(known))
+    best, pairs = least(known), zip(chance, mean, strict=True)
+    ahead = [(expected - found) / (expected - best) for expected, found in pairs if expected > best]
+    score = fmean(ahead) if ahead else 1.0
     return TechniqueScore(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
@@ -159,15 +159,6 @@ def _order(
     return order
 
 
-def _score(curve: Sequence[float], chance: Sequence[float], optimum: float) -> float:
-    ahead = [
-        (expected - found) / (expected - optimum)
-        for expected, found in zip(chance, curve, strict=True)
-        if expected > optimum
-    ]
-    return fmean(ahead) if ahead else 1.0
-
-
 COMMAND = "cutune collect --tunables --on gpu"
 
 
@@ -201,9 +192,7 @@ def compare(
     techniques: Sequence[Technique],
     device: DeviceProfile,
 ) -> Iterator[TunerComparison]:
-    """Replay techniques at every size at which all configurations were tried.
-
-    `names` are the parameters that were varied; none: all.
+    """Replay techniques at each size at which all configurations of `names` (none: all) were tried.
 
     Raises CT009 without trials, CT820 where no space was tried as a whole, and as `program_space`.
     """

@@ -384,7 +384,9 @@ class _Finals:
         is_open = False
         for one in fastest:
             repetitions, final = again.get(one.trial.id, []), one.ended
-            failed = next((ended for ended in repetitions if _counts_against(one, ended)), None)
+            # What was compared before may fail now; what has only run with others may not.
+            against = (Status.WRONG,) if one.ended.is_compared else {*Status} - {Status.OK}
+            failed = next((ended for ended in repetitions if ended.status in against), None)
             if failed is not None:
                 self.trials.correct(one.trial, failed)
                 is_open = is_open or not one.ended.is_compared
@@ -392,8 +394,8 @@ class _Finals:
             if repetitions and _all_well(repetitions):
                 times = tuple(time for ended in repetitions for time in ended.times)
                 measured = tuple(merged([ended.measured for ended in repetitions]))
-                final = replace(final, times=times, measured=measured, is_final=True)
-                final = replace(final, is_compared=True)
+                timed = {"times": times, "measured": measured}
+                final = replace(final, **timed, is_final=True, is_compared=True)
                 self.trials.correct(one.trial, final)
             self.passed.append((one, final))
         return is_open
@@ -415,9 +417,3 @@ class _Finals:
         sizes = ", ".join(f"{name} = {self.run.values[name]}" for name in self.trials.vary)
         text = "; ".join(named(one.trial.configuration) for one in alike)
         return f"{sizes}: {text}" if sizes else text
-
-
-def _counts_against(one: Tried, ended: EndedTrial) -> bool:
-    """Is its result wrong; or does it fail alone, after it has only run with others?"""
-    is_wrong = ended.status is Status.WRONG
-    return is_wrong or (not one.ended.is_compared and ended.status is not Status.OK)

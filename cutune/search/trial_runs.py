@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -54,12 +54,9 @@ def named(configuration: Configuration) -> str:
 class Measuring:
     """Settings of trials.
 
-    Attributes:
-        on: `GPU`, or `EMULATED`, where nothing is timed or saved.
-        repetitions: of each configuration, on a GPU.
-        seconds: the limit of one run; None: it follows from the program's own configuration.
-        rules: by which outputs are the same.
-        once: runs a program, in place of `measure`.
+    `on` a GPU each configuration runs `repetitions` times; `EMULATED`, nothing is timed or saved.
+    `seconds`: the limit of one run; None: it follows from the program's own configuration.
+    `rules`: by which outputs are the same. `once` runs a program, in place of `measure`.
     """
 
     on: str
@@ -89,7 +86,6 @@ class TrialRuns:
     One thread calls the public methods; a trial is run in the thread of its worker.
 
     Attributes:
-        flags: options of nvcc, with the names of parameters in braces.
         vary: the names of sizes.
         gpus: names of all that there are.
         tried: the trials that `timed` has returned, in order.
@@ -98,8 +94,6 @@ class TrialRuns:
         progress: is called before each trial.
     """
 
-    flags: Sequence[str]
-    program: Program
     builds: Builds
     trials: Trials
     how: Measuring
@@ -121,6 +115,10 @@ class TrialRuns:
     #: Locks of what one thread does while others wait for it.
     _locks: dict[object, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def program(self) -> Program:
+        return self.builds.program
 
     def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> EndedTrial:
         """Return how a configuration ended, run unless known; in a search not again if slow."""
@@ -341,7 +339,9 @@ class TrialRuns:
     def trial(self, run: Run, configuration: Configuration) -> RunTrial:
         """Return the trial of a configuration at a size: with its GPUs, options and command."""
         sizes = {name: run.values[name] for name in self.vary}
-        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *self.flags]
+        # With the names of parameters in braces.
+        flags = self.builds.parameters.flags or self.builds.toolchain.flags
+        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
         how = shlex.join([*self.builds.circumstances, *words, "--", *run.words])
         return RunTrial(self.trials.origin, how, sizes, configuration, run)
 

@@ -51,9 +51,7 @@ class Status(Enum):
 class Trial:
     """One configuration at one size.
 
-    Attributes:
-        how: the GPU, the options with which it is compiled, its command line.
-        sizes: of the run, by the names of `--vary`.
+    `how`: GPU, options with which it is compiled, command line. `sizes`: by the names of `--vary`.
     """
 
     origin: Origin
@@ -71,8 +69,7 @@ class Trial:
         return {name: plain(value) for name, value in sorted(self.configuration.items())}
 
     def to_json(self) -> dict[str, Any]:
-        sizes, configuration = dict(self.sizes), self._values
-        begun = {"how": self.how, "sizes": sizes, "configuration": configuration}
+        begun = {"how": self.how, "sizes": dict(self.sizes), "configuration": self._values}
         return _line("begin", self.id, self.origin) | begun
 
     def ended_json(self, ended: EndedTrial) -> dict[str, Any]:

@@ -61,12 +61,10 @@ ValueSet = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class FixedChoice:
-    """One set of values, and how it compares.
+    """One set of values, and the time that is `lost` with it against the best set of each size.
 
-    Attributes:
-        sizes: the names of `Regret.worst_point`.
-        lost: the time that it loses against the best set of each size.
-        own: the program's own values, as far as they were measured; `own_lost`: what they lose.
+    `sizes`: the names of `Regret.worst_point`. `own`: the program's own values, as far as they were
+    measured; `own_lost`: what they lose.
     """
 
     values: Settings
@@ -153,15 +151,14 @@ HEADER, FLAGS = "header", "flags"
 
 def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
     """Return one option per line, for `nvcc --options-file`. Raises CT810 for a fixed constant."""
-    defined = _guarded(program, values)
-    words = [*compiler_flags(values, asked), *(f"-D{n}={v}" for n, v in defined.items())]
-    return "".join(f"{word}\n" for word in words)
+    defined = (f"-D{name}={value}" for name, value in _guarded(program, values).items())
+    return "".join(f"{word}\n" for word in (*compiler_flags(values, asked), *defined))
 
 
 def header_text(program: Program, values: Settings) -> str:
     """Return macros, for `nvcc -include`. Raises CT810 for a constant that is not open."""
-    defined = _guarded(program, values)
-    lines = [f"#ifndef {n}\n#define {n} {v}\n#endif\n" for n, v in defined.items()]
+    macros = _guarded(program, values).items()
+    lines = (f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in macros)
     return "".join(["// The values that were fastest over all sizes.\n", *lines])
 
 
@@ -188,8 +185,7 @@ def changed(
 
 
 def without_place(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
-    named = holes([*asked.flags, asked.make])
-    known = {constant.name for constant in program.constants} | named
+    known = {one.name for one in program.constants} | holes([*asked.flags, asked.make])
     return [
         Diagnostic.at(Code.CHOSEN_NOWHERE, name=name, value=value)
         for name, value in values.items()
@@ -217,11 +213,9 @@ OWN = 0
 
 @dataclass(frozen=True)
 class SetChoice:
-    """Value sets, and the classifier that gives the number of one by sizes.
+    """Value sets, and the classifier of sizes that gives the number of one.
 
-    Attributes:
-        sets: those with the numbers 1, 2, …; 0 stands for the program's own values.
-        model: of one tunable, the number.
+    `sets` have the numbers 1, 2, …; 0 stands for the program's own values.
     """
 
     names: tuple[MemberName, ...]
@@ -258,9 +252,8 @@ def fit_sets(
 ) -> SetChoice | None:
     """Return the sets that cover the measured sizes; None where one set is best everywhere.
 
-    Args:
-        measured: where all other compiled parameters have the values that they will have.
-        limit: the regret that is accepted for the sake of fewer intervals.
+    In what was `measured`, other compiled parameters have the values that they will have. `limit`:
+    the regret that is accepted for the sake of fewer intervals.
     """
     points = []
     for one in measured:
@@ -341,9 +334,8 @@ static inline int cutune_sets_asked() {{
 def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Sequence[str]) -> str:
     """Return a function that gives the number of the copy to call, 0 outside the measured sizes.
 
-    Args:
-        cases: the number of the copy by the number of the set; a set without one runs as 0.
-        own: the program's own values, as they are written.
+    `cases`: the number of the copy by that of the set; a set without one runs as 0. `own`: the
+    program's own values, as they are written.
     """
     choose = f"of_{routine}"
     several = len(choice.model.sizes) > 1
@@ -426,14 +418,11 @@ def _without_conditions(
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     conditions = [Condition.read(one.where) for one in places if one.where is not None]
     conditions += parameters.conditions
-    others = {one.name for one in places} | {one.name for one in parameters.parameters}
+    others = {one.name for one in (*places, *parameters.parameters)}
     free = {*names}
-    while tied := {
-        name
-        for condition in conditions
-        if condition.names & others - free
-        for name in condition.names & free
-    }:
+    while tied := free.intersection(
+        *[{name for one in conditions if one.names & others - free for name in one.names}]
+    ):
         free -= tied
     return free
 

@@ -75,11 +75,10 @@ def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
-    chosen = {}
-    for point in labels:
-        rest = {p: label for p, label in labels.items() if p != point}
-        chosen[point] = classifier(rest).choose(point) if rest else labels[point]
-    return chosen
+    if len(labels) < 2:
+        return dict(labels)
+    rests = {p: {q: label for q, label in labels.items() if q != p} for p in labels}
+    return {point: classifier(rest).choose(point) for point, rest in rests.items()}
 
 
 def accuracy(
@@ -241,11 +240,9 @@ class Evidence:
 class FittedClassifier:
     """One classifier, for one combination of the given values.
 
-    Attributes:
-        measured: the number of measured sizes that it was made from.
-        lowest, highest: the range of these, size by size.
-        limits, points, configurations: of its `Classifier`.
-        evidence: None when the model was read from a file.
+    `measured`: the number of sizes that it was made from; `lowest`, `highest`: their range, size by
+    size. `limits`, `points`, `configurations`: of its `Classifier`. `evidence` is None when the
+    model was read from a file.
     """
 
     given: Integers
@@ -264,14 +261,10 @@ class FittedClassifier:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """The classifiers that choose one or several host integers.
+    """The classifiers that choose one or several host integers, `tunables`, by others, `sizes`.
 
-    Attributes:
-        tunables: names of the integers.
-        sizes: names of the integers that a classifier decides on.
-        given: names of values that were chosen before; each combination has its own classifier.
-        limit: the largest regret at a measured size that was accepted for the sake of fewer
-            intervals.
+    Each combination of the values that are `given`, which were chosen before, has a classifier of
+    its own. `limit`: the largest regret that was accepted for the sake of fewer intervals.
     """
 
     tunables: Annotated[tuple[MemberName, ...], Meta(min_length=1)]

@@ -62,11 +62,9 @@ class Link:
 class BlockClassifier:
     """The classifier of one kernel on one device.
 
-    Attributes:
-        columns: the data parameters, `T.x` for the threads to be covered in x, `G.x` for the blocks
-            where their number is kept.
-        lowest, highest: per column the range that was measured.
-        links: the columns that follow from others; the others are columns of the model.
+    `columns`: the data parameters, `T.x` for the threads to be covered in x, `G.x` for the blocks
+    where their number is kept. `lowest`, `highest`: per column the range that was measured. Columns
+    of `links` follow from others; the others are columns of the model.
     """
 
     kernel: QualifiedName
@@ -151,7 +149,7 @@ def fit_blocks(
 
         command = "cutune collect --on gpu"
         lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, warn)
-        for device, launch in (line for line in lines if line is not None):
+        for device, launch in filter(None, lines):
             swept.setdefault((launch.kernel, device), []).append(launch)
     classifiers = []
     for (name, device), launches in swept.items():
