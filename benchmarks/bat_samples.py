@@ -19,7 +19,7 @@ from cutune.passes import InstrumentTunables
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample, Sample

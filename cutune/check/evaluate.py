@@ -3,9 +3,7 @@
 Regret is t(chosen) / t(best) - 1. Error is the paper's (t - best) / (worst - best), which the
 worst shapes of a sweep make small; it counts where worst / best is above 1.25. A strategy that has
 no answer for a launch leaves it as the source has it. Variants count where they were swept and the
-model has them: others are none that the tuned program could launch. The strategies beside the
-models are habit, occupancy, and timings at other sizes (Table 3 of the paper has the source's
-default); who reuses timings may have timed variants as well.
+model has them. The strategies beside the models are habit, occupancy, and timings at other sizes.
 
 `cutune evaluate --training` prints how far fitting changes what a model chooses (Table 2 of the
 paper): MWP-CWP on the counters that were collected at the training sizes (`collect --fit paper`)

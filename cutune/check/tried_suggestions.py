@@ -1,11 +1,10 @@
 """Suggested annotations, tried. Takes suggestions and ways to run the program, gives what held.
 
-All annotations are put before the sources, in a header that is included first, so that the user's
-files stay as they are. Then the program runs on the emulated device at each size. Its launches are
-made with their own blocks and with some of those that are proposed, on the same contents of memory,
-and results are compared as `tune` compares them: bit for bit, floating-point numbers within
-`TOLERANCE`. At the size with the most work, work is counted: instructions of warps, and accesses of
-threads to global memory.
+All annotations are put before the sources, in a header that is included first. Then the program
+runs on the emulated device at each size. Its launches are made with their own blocks and with some
+of those that are proposed, on the same contents of memory, and results are compared as `tune` does
+it. At the size with the most work, work is counted: instructions of warps, and accesses of threads
+to global memory.
 
 An annotation is not proposed where results differ. Blocks that do more work are taken out of it; it
 is not proposed where none but the program's own is left.

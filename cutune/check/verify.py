@@ -2,9 +2,8 @@
 
 Each is run with the same command lines, on the emulated device or on a GPU. Compared are exit
 status, standard output, standard error and named files: bit for bit, or numbers within a tolerance
-and all other text exactly. The original runs twice, and must succeed; the parts of its output that
-differ between its own runs (times, addresses, random numbers) are not compared. Both run as their
-user would run them: variables of cutune that are set here do not reach them.
+and all other text exactly. The original runs twice, and must succeed; what differs between its own
+runs (times, addresses, random numbers) is not compared. Variables of cutune do not reach them.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from cutune.source.rewrite.c_text import c_path
 from cutune.source.rewrite.output import Target, write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.source.syntax.tokens import word_set
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import ParameterOptions, holes, shown
 from cutune.space.space import Configuration
 from cutune.toolchain.locate import first_on_path, stand_in

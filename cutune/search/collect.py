@@ -40,7 +40,7 @@ from cutune.search.trials import Status, Trials, trusted
 from cutune.search.workers.crew import Crew, Workers
 from cutune.search.workers.local import LocalWorkers, gpu_names
 from cutune.source.program import Program
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import ParameterOptions, listed, shown
 from cutune.space.space import Configuration, Space
 from cutune.toolchain.device.profile import DeviceProfile

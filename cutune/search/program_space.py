@@ -25,7 +25,7 @@ from cutune.source.host_formula import Call, Cast, Formula, HostOperation, Name,
 from cutune.source.host_formula import constant as constant_value
 from cutune.source.program import HostTunable, LaunchSite, Program, TunableConstant
 from cutune.source.rewrite.edits import VALUE_PREFIX
-from cutune.space.condition import Condition, Value
+from cutune.space.annotation import Condition, Value
 from cutune.space.parameter import Parameter, ParameterOptions, holes, narrowed, shown
 from cutune.space.space import Configuration, Space
 from cutune.toolchain.device.profile import (

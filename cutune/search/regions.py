@@ -1,8 +1,7 @@
 """Timed regions. Runs an instrumented program, gives times by tunables and data; compares outputs.
 
-The program is run once per configuration and repetition: the environment sets its host tunables,
-and it writes a line per region (`cutune_tunables.h`). Where all regions may repeat, one run serves
-many configurations.
+The environment sets the host tunables of a run, and the program writes a line per region
+(`cutune_tunables.h`). Where all regions may repeat, one run serves many configurations.
 
 A configuration may only change how something is computed. A comparison leaves out numbers that vary
 from run to run, those beside a unit or a word of time, and parameters that a program prints.
@@ -28,8 +27,8 @@ from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
 from cutune.search.workers.crew import Task, TaskOutcome, perform
 from cutune.source.program import HostTunable
+from cutune.space.annotation import Value
 from cutune.space.columns import holds
-from cutune.space.condition import Value
 from cutune.space.parameter import shown
 
 LINE_SCHEMA = "cutune-region-1"

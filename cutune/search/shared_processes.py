@@ -1,14 +1,12 @@
 """Runs trials of several configurations in one process, where all regions of a program may repeat.
 
-Takes configurations that will be asked for, gives trials. This is only a faster way to the same
-times: a configuration without a result from a process that ends well, with the right values, is
-tried alone. The outputs of configurations in one process cannot be told apart, so that they are not
-compared.
+Takes configurations that will be asked for, gives trials. A configuration without a result from a
+process that ends well, with the right values, is tried alone. The outputs of configurations in one
+process cannot be told apart, so that they are not compared.
 
 At last the fastest are timed again, in turn: one time may have been luck. A trial that was measured
 in a process with others runs alone then for the first time, and is compared; where it is wrong, or
-fails, the next fastest takes its place. Configurations that may share a process are timed in one:
-nothing but their values differs.
+fails, the next fastest takes its place. Finalists that may share a process are timed in one.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from cutune.search.regions import (
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
 from cutune.search.workers.crew import Crew, StoppedError, WorkerLostError
 from cutune.source.program import Program
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
 from cutune.toolchain.device.profile import Limits

@@ -2,9 +2,8 @@
 
 The file is append-only: it gets a line when a trial begins and one when it ends, or when cutune
 itself is stopped in it. A trial that has ended is not run again. One that began twice without an
-end is assumed to crash the machine, and is left out. Several trials may share a process, whose
-begin and end have lines, too. A shared process without an end may have been crashed by any of its
-trials: these then share smaller processes, and at last none.
+end is assumed to crash the machine, and is left out. The begin and end of a process that several
+trials share have lines, too: without an end these share smaller processes, and at last none.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.source.program import HostTunable
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 
 SCHEMA = "cutune-trial-1"
 #: So many beginnings without an end are enough.

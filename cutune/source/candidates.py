@@ -10,9 +10,8 @@ from itertools import product
 from lark import LarkError
 
 from cutune.core.typed import Formula
-from cutune.space.annotation import Values
+from cutune.space.annotation import Condition, Values
 from cutune.space.columns import is_true
-from cutune.space.condition import Condition
 from cutune.toolchain.device.thread_block import (
     LARGEST,
     LARGEST_Z,

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.space.annotation import Expression
-from cutune.space.condition import Condition, Value, subtree
+from cutune.space.annotation import Condition, Expression, Value, subtree
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]

@@ -16,8 +16,7 @@ from lark import UnexpectedInput
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
-from cutune.space.annotation import Values, read_choice
-from cutune.space.condition import Condition, Value
+from cutune.space.annotation import Condition, Value, Values, read_choice
 
 #: The value with which a word of a command line is left out.
 NONE = "none"

@@ -1,9 +1,9 @@
 """The space of configurations. Takes parameters and conditions; counted, numbered, walked.
 
-Parameters that conditions connect are joined into tables. Values are thrown out first that no
-partner of a condition supports. Then the parameters are joined one by one, that first of whose
-combinations the fewest are allowed, and rows are filtered at once: the product of the values is
-never made. A table has its rows in lexicographic order, so that each is found by bisection.
+Parameters that conditions connect are joined into tables. Values that no partner of a condition
+supports are thrown out. Then the parameters are joined one by one, that first of whose combinations
+the fewest are allowed, and rows are filtered at once: the product of the values is never made. A
+table has its rows in lexicographic order, so that each is found by bisection.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
+from cutune.space.annotation import Condition, Value
 from cutune.space.columns import Array, Column, Mask, mask
-from cutune.space.condition import Condition, Value
 from cutune.space.parameter import NONE, Parameter
 
 T = TypeVar("T")

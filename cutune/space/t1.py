@@ -26,9 +26,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
-from cutune.space.annotation import Expression, names_in
+from cutune.space.annotation import Condition, Expression, Value, names_in, subtree
 from cutune.space.columns import Column, evaluate
-from cutune.space.condition import Condition, Value, subtree
 from cutune.space.parameter import MOST_VALUES, Parameter, ParameterOptions, checked, is_run, shown
 from cutune.space.space import Space
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from cutune.space.annotation import Expression
-from cutune.space.condition import Condition, Value, subtree
+from cutune.space.annotation import Condition, Expression, Value, subtree
 
 #: What an expression is worth; None where it has no value.
 Worth = Fraction | str | None

@@ -1,11 +1,9 @@
 """Rules for what may be copied. Takes the declarations that depend on parameters, refuses some.
 
-The rules list what is known to mean the same under another name. In addition the compiled code is
-compared (`prove_copies`).
-
-Other code that copies call is one for all value sets: state that outlives a call there might be of
-one set, and be used with another. Such state has a declaration at file scope or one of few words;
-functions that no name leads to are called through pointers, which few forms declare.
+The rules list what is known to mean the same under another name; compiled code is compared as well
+(`prove_copies`). Other code that copies call is one for all value sets: state that outlives a call
+there might be of one set, and be used with another. Such state has a declaration at file scope or
+one of few words; functions that no name leads to are called through pointers, of few forms.
 """
 
 from __future__ import annotations

@@ -2,10 +2,7 @@
 
 A declaration depends on a parameter if its preprocessed tokens differ between two values of it, or
 if it names a constant or a type that depends on it. The functions that call a dependent function
-are copied, too, up to one function of the host: the outermost one. `copy_rules` lists what these
-functions may hold. A parameter that breaks a rule keeps one value for all sizes.
-
-The program is preprocessed with its own values, and with others. A stand-in, which is a name in
+are copied, too, up to one function of the host: the outermost one. A stand-in, which is a name in
 place of a value, shows every use of the value but those in an `#if`. There real values are tried.
 """
 

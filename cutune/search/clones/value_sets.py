@@ -1,18 +1,13 @@
 """Chooses values that are compiled in. Takes times, gives one set for all sizes, or several.
 
-Constants, options of nvcc and words of the command line cannot follow the sizes of one program. The
-set is taken that loses least on the average over all sizes, host integers at their best; the
-program's own set, where that is hardly slower: who wrote it may have known of other sizes. The
-values are also written as a header, or as options of nvcc, for the original source: what they set
-must be open to it, by `#ifndef` or as `{NAME}`.
+Of sets for all sizes that one is taken which loses least on the average, host integers at their
+best; but the program's own set where it is hardly slower: who wrote it may have known of other
+sizes. The values are also written as a header, or as options of nvcc, for the original source.
 
-A copy of code per set lets a program choose by size (`SetChoice`, also as C). It costs room, so
-that few are wanted: sets are taken greedily, each time the one that is within `COVERED` of the best
-at most sizes where none is yet, until every measured size has one or there are `MOST_SETS`. The
-program's own values cost nothing: they are there in any case. The pass `choose-values` is given for
-the value sets whose copies are proven.
-
-The C is valid in C++11. A decision is a comparison per interval; of several sizes, a distance per
+A copy of code per set lets a program choose by size (`SetChoice`, also as C++11). Copies cost room:
+sets are taken greedily, each time the one that is within `COVERED` of the best at most sizes where
+none is yet, until every measured size has one or there are `MOST_SETS`. The pass `choose-values` is
+given for the sets whose copies are proven. With several sizes a decision computes a distance per
 measured place, so that each thread remembers what it decided last.
 """
 
@@ -39,6 +34,7 @@ from cutune.search.neighbours.classifier import ChoiceModel, Regret, fit_choice,
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
+    c_names,
     emit_choices,
     range_tests,
     run_mode,
@@ -49,7 +45,7 @@ from cutune.search.regions import HostMeasurement, Settings
 from cutune.search.trials import plain
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
-from cutune.space.condition import Condition
+from cutune.space.annotation import Condition
 from cutune.space.parameter import ParameterOptions, holes
 
 #: So much more may the program's own set lose, and stays. Two sweeps of one program differ by more:
@@ -340,9 +336,9 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     choose = f"of_{routine}"
     several = len(choice.model.sizes) > 1
     model = replace(choice.model, tunables=(choose,))
-    names = [f"cutune_{c_name(name)}" for name in model.sizes]
+    names = c_names(model)
     parameters = ", ".join(f"long long {name}" for name in names)
-    within = " && ".join(range_tests(names, model.choices[0].lowest, model.choices[0].highest))
+    within = " && ".join(range_tests(model, model.choices[0]))
     table = ", ".join(str(cases.get(number, 0)) for number in range(len(choice.sets) + 1))
     copies = max(cases.values(), default=0)
     set_of = {copy: number for number, copy in reversed([*cases.items()])}

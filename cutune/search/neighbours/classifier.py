@@ -4,16 +4,15 @@ With one size, nearest neighbours are intervals, and a comparison of integers de
 the nearest is the one with the smallest product of ratios, which is the sum of the distances of
 the logarithms without a logarithm.
 
-Times between two measured sizes are interpolated: there log t is nearly linear in log N for each
-configuration, and a rule that is good at measured sizes can be bad where the best configuration
-changes. The labels are then chosen for the fewest intervals of bounded regret. That is the
-hand-made "correction" of M. Veneva, *ML-Based Optimum Sub-system Size for the GPU Implementation of
-the Tridiagonal Partition Method*, as an algorithm: measured optima fluctuate where several
-configurations are nearly as fast, and a heuristic wants few steps.
+Times between two measured sizes are interpolated: log t is nearly linear in log N for each
+configuration, and a rule that is good at measured sizes can be bad between them. The labels are
+then chosen for the fewest intervals of bounded regret: where several configurations are nearly as
+fast, measured optima fluctuate. That is the hand-made "correction" of M. Veneva, *ML-Based Optimum
+Sub-system Size for the GPU Implementation of the Tridiagonal Partition Method*, as an algorithm.
 
 A tunable may be chosen given others that were chosen before (the sub-system size given the number
 of recursive steps): there is one classifier per value of these. A rule that was made on one device
-may be judged on others; the published Table III does this for that of the RTX 2080 Ti.
+may be judged on others, as in the published Table III.
 """
 
 from __future__ import annotations

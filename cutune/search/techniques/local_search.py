@@ -1,17 +1,16 @@
 """A local search guided by predicted times. Takes `Tries` and a start, tries places until the end.
 
 Its axes are the tables of the space, not the parameters: where `a * b == c * d` no parameter can
-change alone. It begins at the start and at places drawn at random, because a start may lie far from
-everything good. Then candidates are, again and again, neighbours of the fastest places on all axes
-(near ones, and on a long axis as many at random), places that differ from these on two axes, and
-places drawn at random. Those are tried that may well be the fastest by what is known: near fast
-places, or unlike all that is known. Local optima are left because what is near them becomes known.
+change alone. It begins at the start and at places drawn at random. Then candidates are, again and
+again, neighbours of the fastest places on all axes (near ones, and on a long axis as many at
+random), places that differ from these on two axes, and places drawn at random. Those are tried that
+may well be the fastest by what is known: near fast places, or unlike all that is known. Local
+optima are left because what is near them becomes known.
 
 A place is predicted to take what known ones near it take. Nearness is learned: how much the times
 of known places differ where a parameter does is its spread, and the distance of two places is the
-spread of the parameters in which they differ. So places that differ only in a parameter without
-effect are at no distance, and the time of one of them is known of all. Times are logarithms, so
-that a factor counts the same for fast and slow ones.
+spread of the parameters in which they differ. So the time of a place is known of all that differ
+from it only in a parameter without effect. Times are logarithms: a factor counts the same for all.
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from cutune.core.diagnostics import CutuneError
 from cutune.space import space as tables
-from cutune.space.annotation import Values, read_choice
+from cutune.space.annotation import Condition, Value, Values, read_choice
 from cutune.space.columns import Column, is_true, mask
-from cutune.space.condition import Condition, Value
 from cutune.space.parameter import (
     Parameter,
     ParameterOptions,

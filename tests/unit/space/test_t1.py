@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
+from cutune.space.annotation import Condition, Value
 from cutune.space.columns import is_true
-from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, read_option
 from cutune.space.space import Space
 from cutune.space.t1 import (
