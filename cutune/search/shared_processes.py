@@ -392,8 +392,8 @@ class _Finals:
             if repetitions and _all_well(repetitions):
                 times = tuple(time for ended in repetitions for time in ended.times)
                 measured = tuple(merged([ended.measured for ended in repetitions]))
-                timed = {"times": times, "measured": measured}
-                final = replace(final, **timed, is_final=True, is_compared=True)
+                final = replace(final, times=times, measured=measured)
+                final = replace(final, is_final=True, is_compared=True)
                 self.trials.correct(one.trial, final)
             self.passed.append((one, final))
         return is_open

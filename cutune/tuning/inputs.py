@@ -150,11 +150,9 @@ def _data(variables: dict[str, str]) -> list[str]:
 
 
 #: Variables that differ from one shell to the next, and that no result depends on.
-_OF_SHELLS = frozenset(
-    [
-        *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
-        *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
-    ]
+_OF_SHELLS = (
+    *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
+    *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
 )
 #: Options that make the linker look for files, or that another program reads.
 _LINKING = re.compile(r"^(-[lL]|--library|-Xlinker|--linker-options|-Xnvlink|@)|-Wl,|(^|[,=])-B")

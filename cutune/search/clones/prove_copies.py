@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -237,44 +237,43 @@ class ProgramWithCopies:
 
 def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the prefixes of the sets whose copies are proven; of the others, why not."""
-    refused = dict(_unequal_texts(question))
+    refused = _unequal_texts(question)
     left = [prefix for prefix in question.copies.sets if prefix not in refused]
-    if left:
-        refused |= dict(unequal_code(question, left))
+    refused |= unequal_code(question, left) if left else {}
     return tuple(prefix for prefix in left if prefix not in refused), refused
 
 
 # ---- tokens
 
 
-def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
-    """Yield sets whose copies are other tokens than the compiler gets for these values."""
+def _unequal_texts(question: ProgramWithCopies) -> dict[str, str]:
+    """Return the sets whose copies are other tokens than the compiler gets for these values."""
+    sets, found = question.copies.sets, question.found
     try:
         whole = expanded(question.compiler, question.unit)
     except CutuneError as error:
         reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
-        yield from ((prefix, reason) for prefix in question.copies.sets)
-        return
-    own = question.found.versions.own
+        return dict.fromkeys(sets, reason)
+    own = found.versions.own
     if not _is_own(question, whole, own):
-        yield from ((prefix, "they change the program itself") for prefix in question.copies.sets)
-        return
-    for prefix, values in question.copies.sets.items():
+        return dict.fromkeys(sets, "they change the program itself")
+
+    def reason_against(prefix: str) -> str:
         try:
-            plain = expanded(question.compiler, question.plain(values))
+            plain = expanded(question.compiler, question.plain(sets[prefix]))
             Versions(question.program.source.path, own, (plain,)).check()
         except CutuneError as error:
-            yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
-            continue
+            return f"no program has them: {first_error(error.diagnostic.message)}"
         except NotBySize as problem:
-            yield prefix, problem.reason
-            continue
-        wanted = [plain.declarations[index].texts for index in question.found.declarations]
-        others = {*range(len(own.declarations))} - {*question.found.declarations}
+            return problem.reason
+        others = {*range(len(own.declarations))} - {*found.declarations}
         if any(own.declarations[i].texts != plain.declarations[i].texts for i in others):
-            yield prefix, "more depends on the values than is written again"
-        elif _copied(whole, prefix, question) != wanted:
-            yield prefix, "the compiler gets other tokens"
+            return "more depends on the values than is written again"
+        wanted = [plain.declarations[index].texts for index in found.declarations]
+        is_equal = _copied(whole, prefix, question) == wanted
+        return "" if is_equal else "the compiler gets other tokens"
+
+    return {prefix: reason for prefix in sets if (reason := reason_against(prefix))}
 
 
 def _copied(whole: Expanded, prefix: str, question: ProgramWithCopies) -> list[tuple[str, ...]]:
@@ -320,21 +319,19 @@ def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool
 # ---- code
 
 
-def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield sets whose copies are compiled to other code than programs with these values alone."""
+def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> dict[str, str]:
+    """Return sets whose copies are compiled to other code than programs with these values alone."""
     compiler = question.compiler
     try:
         device, host = compiler.ptx(question.unit), compiler.assembly(question.unit)
     except CutuneError as error:
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
-        yield from ((prefix, reason) for prefix in prefixes)
-        return
+        return dict.fromkeys(prefixes, reason)
 
     def reason_against(prefix: str) -> str:
         try:
             plain = question.plain(question.copies.sets[prefix])
-            texts = compiler.ptx(plain)
-            for copied, alone in zip(device, texts, strict=True):
+            for copied, alone in zip(device, compiler.ptx(plain), strict=True):
                 _compare_device(question, prefix, copied, alone)
             _compare_host(question, prefix, host, compiler.assembly(plain))
         except CutuneError as error:
@@ -344,9 +341,8 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
         return ""
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for prefix, reason in zip(prefixes, pool.map(reason_against, prefixes), strict=True):
-            if reason:
-                yield prefix, reason
+        reasons = zip(prefixes, pool.map(reason_against, prefixes), strict=True)
+        return {prefix: reason for prefix, reason in reasons if reason}
 
 
 def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:

@@ -57,6 +57,7 @@ from cutune.tuning.nvcc.command import (
     WORKSPACE,
     Command,
     Settings,
+    names,
     run_instead,
     split_list,
     workspaces_of,
@@ -74,14 +75,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShadowSource:
-    """A rewritten source on disk.
+    """A rewritten source on disk: the copy at `path` takes its place.
 
-    Attributes:
-        path: the copy that takes the place of the source.
-        host_options: options of the host compiler, which preprocesses for nvcc.
-        originals: copy → the name by which the user knows it.
-        tree: where all files of the user were copied, if headers are rewritten too.
-        code: its device code, where that is known.
+    `host_options`: of the host compiler, which preprocesses for nvcc. `originals`: copy → the name
+    by which the user knows it. `tree`: where all files of the user were copied, if headers are
+    rewritten too. `code`: its device code, where that is known.
     """
 
     path: str
@@ -153,14 +151,12 @@ def with_copies(
     tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
     in_files = {item.value for item in command.sources if item.first == IN_FILE}
     takes_apart = tree is not None or not in_files.isdisjoint(shadows)
+    elsewhere = {"dependency-output": dependencies, "output-file": made}
     words: list[str] = []
     for item in command.items:
         is_file = item.name == "options-file" or (not item.name and item.value.startswith("@"))
-        if item.first == IN_ENVIRONMENT or (is_file if takes_apart else item.first == IN_FILE):
-            continue
-        if item.name == "dependency-output" and dependencies:
-            continue
-        if item.name == "output-file" and made:
+        is_left_out = is_file if takes_apart else item.first == IN_FILE
+        if is_left_out or item.first == IN_ENVIRONMENT or elsewhere.get(item.name):
             continue
         if not item.name and item.value in shadows:
             words.append(shadows[item.value].path)
@@ -261,12 +257,9 @@ OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
 #: Options of the host compiler by which it names other files after the object.
 _NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
 #: The emulated device gets PTX, without options for real GPUs only.
-_REAL_TARGETS = frozenset(
-    [
-        *("gpu-architecture", "gpu-code", "generate-code", "cudart", "compress-mode"),
-        *("dlink-time-opt", "lto", "gen-opt-lto"),
-    ]
-)
+_REAL_TARGETS = names("""
+    gpu-architecture gpu-code generate-code cudart compress-mode dlink-time-opt lto gen-opt-lto
+""")
 
 
 def compiled_sources(outputs: Path) -> Path:
@@ -581,18 +574,14 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
 
 
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
-    originals: dict[str, str] = {}
-    for shadow in shadows:
-        originals.update(shadow.originals)
+    originals = {copy: path for shadow in shadows for copy, path in shadow.originals.items()}
 
     def original_of(path: str) -> str | None:
-        if path in originals:
-            return originals[path]
-        if os.path.dirname(path) == str(INCLUDE_DIRECTORY):
+        if path not in originals and os.path.dirname(path) == str(INCLUDE_DIRECTORY):
             return None
         # The folder of a source that was named without one is given to the compiler as `.`.
-        return path.removeprefix("./")
+        return originals.get(path, path.removeprefix("./"))
 
+    sources = [item.value for item in command.sources]
     for path in command.dependency_files():
-        sources = [item.value for item in command.sources]
         restore_dependencies(elsewhere or path, path, original_of, sources)
