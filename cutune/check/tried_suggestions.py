@@ -122,7 +122,6 @@ class Judged:
         return self._narrowed(one, one.pragma, work)
 
     def _narrowed(self, one: Suggestion, pragma: str, work: Mapping[Block, float]) -> Suggestion:
-        """The suggestion with the widths around the program's own that do no more work."""
         kept = narrowed(self.own[0], {block[0]: times for block, times in work.items()})
         worst = max(work, key=lambda block: work[block])
         left_out = f"block {shape(worst)} does {work[worst]:.2f} times the work"
@@ -274,7 +273,6 @@ def _joined(one: Judged, other: Judged) -> Judged:
 def _work(
     subject: Subject, counted: Sequence[Experiment], blocks: Sequence[Block]
 ) -> Mapping[Block, float]:
-    """Work with each block, as a multiple of that with the program's own."""
     found = {}
     for block in blocks:
         both = [(e.asked, e.by_block[block]) for e in counted if block in e.by_block]

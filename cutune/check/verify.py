@@ -104,7 +104,6 @@ def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str
 
 
 def _without_program(content: bytes, run: Run) -> bytes:
-    """The text without the path of the program, in which two programs differ."""
     words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
     for word in sorted(words, key=len, reverse=True):
         if os.sep in word:

@@ -181,7 +181,6 @@ def first_line(message: str) -> str:
 
 
 def _compiled(nvcc: Nvcc, words: Sequence[str]) -> CompletedProcess[str]:
-    """Compile, once more where the compiler was killed. Raises CT701, CompilerKilled."""
     for _ in range(ATTEMPTS - 1):
         try:
             return nvcc.check(words)

@@ -254,8 +254,8 @@ def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
 
 
 def _sweep(batches: Batches, places: Sequence[Place]) -> None:
-    """Run every configuration, those of one program together, while others are compiled."""
     names = batches.trials.builds.space.compiled_names
+    # Those of one program are together, while others are compiled.
     trials = [
         (run, sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names]))
         for run, space in places

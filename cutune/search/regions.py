@@ -305,7 +305,6 @@ class ReferenceOutput:
 def _printed(
     line: bytes, other: bytes, own: Mapping[str, Value], values: Mapping[str, Value]
 ) -> Iterator[int]:
-    """Yield the indices of numbers in two lines that are the values of one parameter."""
     pairs = {(shown(own[name]), shown(value)) for name, value in values.items() if name in own}
     tokens = zip(NUMBER_TOKEN.findall(line), NUMBER_TOKEN.findall(other), strict=False)
     for index, (first, second) in enumerate(tokens):

@@ -276,7 +276,6 @@ def read_trials(
 def _begun_and_ended(
     path: Path, origin: Origin, command: str, warn: Warn
 ) -> tuple[dict[str, BegunTrial], dict[str, EndedTrial]]:
-    """Return the begin lines and the ends, each the last one of its trial."""
     begun: dict[str, BegunTrial] = {}
     ended: dict[str, EndedTrial] = {}
     for name, line in _lines(path, origin, warn, command):
@@ -289,8 +288,6 @@ def _begun_and_ended(
 
 @dataclass(frozen=True)
 class _Shared:
-    """The line of a process of several trials that begins or is over."""
-
     event: Annotated[str, one_of("share", "part")]
     trial: Symbol
     trials: tuple[Symbol, ...] = ()

@@ -38,8 +38,6 @@ Indices = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Table:
-    """Allowed combinations of connected parameters: per parameter a column of value indices."""
-
     parameters: tuple[Parameter, ...]
     columns: tuple[Indices, ...]
 
@@ -108,28 +106,6 @@ class Table:
         return differing * far + steps
 
 
-def tables_of(
-    parameters: Sequence[Parameter], conditions: Sequence[Condition], known: Mapping[str, Value]
-) -> tuple[Table, ...]:
-    """Return a table per group of connected parameters. Raises CT804 for none, CT805 for many."""
-    parts = [part for condition in conditions for part in condition.conjuncts()]
-    # A parameter of one value connects nothing.
-    single = {p.name: p.values[0] for p in parameters if len(p.values) == 1}
-    names = {parameter.name for parameter in parameters} - single.keys()
-    constant = {name: Column.of([value]) for name, value in {**known, **single}.items()}
-    for part in parts:
-        if not part.names & names and not mask(part.tree, constant).all():
-            raise _nothing([part])
-    return tuple(
-        _Join(
-            tuple(p for p in parameters if p.name in group),
-            [part for part in parts if not part.names.isdisjoint(names.intersection(group))],
-            constant,
-        ).table()
-        for group in connected([p.name for p in parameters], [p.names & names for p in parts])
-    )
-
-
 def connected(items: Sequence[T], links: Iterable[Collection[T]]) -> list[list[T]]:
     """Return the groups of items that links hold together, directly or not, in their order."""
     groups = [{item} for item in items]
@@ -151,14 +127,10 @@ class _Join:
 
     def table(self) -> Table:
         kept = self._supported()
-        order: list[str] = []
         rows: dict[str, Indices] = {}
-        while len(order) < len(kept):
-            name = self._next(rows, kept)
-            rows = self._joined(rows, name, kept)
-            order.append(name)
-        columns = tuple(rows[name] for name in order)
-        return Table(tuple(self._by_name[name] for name in order), columns)
+        while len(rows) < len(kept):
+            rows = self._joined(rows, self._next(rows, kept), kept)
+        return Table(tuple(self._by_name[name] for name in rows), tuple(rows.values()))
 
     @cached_property
     def _by_name(self) -> Mapping[str, Parameter]:
@@ -203,12 +175,8 @@ class _Join:
         ]
 
     def _mask(self, conditions: Sequence[Condition], rows: Mapping[str, Indices]) -> Mask:
-        columns = {
-            name: self._columns[name].at(index)
-            for name, index in rows.items()
-            if any(name in condition.names for condition in conditions)
-        }
-        known = {**self.known, **columns}
+        named = rows.keys() & frozenset[str]().union(*(one.names for one in conditions))
+        known = {**self.known, **{name: self._columns[name].at(rows[name]) for name in named}}
         return reduce(np.logical_and, (mask(condition.tree, known) for condition in conditions))
 
     def _next(self, rows: Mapping[str, Indices], kept: Mapping[str, Indices]) -> str:
@@ -296,7 +264,6 @@ class _Join:
         values: Indices,
         count: int,
     ) -> Mask:
-        """Return, per row, which values of a further parameter go with it."""
         if not conditions:
             return np.ones((count, len(values)), dtype=np.bool_)
         old, new = np.divmod(np.arange(count * len(values)), len(values))
@@ -310,7 +277,6 @@ def _speaks(conditions: Sequence[Condition], name: str) -> bool:
 
 
 def _nothing(conditions: Sequence[Condition]) -> CutuneError:
-    """Return the error of conditions that leave nothing; the first one says where."""
     texts = "' and '".join(dict.fromkeys(condition.text for condition in conditions))
     place = conditions[0]
     return CutuneError.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)
@@ -385,8 +351,25 @@ class Space:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """One table per group of connected parameters. Raises CT804, CT805, as `tables_of`."""
-        return self.listed or tables_of(self.parameters, self.conditions, self.known)
+        """One table per group of connected parameters. Raises CT804 for none, CT805 for many."""
+        if self.listed:
+            return self.listed
+        parts = [part for condition in self.conditions for part in condition.conjuncts()]
+        # A parameter of one value connects nothing.
+        single = {p.name: p.values[0] for p in self.parameters if len(p.values) == 1}
+        names = {*self.names} - single.keys()
+        constant = {name: Column.of([value]) for name, value in {**self.known, **single}.items()}
+        for part in parts:
+            if not part.names & names and not mask(part.tree, constant).all():
+                raise _nothing([part])
+        return tuple(
+            _Join(
+                tuple(p for p in self.parameters if p.name in group),
+                [part for part in parts if not part.names.isdisjoint(names.intersection(group))],
+                constant,
+            ).table()
+            for group in connected(self.names, [part.names & names for part in parts])
+        )
 
     @property
     def raw_size(self) -> int:

@@ -86,8 +86,6 @@ def _compare(left: object, sign: str, right: object) -> Expression:
 
 
 class _Nodes(Transformer[Token, Any]):
-    """Nodes of this grammar → those of the annotation language."""
-
     def path(self, names: Sequence[Token]) -> str:
         return ".".join(names)
 
@@ -304,7 +302,6 @@ class _File:
 
 
 def _member(entry: object, key: str) -> Any:
-    """Return a member, however its key is capitalised."""
     if not isinstance(entry, dict):
         return None
     return next((value for k, value in entry.items() if k.lower() == key.lower()), None)

@@ -141,7 +141,6 @@ def kept_rewriting(request: Request) -> KeptRewriting | None:
 
 
 def _still(kind: str, request: Request, form: type[T]) -> T | None:
-    """Read what was kept for a request, if it still holds."""
     try:
         path = _place(kind, request.name)
         found = read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None

@@ -56,8 +56,6 @@ class Tuning:
 
 @dataclass(frozen=True)
 class TunedProgram:
-    """A program that was tuned, the files it was written to, and the messages."""
-
     programs: Sequence[Program]
     launches: Sequence[SeenLaunch]
     models: Sequence[FittedModel]

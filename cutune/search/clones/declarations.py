@@ -337,7 +337,6 @@ def _before_parameters(tokens: Sequence[Token]) -> str:
 
 
 def _is_type(texts: Sequence[str]) -> bool:
-    """Does it declare a type, and no variable beside it?"""
     if texts[0] == "using":
         return len(texts) > 2 and texts[2] == "="
     if texts[0] == "typedef":

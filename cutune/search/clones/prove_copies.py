@@ -247,7 +247,6 @@ def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict
 
 
 def _unequal_texts(question: ProgramWithCopies) -> dict[str, str]:
-    """Return the sets whose copies are other tokens than the compiler gets for these values."""
     sets, found = question.copies.sets, question.found
     try:
         whole = expanded(question.compiler, question.unit)
@@ -320,7 +319,6 @@ def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool
 
 
 def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> dict[str, str]:
-    """Return sets whose copies are compiled to other code than programs with these values alone."""
     compiler = question.compiler
     try:
         device, host = compiler.ptx(question.unit), compiler.assembly(question.unit)
@@ -402,7 +400,6 @@ def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozense
 
 
 def _identifier(name: str) -> str:
-    """Return a name of PTX for a name of C++, different for different ones."""
     return name if name.isidentifier() else "S$" + name.encode("latin-1", "replace").hex()
 
 

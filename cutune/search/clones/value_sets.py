@@ -296,7 +296,6 @@ def covering(table: TimeTable, own: int | None) -> list[int]:
 
 
 def _gain(table: TimeTable, points: set[Point], label: int) -> tuple[int, float]:
-    """Return at how many sizes a set serves, and then how little it loses there."""
     lost = [table.regret(p, (label,)) or 0.0 for p in points if _covers(table, p, label)]
     return len(lost), -sum(lost)
 

@@ -116,7 +116,6 @@ class TimePredictor:
         return np.where(failed, worst, logs)
 
     def _points_of(self, places: Iterable[Rows]) -> Array:
-        """Return the coordinates of places: each parameter from 0 to 1."""
         rows = np.array([*places], dtype=np.int64).reshape(-1, len(self.space.tables))
         columns = [column[rows[:, axis]] / last for axis, column, last in self._columns]
         return np.stack(columns, axis=1)

@@ -185,8 +185,6 @@ def read_blocks(
 
 @dataclass(frozen=True)
 class MeasuredLaunches:
-    """Classifiers of blocks, and the version of the source that they were made of."""
-
     origin: Origin
     blocks: tuple[BlockClassifier, ...]
 

@@ -223,7 +223,6 @@ def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
 
 
 def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list[Decider]:
-    """Return deciders for the kernels that were measured, each on one or several devices."""
     by_kernel: dict[str, dict[str, BlockClassifier]] = {}
     for choice in choices:
         by_kernel.setdefault(choice.kernel, {})[choice.device] = choice
@@ -250,7 +249,6 @@ def _positions(kernel: Kernel) -> dict[str, int]:
 def _text(
     kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
 ) -> str | None:
-    """Return the classifier of a device and `cutune_decide_NAME`, which guards it."""
     choice = by_device.get(device.name)
     if choice is None:
         return None

@@ -29,8 +29,6 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
-    """One run of a program in a folder, with variables besides the worker's own."""
-
     command: tuple[str, ...]
     environment: Mapping[str, str]
     seconds: float

@@ -71,8 +71,6 @@ def stopped() -> None:
 
 @dataclass
 class DaskWorker:
-    """One worker of a scheduler, by its address."""
-
     workers: DaskWorkers
     address: str
     gpus: Sequence[str] = ()
