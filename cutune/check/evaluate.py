@@ -227,12 +227,10 @@ def evaluate_sweep(
 ) -> Evaluation:
     """Ask every strategy for a configuration of every held-out launch.
 
-    Args:
-        launches: of an exhaustive sweep on `device`.
-        models: those that are missing leave their launches alone.
-        train: launches up to this size may be known to strategies and are no cases; None: all
-            launches are cases, and the smallest of a kernel is what others may reuse.
-        judged: the performance model that chooses; the other models are shown too.
+    `launches`: of an exhaustive sweep on `device`. `models` that are missing leave theirs alone.
+    Those up to the size `train` may be known to strategies and are no cases; None: all are cases,
+    and the smallest of a kernel is what others may reuse. `judged`: the performance model that
+    chooses; the other models are shown too.
     """
     launches, models = _with_same_variants(launches, models)
     held_out = [one for one in launches if train is None or (one.size or train + 1) > train]

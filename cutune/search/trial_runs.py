@@ -86,8 +86,7 @@ class TrialRuns:
     One thread calls the public methods; a trial is run in the thread of its worker.
 
     Attributes:
-        vary: the names of sizes.
-        gpus: names of all that there are.
+        vary: the names of sizes. gpus: the names of all that there are.
         tried: the trials that `timed` has returned, in order.
         same: how trials ended, by what ran in them.
         references: the program's own output, by the identity of a run.

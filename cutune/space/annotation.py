@@ -195,12 +195,9 @@ def names_in(tree: Expression) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the values of a configuration.
+    """A condition on the values of a configuration, with its place, if it has one.
 
-    Attributes:
-        text: as it was written.
-        tree: of the nodes of the annotation language; `negation`, `word`, `//` and `**` besides.
-        source, span: where it stands, if it does.
+    `tree` has the nodes of the annotation language; `negation`, `word`, `//` and `**` besides.
     """
 
     text: str

@@ -116,13 +116,10 @@ _PART = re.compile(r"""[^\s'"]*\{[A-Za-z_]\w*\}[^\s'"]*""")
 
 @dataclass(frozen=True)
 class ParameterOptions:
-    """Parameters of the command line.
+    """Parameters of the command line; those of pragmas are narrowed by their values.
 
-    Attributes:
-        parameters: with their values; those of pragmas are narrowed.
-        flags: options of nvcc, with the names of parameters in braces.
-        make: the command that builds a project, likewise; empty: cutune compiles one source.
-        clean: a command that is run before it.
+    `flags`: options of nvcc, with the names of parameters in braces. `make`: the command that
+    builds a project, likewise; empty: cutune compiles one source. `clean` is run before it.
     """
 
     parameters: tuple[Parameter, ...] = ()

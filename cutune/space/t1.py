@@ -185,9 +185,7 @@ def _range(limits: Sequence[Any]) -> Sequence[int]:
 class _Text:
     """Conditions as Python writes them: operands are in parentheses unless they are one token.
 
-    Attributes:
-        words: names that are words.
-        constants: names that are written as their values.
+    Names that are `words` are in quotes; `constants` are written as their values.
     """
 
     words: Collection[str]

@@ -78,13 +78,10 @@ class NotSplit(Exception):
 
 @dataclass(frozen=True)
 class Declaration:
-    """One declaration at file scope, or in a namespace of the user.
+    """One declaration at file scope, or in a namespace of the user: `scope`, from outside in.
 
-    Attributes:
-        path: the file in which it begins.
-        tokens: as the compiler gets them; pragmas are tokens of the kind `DIRECTIVE`.
-        body: index of the `{` of a function; -1: it is none.
-        scope: the namespace around it, from outside in.
+    `path`: the file in which it begins. `tokens`: as the compiler gets them; pragmas are tokens of
+    the kind `DIRECTIVE`. `body`: index of the `{` of a function; -1: it is none.
     """
 
     kind: Kind

@@ -8,7 +8,7 @@ place of a value, shows every use of the value but those in an `#if`. There real
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,12 +66,6 @@ class Versions:
     def words(self, index: int) -> frozenset[str]:
         return frozenset().union(*(version.declarations[index].words for version in self.all))
 
-    @property
-    def differing(self) -> Iterator[int]:
-        for index, versions in enumerate(zip(*(v.declarations for v in self.all), strict=True)):
-            if len({version.texts for version in versions}) > 1:
-                yield index
-
     @cached_property
     def _users(self) -> Mapping[str, frozenset[int]]:
         users: dict[str, set[int]] = {}
@@ -83,7 +77,8 @@ class Versions:
     def direct(self) -> tuple[set[int], set[int]]:
         """Return constants and types that depend on the values, and functions that name them."""
         constants, functions = set[int](), set[int]()
-        waiting = list(self.differing)
+        versions = enumerate(zip(*(version.declarations for version in self.all), strict=True))
+        waiting = [index for index, own in versions if len({one.texts for one in own}) > 1]
         while waiting:
             index = waiting.pop()
             declaration = self.own.declarations[index]
@@ -210,10 +205,13 @@ def versions(
 
     Without sets at those that show what depends on them. Raises CutuneError, NotBySize.
     """
+    if sets is None:
+        tested = (one for one in constants if _is_tested(program, one.name))
+        sets = [{one.name: shown(v)} for one in tested for v in one.parameter.values[:MOST_SHOWN]]
     own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}
     others = []
-    for values in [stand_ins, *(_shown(program, constants) if sets is None else sets)]:
+    for values in (stand_ins, *sets):
         try:
             others.append(expanded(compiler, plain_unit(program, {**fixed, **values})))
         except CutuneError:  # an #error: no program has these values
@@ -221,13 +219,6 @@ def versions(
     if not others:
         raise NotBySize("the program is not preprocessed at another value", "remove its pragma")
     return Versions(program.source.path, own, tuple(others))
-
-
-def _shown(program: Program, constants: Iterable[TunableConstant]) -> Iterator[Texts]:
-    for one in constants:
-        if _is_tested(program, one.name):
-            for value in one.parameter.values[:MOST_SHOWN]:
-                yield {one.name: shown(value)}
 
 
 def _is_tested(program: Program, name: str) -> bool:

@@ -1,10 +1,9 @@
 """Finds and proves copies for value sets. Takes a program and its sets, gives the proven ones.
 
-`by_size_verdicts` says which parameters may have several values in one program. Copies are compared
-with programs that have these values alone. Three things must be equal: the tokens that the compiler
-gets, its code for the device (PTX) of each architecture that will run, and its unoptimized code for
-the host. Code of the host is a text per function: symbols as the source has them, labels in order,
-constants in place of their labels.
+Copies are compared with programs that have these values alone. Three things must be equal: the
+tokens that the compiler gets, its code for the device (PTX) of each architecture that will run, and
+its unoptimized code for the host. Code of the host is a text per function: symbols as the source
+has them, labels in order, constants in place of their labels.
 """
 
 from __future__ import annotations

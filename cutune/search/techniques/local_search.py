@@ -28,14 +28,12 @@ from cutune.space.space import Space
 
 Array = NDArray[np.float64]
 #: What the next value of a parameter counts at least, where the last of all counts 1: effects are
-#: often steps (a multiple of 32), which neighbours show as well as far values. Between 0.05 and 0.4
-#: nothing changes much.
+#: often steps (a multiple of 32), which neighbours show as well. 0.05 to 0.4 do alike.
 NEXT_VALUE = 0.2
-#: How soon farther places count less, a power of the square of the distance: 4 to 8 do alike; lower
-#: ones blur what is known, and with the nearest alone noise decides.
+#: How soon farther places count less, a power of the squared distance: 4 to 8 do alike, lower blur.
 POWER = 4
-#: How much less two places tell of each parameter in which they differ the more these are: other
-#: effects hide its own, and of such pairs there are many. 2 to 12 do alike.
+#: How much less two places tell of each parameter in which they differ the more these are, since
+#: other effects hide its own: 2 to 12 do alike.
 SHARED = 4
 #: So many pairs the spread counts that is assumed as long as nothing is known.
 ASSUMED = 1.0
@@ -127,21 +125,17 @@ def _steps(differences: Array) -> Array:
     return np.where(away > 0, NEXT_VALUE + (1 - NEXT_VALUE) * away, 0.0)
 
 
-#: Places that are drawn at random before neighbours are looked at. 4 to 8 do alike on the average;
-#: with fewer a bad start costs more.
+#: Places drawn at random before all else: 4 to 8 do alike; with fewer a bad start costs more.
 DRAWN = 8
 #: Fastest places whose neighbours are candidates: 2 to 8 do alike.
 FASTEST = 4
-#: Candidates on an axis for each of its parameters, near ones and as many at random: up and down
-#: by two.
+#: Candidates on an axis for each of its parameters, near ones and as many at random.
 NEIGHBOURS = 4
 #: Candidates that are drawn at random, without which a search can stay in one region.
 ANYWHERE = 16
-#: Candidates that differ from a fast place on two axes, where no single one makes it faster: as few
-#: as a long axis has neighbours, up to twice.
+#: Candidates that differ from a fast place on two axes, where no single one makes it faster.
 CHANGED_TWICE = 8
-#: Places that are tried together, so that some workers are busy; one by one is little better. Where
-#: one process measures many, these are more.
+#: Places that are tried together, so that some workers are busy; more where they share a process.
 TRIED_TOGETHER = 4
 #: Rounds without anything new until the rest is left to chance.
 FRUITLESS = 64

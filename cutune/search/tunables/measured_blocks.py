@@ -17,7 +17,7 @@ from statistics import median
 from typing import Annotated
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
+from cutune.core.diagnostics import CutuneError, Warn, known_names
 from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, require
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.model.emit.emitter import Emitter, c_integer
@@ -96,10 +96,8 @@ class BlockClassifier:
             if name not in self.columns:
                 code, known = Code.UNKNOWN_SIZE, known_names(name, self.columns)
                 raise CutuneError.at(code, name=name, kernel=kernel, known=known)
-        known_values = dict(named)
-        if every is not None:
-            arguments = (name for name in self.columns if "." not in name)
-            known_values = {**dict.fromkeys(arguments, every), **known_values}
+        usual = {} if every is None else {n: every for n in self.columns if "." not in n}
+        known_values = {**usual, **named}
         followers = {link.column: link for link in self.links}
         values: list[int] = []
         for index, name in enumerate(self.columns):
@@ -113,8 +111,7 @@ class BlockClassifier:
                 values.append(self.lowest[index])
             else:
                 code, example = Code.MISSING_SIZE, f"{name}=1024"
-                missing = Diagnostic.at(code, kernel=kernel, example=example, meaning="")
-                raise CutuneError(missing)
+                raise CutuneError.at(code, kernel=kernel, example=example, meaning="")
         return tuple(values)
 
     def check(self) -> None:
@@ -242,8 +239,7 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    order = kernel.argument_names
-    return {size: order.index(size) for size in kernel.sizes}
+    return {size: kernel.argument_names.index(size) for size in kernel.sizes}
 
 
 def _text(

@@ -205,10 +205,8 @@ def restore_dependencies(
 ) -> None:
     """Turn the dependency file that nvcc wrote into the user's, whole or not at all.
 
-    Args:
-        written: what nvcc wrote; it is removed, unless it is `path` itself.
-        original_of: the name that the user knows a file by; None for a file of cutune's.
-        sources: the user's names of files that are no headers.
+    `written` is removed, unless it is `path` itself. `original_of` gives the name that the user
+    knows a file by; None for a file of cutune's. `sources`: the user's names that are no headers.
     """
     file = Path(written)
     if not file.is_file():

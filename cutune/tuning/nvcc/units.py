@@ -56,14 +56,10 @@ _Key = Annotated[str, Meta(pattern=r"(?a)\A\w{1,64}\Z")]
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """One source as one command compiles it.
+    """One source as one command compiles it, by its path as that spells it, seen from `folder`.
 
-    Attributes:
-        source: its path as the command spells it, seen from `folder`.
-        flags: the options that say how it is compiled.
-        key: names its files in the workspace.
-        first_site: its launch sites in the instrumented program have ids above this.
-        variants: kernels with the names of those variants that the instrumented program has.
+    `flags`: the options that say how it is compiled. `key` names its files in the workspace. In the
+    instrumented program its launch sites have ids above `first_site`, and its kernels `variants`.
     """
 
     source: Text
