@@ -103,7 +103,7 @@ class Batches:
         is_shared = len(some) > 1 and len({self._process(one.configuration) for one in some}) == 1
         if not is_shared or not self._is_of_use(run) or self.trials.reference(run).fails:
             return {}
-        return {one.id: ended for one, ended in self._measured(some)}
+        return {one.id: ended for one, ended in self._run_together(some)}
 
     def shared_process(self, run: Run) -> SharedProcess | None:
         """Return how configurations share a process; None where they do not."""
@@ -135,7 +135,7 @@ class Batches:
     def _divided(self, some: Sequence[RunTrial]) -> Iterator[Sequence[RunTrial]]:
         groups = dict[tuple[Hashable, int], list[RunTrial]]()
         for one in some:
-            allowed = self.trials.trials.most_sharing(one) or MOST_SETTINGS
+            allowed = self.trials.records.most_sharing(one) or MOST_SETTINGS
             groups.setdefault((self._process(one.configuration), allowed), []).append(one)
         for (_, allowed), group in groups.items():
             share = max(LEAST_SHARE, ceil(len(group) / self.trials.crew.workers.size))
@@ -150,7 +150,7 @@ class Batches:
     # ---- jobs
 
     def _submit(self, batch: _Batch) -> None:
-        results = self.trials.crew.submit(partial(self._tried, batch), dict[str, EndedTrial])
+        results = self.trials.crew.submit(partial(self._run_batch, batch), dict[str, EndedTrial])
         results.add_done_callback(partial(self._settle, batch))
 
     def _settle(self, batch: _Batch, results: Future[Mapping[str, EndedTrial]]) -> None:
@@ -166,7 +166,7 @@ class Batches:
             else:
                 left.append(one)
         # After a whole batch was lost fewer share a process; otherwise each trial runs alone.
-        allowed = [self.trials.trials.most_sharing(one.trial) for one in left if batch.is_lost]
+        allowed = [self.trials.records.most_sharing(one.trial) for one in left if batch.is_lost]
         for some in _pieces(left, min((most for most in allowed if most), default=1)):
             if len(some) > 1:
                 self._submit(replace(batch, members=some, is_begun=False, is_lost=False))
@@ -174,7 +174,7 @@ class Batches:
                 alone = self.trials.try_alone(some[0].trial, batch.is_search)
                 alone.add_done_callback(partial(_hand_on, some[0].ended))
 
-    def _tried(self, batch: _Batch) -> dict[str, EndedTrial]:
+    def _run_batch(self, batch: _Batch) -> dict[str, EndedTrial]:
         trials, some = self.trials, [one.trial for one in batch.members]
         batch.is_lost, batch.is_begun = batch.is_begun, True
         run, configuration = some[0].run, some[0].configuration
@@ -186,20 +186,20 @@ class Batches:
             free = [one for one in some if self._is_free(one, len(some), held)]
             if len(free) < 2:
                 return {}
-            shared = trials.trials.share(free)
+            shared = trials.records.share(free)
             results: dict[str, EndedTrial] = {}
             try:
-                for one, ended in self._measured(free):
-                    trials.trials.begin(one)
-                    trials.trials.end(one, ended)
+                for one, ended in self._run_together(free):
+                    trials.records.begin(one)
+                    trials.records.end(one, ended)
                     trials.note(one, ended)
                     results[one.id] = ended
             except WorkerLostError:
                 raise
             except BaseException:
-                trials.trials.part(shared)
+                trials.records.part(shared)
                 raise
-            trials.trials.part(shared)
+            trials.records.part(shared)
         return results
 
     def _is_free(self, one: RunTrial, most: int, held: ExitStack) -> bool:
@@ -207,7 +207,7 @@ class Batches:
         trials, configuration = self.trials, one.configuration
         if (
             trials.known(one) is not None
-            or (trials.trials.most_sharing(one) or most) < most
+            or (trials.records.most_sharing(one) or most) < most
             or trials.not_run(configuration, trials.builds.of(configuration)) is not None
         ):
             return False
@@ -219,14 +219,14 @@ class Batches:
 
     # ---- processes
 
-    def _measured(self, free: Sequence[RunTrial]) -> Iterator[tuple[RunTrial, EndedTrial]]:
+    def _run_together(self, free: Sequence[RunTrial]) -> Iterator[tuple[RunTrial, EndedTrial]]:
         """Yield how trials ended that share processes, each without those that make it fail."""
         run, left, failures = free[0].run, list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
         reference = self.trials.reference(run)
         most = int(MOST_SECONDS / (self._rounds * max(reference.region_seconds, 1e-9)))
         while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
             some, began = left[:most], time.monotonic()
-            process = self._run_all(some)
+            process = self._run_process(some)
             if isinstance(process, FailedSettings):
                 failures -= 1
                 del left[process.turn % len(some)]
@@ -241,7 +241,7 @@ class Batches:
             results = [
                 (one, ended)
                 for place, one in enumerate(some)
-                if (ended := self._ended(one, process.measured[place :: len(some)])) is not None
+                if (ended := self._end_of(one, process.measured[place :: len(some)])) is not None
             ]
             took = round((time.monotonic() - began) / len(some), 3)
             yield from ((one, replace(ended, seconds=took)) for one, ended in results)
@@ -249,7 +249,7 @@ class Batches:
             # Where no setting took effect, none ever will.
             self.in_vain[id(run)] = 0 if results else MOST_IN_VAIN
 
-    def _run_all(self, some: Sequence[RunTrial]) -> MeasuredSettings | FailedSettings:
+    def _run_process(self, some: Sequence[RunTrial]) -> MeasuredSettings | FailedSettings:
         """Run all settings in each round, then the first again: its results are the last ones."""
         trials, run, configuration = self.trials, some[0].run, some[0].configuration
         settings = [self._host(one) for one in some]
@@ -260,11 +260,11 @@ class Batches:
         started = trials.started(run, configuration, built)
         how = trials.environment, seconds, trials.crew.perform, built.folder
         try:
-            return measure_several(started, turns, trials.trials.origin, *how)
+            return measure_several(started, turns, trials.records.origin, *how)
         except CutuneError:  # A trial that runs alone tells that its region cannot be timed.
             return FailedSettings(0)
 
-    def _ended(
+    def _end_of(
         self, trial: RunTrial, rounds: Sequence[Sequence[HostMeasurement] | None]
     ) -> EndedTrial | None:
         """Return how a trial ended; None unless each of its repetitions counts."""

@@ -94,7 +94,7 @@ class TrialRuns:
     """
 
     builds: Builds
-    trials: Trials
+    records: Trials
     how: Measuring
     limits: Limits
     environment: Mapping[str, str]
@@ -124,12 +124,12 @@ class TrialRuns:
         self.progress()
         trial = self.trial(run, configuration)
         try:
-            ended = self._ended(trial, is_search).result()
+            ended = self._queued(trial, is_search).result()
         except StoppedError:
             if self.crew.is_ending:
                 raise
             # Its shared process gave no result for it, and it was no longer queued then.
-            ended = self._ended(trial, is_search).result()
+            ended = self._queued(trial, is_search).result()
         self._ahead.pop(trial.id, None)
         self.tried.append(Tried(trial, ended))
         return ended
@@ -141,7 +141,7 @@ class TrialRuns:
         some = [self.trial(run, one) for one in configurations]
         self.builds.prepare(one.configuration for one in some if self._is_open(one))
         for one in some:
-            self._ended(one, is_search)
+            self._queued(one, is_search)
 
     def is_new(self, trial: Trial) -> bool:
         """Is it neither known nor queued, and may it be compiled?"""
@@ -163,11 +163,11 @@ class TrialRuns:
 
     def try_alone(self, trial: RunTrial, is_search: bool) -> Future[EndedTrial]:
         lost = EndedTrial(Status.QUARANTINE, "its worker was lost, twice")
-        tried = partial(self._tried, trial, is_search)
-        return self.crew.submit(tried, lambda: self.trials.known(trial) or lost)
+        tried = partial(self._run_trial, trial, is_search)
+        return self.crew.submit(tried, lambda: self.records.known(trial) or lost)
 
     def correct(self, trial: RunTrial, ended: EndedTrial) -> None:
-        self.trials.end(trial, ended)
+        self.records.end(trial, ended)
         for place, one in enumerate(self.tried):
             if one.trial.id == trial.id and one.trial.run is trial.run:
                 self.tried[place] = replace(one, ended=ended)
@@ -180,7 +180,7 @@ class TrialRuns:
     def own_values(self, run: Run) -> Mapping[str, Value]:
         return self.crew.submit(lambda: self.reference(run).values, dict[str, Value]).result()
 
-    def _ended(self, trial: RunTrial, is_search: bool) -> Future[EndedTrial]:
+    def _queued(self, trial: RunTrial, is_search: bool) -> Future[EndedTrial]:
         if not self._is_queued(trial):
             known = self.known(trial)
             if known is not None:
@@ -190,7 +190,7 @@ class TrialRuns:
                 self._ahead[trial.id] = self.try_alone(trial, is_search)
         return self._ahead[trial.id]
 
-    def _tried(self, trial: RunTrial, is_search: bool) -> EndedTrial:
+    def _run_trial(self, trial: RunTrial, is_search: bool) -> EndedTrial:
         """Run a trial on the worker of this thread. A lost worker leaves it without an end."""
         known = self.known(trial)
         if known is not None:
@@ -198,22 +198,22 @@ class TrialRuns:
         refused = self._refused(trial.configuration)
         if refused is None:
             self.reference(trial.run)
-        self.trials.begin(trial)
+        self.records.begin(trial)
         began = time.monotonic()
         try:
-            ended = refused or self._alone(trial, is_search)
+            ended = refused or self._run_program(trial, is_search)
             if self.crew.is_ending:  # The compiler that it waited for may have been ended, too.
                 raise StoppedError
         except WorkerLostError:
             raise
         except BaseException:  # Ctrl-C, or a region that cannot be timed
-            self.trials.stop(trial)
+            self.records.stop(trial)
             raise
         ended = replace(ended, seconds=round(time.monotonic() - began, 3))
-        self.trials.end(trial, ended)
+        self.records.end(trial, ended)
         return ended
 
-    def _alone(self, trial: RunTrial, is_search: bool) -> EndedTrial:
+    def _run_program(self, trial: RunTrial, is_search: bool) -> EndedTrial:
         with self.lock_of(self.what_runs(trial)):
             ended = self.by_code(trial)
             ended = ended or self.measured(trial, self.how.repetitions, is_search)
@@ -248,7 +248,7 @@ class TrialRuns:
         measured: list[list[HostMeasurement]] = []
         times: list[float] = []
         for _ in range(repetitions if self.how.on == GPU else 1):
-            ran = self._ran(self.started(run, configuration, built), built, host, seconds)
+            ran = self._run_once(self.started(run, configuration, built), built, host, seconds)
             if isinstance(ran, FailedRun):
                 return _failed(ran, built.code)
             if reference.is_failure(ran.error):
@@ -279,7 +279,7 @@ class TrialRuns:
                     if built.failure:
                         return FailedRun(built.failure)
                     started = self.started(run, own, built)
-                    return self._ran(started, built, {}, self.how.seconds or RUN_SECONDS)
+                    return self._run_once(started, built, {}, self.how.seconds or RUN_SECONDS)
 
                 self.references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
             return self.references[id(run)]
@@ -293,12 +293,12 @@ class TrialRuns:
         """Do the conditions on sizes of the host hold, which the program has told?"""
         return is_allowed_by_all(one, self.program.tunables)
 
-    def _ran(
+    def _run_once(
         self, started: Run, built: Built, host: Mapping[str, Value], seconds: float
     ) -> MeasuredRun | FailedRun:
         values = {name: plain(value) for name, value in host.items()}
         how = (self.environment, seconds, self.crew.perform, built.folder)
-        once = partial(self.how.once or measure, started, values, self.trials.origin, *how)
+        once = partial(self.how.once or measure, started, values, self.records.origin, *how)
         ran = once()
         # Someone has ended it, or the system was short of memory: that may have been an accident.
         was_killed = isinstance(ran, FailedRun) and ran.was_killed
@@ -331,7 +331,7 @@ class TrialRuns:
 
     def known(self, trial: Trial) -> EndedTrial | None:
         """Return how it ended before; None where that was judged wrong by other rules."""
-        known = self.trials.known(trial)
+        known = self.records.known(trial)
         is_wrong = known is not None and known.status is Status.WRONG
         return None if known and is_wrong and known.rules != str(self.how.rules) else known
 
@@ -342,7 +342,7 @@ class TrialRuns:
         flags = self.builds.parameters.flags or self.builds.toolchain.flags
         words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
         how = shlex.join([*self.builds.circumstances, *words, "--", *run.words])
-        return RunTrial(self.trials.origin, how, sizes, configuration, run)
+        return RunTrial(self.records.origin, how, sizes, configuration, run)
 
     def by_code(self, trial: RunTrial) -> EndedTrial | None:
         """Return how a program of the same code ended with the same values; None: none ran."""
