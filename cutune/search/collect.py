@@ -35,7 +35,7 @@ from cutune.search.regions import FailedRun, HostMeasurement
 from cutune.search.shared_processes import Batches, finals
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
-from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
+from cutune.search.trial_runs import GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
 from cutune.search.workers.crew import Crew, Workers
 from cutune.search.workers.local import LocalWorkers, gpu_names
@@ -150,8 +150,7 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
     target = gpu_target(sweep.device.architecture) if on == GPU else None
-    is_timed = on != EMULATED
-    environment = {**_READY} if is_timed else device_environment(sweep.device, workspace.folder)
+    environment = {**_READY} if target else device_environment(sweep.device, workspace.folder)
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
     if target is None and not is_made:
@@ -198,8 +197,7 @@ def _checked_spaces(warn: Warn, sweep: HostSweep) -> tuple[ProgramSpace, Program
         raise CutuneError.at(Code.NO_HOST_TUNABLES, program.source, path=path)
     if not program.regions:
         where = ""
-        if program.launches:
-            site = program.launches[0]
+        for site in program.launches[:1]:
             line = site.source.location(site.span.start).line
             where = f", for instance around the launch in line {line} of {site.source.path}"
         raise CutuneError.at(Code.NO_REGION, program.source, path=path, where=where)
@@ -334,8 +332,7 @@ def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     _warn(trials, failed, warn)
     on_gpu = trials.how.on == GPU
     if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
-        reason = "no region was reached and timed"
-        raise CutuneError.at(Code.NO_RUN_ENDED_WELL, reason=reason)
+        raise CutuneError.at(Code.NO_RUN_ENDED_WELL, reason="no region was reached and timed")
     return measured, sum(len(one.ended.measured) for one in passed) - len(measured)
 
 
@@ -344,21 +341,19 @@ def _key(one: Tried) -> tuple[object, ...]:
 
 
 def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
-    def warn(code: Code, count: int, reason: str, how: str = "") -> None:
-        say(Diagnostic.at(code, count=count, reason=reason, how=how))
-
     wrong = [one for one in failed if one.ended.status is Status.WRONG]
     others = [one for one in failed if one.ended.status is not Status.WRONG]
     if wrong:
-        warn(Code.WRONG_RESULT, len(wrong), _why(wrong[0]))
+        say(Diagnostic.at(Code.WRONG_RESULT, count=len(wrong), reason=_why(wrong[0])))
     if others:
         statuses = Counter(one.ended.status for one in others)
         how = ", ".join(f"{count} {status.value}" for status, count in statuses.items())
-        warn(Code.CONFIGURATION_FAILED, len(others), _why(others[0]), how=how)
+        code, why = Code.CONFIGURATION_FAILED, _why(others[0])
+        say(Diagnostic.at(code, count=len(others), reason=why, how=how))
     references = trials.references.values()
     own = [one.ran for one in references if isinstance(one.ran, FailedRun)]
     if own:
-        warn(Code.OWN_FAILS, len(own), own[0].reason)
+        say(Diagnostic.at(Code.OWN_FAILS, count=len(own), reason=own[0].reason))
 
 
 def _why(one: Tried) -> str:

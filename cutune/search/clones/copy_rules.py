@@ -222,8 +222,6 @@ class _Allowed:
 
     def check_outer(self, data: Collection[str]) -> None:
         outer = self.found.of(self.found.outer)
-        if not data:
-            raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
         parameters = parameters_of(outer)
         for name, type_ in parameters.items():
             pointed = [word for word in type_ if word not in _OF_POINTERS][-1:]
