@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -223,7 +224,7 @@ def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
     """Return how many runs there will be at most. Raises CT425 for too many without a time."""
     sizes = (own.size for own in spaces)
     total = sum(size if search is None else search.budget.most(size) for size in sizes)
-    if total > MOST_RUNS and (search is None or search.budget.seconds is None):
+    if total > MOST_RUNS and (search is None or search.budget.seconds == inf):
         advice = "give fewer values (--tune NAME=1,2,4), or --search 200"
         raise CutuneError.at(Code.BAD_SWEEP, reason=f"{total} runs are too many; {advice}")
     return total

@@ -286,23 +286,18 @@ def _relabelled(table: TimeTable, labels: Mapping[int, int]) -> TimeTable:
 def covering(table: TimeTable, own: int | None) -> list[int]:
     """Choose sets greedily; the program's own set, where it was measured, comes first."""
     kept = [] if own is None else [own]
-    open_ = {p for p in table.points if not any(_covers(table, p, one) for one in kept)}
+    open_ = {p for p in table.points if own is None or table.regret(p, (own,)) > COVERED}
     candidates = [label for (label,) in table.configurations]
     while open_ and len(kept) < MOST_SETS + (own is not None):
         best = max(candidates, key=lambda one: _gain(table, open_, one))
         kept.append(best)
-        open_ = {point for point in open_ if not _covers(table, point, best)}
+        open_ = {point for point in open_ if table.regret(point, (best,)) > COVERED}
     return kept
 
 
 def _gain(table: TimeTable, points: set[Point], label: int) -> tuple[int, float]:
-    lost = [table.regret(p, (label,)) or 0.0 for p in points if _covers(table, p, label)]
+    lost = [one for point in points if (one := table.regret(point, (label,))) <= COVERED]
     return len(lost), -sum(lost)
-
-
-def _covers(table: TimeTable, point: Point, label: int) -> bool:
-    lost = table.regret(point, (label,))
-    return lost is not None and lost <= COVERED
 
 
 def _sizes_of(one: HostMeasurement, names: Sequence[str]) -> Mapping[str, int]:

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -105,7 +105,7 @@ class Regret:
 def regret(table: TimeTable, chosen: Callable[[Point], Configuration]) -> Regret | None:
     """Return the regret of a rule over all sizes of a table; None where no time is known."""
     losses = {p: table.regret(p, chosen(p)) for p in table.points}
-    known = {p: loss for p, loss in losses.items() if loss is not None}
+    known = {p: loss for p, loss in losses.items() if loss < inf}
     if not known:
         return None
     worst = max(known, key=lambda p: known[p])
@@ -136,7 +136,7 @@ def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Con
     allowed = {}  # The best has the regret 0, so that one is always allowed.
     for point in table.points:
         regrets = {c: table.regret(point, c) for c in table.times[point]}
-        allowed[point] = {c: r for c, r in regrets.items() if r is not None and r <= limit}
+        allowed[point] = {c: lost for c, lost in regrets.items() if lost <= limit}
     if len(table.sizes) == 1:
         return _fewest_intervals(table, allowed)
     return _fewest_configurations(table, allowed)
@@ -358,7 +358,7 @@ def _amid(
     """Return the middle, by ratio, of both gaps beside each size that loses more than the limit."""
     if len(table.sizes) != 1:
         return ()
-    lossy = {p for p, chosen in left_out.items() if (table.regret(p, chosen) or 0.0) > limit}
+    lossy = {p for p, chosen in left_out.items() if limit < table.regret(p, chosen) < inf}
     gaps = (gap for gap in pairwise(table.points) if lossy.intersection(gap))
     middles = (round(sqrt(low[0] * high[0])) for low, high in gaps)
     return tuple(size for size in middles if (size,) not in table.times)
