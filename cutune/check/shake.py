@@ -131,13 +131,13 @@ def _outcomes(
 
 def _tried(run: Run, trial: SeededRun, known: Baseline) -> RunOutcome:
     limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
-    return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
+    return outcome_of(run, known.conditions, trial.variables, limit_seconds)
 
 
 def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[RunOutcome]) -> Shaken:
     """Compare in the order of the trials, so that the first difference is always the same."""
     own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
-    known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded
+    known, has_changed = begun.known, begun.known.conditions.device is None or not is_seeded
     for trial, outcome in zip(trials, outcomes, strict=False):
         has_changed = has_changed or outcome.launches != own
         known, reason = known.confirmed(outcome)

@@ -39,13 +39,18 @@ Configured = tuple[str, Triple, Triple]
 
 
 @dataclass(frozen=True)
-class RunPlace:
-    """Where programs run, and which files they write. `device`: emulated; None is the GPU."""
+class Conditions:
+    """How programs run, which `files` they write, and when their outputs agree.
+
+    `device`: emulated; None is the GPU. `threads` of the host that one emulated launch may use;
+    None: all. `statuses` of success; None: any.
+    """
 
     device: DeviceProfile | None
     files: tuple[str, ...] = ()
-    #: Threads of the host that one emulated launch may use; None: all.
     threads: int | None = None
+    agreement: Agreement = field(default_factory=Agreement)
+    statuses: frozenset[int] | None = frozenset({0})
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,17 @@ class RunOutcome:
 
 def outcome_of(
     run: Run,
-    place: RunPlace,
+    conditions: Conditions,
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
 ) -> RunOutcome:
     """Run a program to its end or to the time limit. Raises CT441 when it cannot be started."""
-    for path in place.files:
+    for path in conditions.files:
         # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
-        environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
+        environment = {**_environment(run, conditions, Path(folder), log), **(variables or {})}
         started = time.monotonic()
         ended = run_to_end(run.command, environment, limit_seconds)
         if ended.not_started:
@@ -82,24 +87,24 @@ def outcome_of(
         seconds = time.monotonic() - started
         launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
     contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
-    contents |= {f"'{path}'": _content(path) for path in place.files}
+    contents |= {f"'{path}'": _content(path) for path in conditions.files}
     named = {name: _without_program(content, run) for name, content in contents.items()}
     return RunOutcome(ended.status, named, seconds, launches)
 
 
-def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str, str]:
+def _environment(run: Run, conditions: Conditions, folder: Path, log: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
-    if place.device is not None:
+    if conditions.device is not None:
         emulated = program_environment(Path(run.command[0]))
         environment |= {k: v for k, v in emulated.items() if k not in _OWN_VARIABLES}
-        environment |= device_environment(place.device, folder)
+        environment |= device_environment(conditions.device, folder)
         environment["CUTUNE_PYTHON"] = sys.executable
         environment["CUTUNE_LAUNCH_LOG"] = str(log)
         environment["CUTUNE_LOG_LIMIT"] = str(_LOGGED_LAUNCHES)
         # Times are no results: what the original prints of them varies by itself, as on a GPU.
         environment["CUTUNE_CLOCK_SEED"] = str(1 + secrets.randbelow(2**32))
-        if place.threads is not None:
-            environment.setdefault("CUTUNE_EMULATOR_THREADS", str(place.threads))
+        if conditions.threads is not None:
+            environment.setdefault("CUTUNE_EMULATOR_THREADS", str(conditions.threads))
     return {**environment, **run.environment}
 
 
@@ -126,15 +131,6 @@ MOST_CONFIRMING_RUNS, CONFIRMING_SECONDS = 10, 20.0
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """How programs run, and when their outputs agree. `statuses`: of success; None: any."""
-
-    place: RunPlace
-    agreement: Agreement = field(default_factory=Agreement)
-    statuses: frozenset[int] | None = frozenset({0})
-
-
-@dataclass(frozen=True)
 class Baseline:
     """The outcome of the original; `varying` has the parts that vary, by name of the contents."""
 
@@ -157,7 +153,7 @@ class Baseline:
 
     def run_again(self) -> Baseline:
         """Run the original once more; adds what varies in that run. Raises as `baseline`."""
-        again = outcome_of(self.run, self.conditions.place)
+        again = outcome_of(self.run, self.conditions)
         _check_success(self.run, again, self.conditions)
         if again.status != self.outcome.status:
             reason = f"{_said(self.outcome.status)} in one run, {_said(again.status)} in another"
@@ -218,7 +214,7 @@ def baseline(run: Run, conditions: Conditions) -> Baseline:
     Raises CT433 when it fails, CT434 when all that it writes varies, CT435 when the number of lines
     does, CT441 when it cannot be started.
     """
-    outcome = outcome_of(run, conditions.place)
+    outcome = outcome_of(run, conditions)
     _check_success(run, outcome, conditions)
     return Baseline(run, conditions, outcome).run_again()
 
@@ -232,7 +228,7 @@ def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> Non
     if conditions.statuses is not None and status not in conditions.statuses:
         raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
     said = outcome.contents[STANDARD_ERROR].decode("latin-1")
-    if conditions.place.device is not None and (failed := failed_kernel(said)):
+    if conditions.device is not None and (failed := failed_kernel(said)):
         raise _failed(run, failed)
 
 
@@ -257,6 +253,6 @@ def verify(
     """
     for first, second in zip(original, tuned, strict=True):
         known = baseline(first, conditions)
-        known, reason = known.confirmed(outcome_of(second, conditions.place))
+        known, reason = known.confirmed(outcome_of(second, conditions))
         differs = Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)
         yield known, differs if reason is not None else None
