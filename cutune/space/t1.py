@@ -11,13 +11,13 @@ expressions are a part of Python's, and are never run:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
@@ -31,6 +31,7 @@ from cutune.space.columns import Column, evaluate
 from cutune.space.parameter import MOST_VALUES, Parameter, ParameterOptions, checked, is_run, shown
 from cutune.space.space import Space
 
+T = TypeVar("T")
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
 #: Functions of one argument.
 _SINGLE = ("ceil", "floor", "abs")
@@ -238,65 +239,54 @@ def read_t1(path: str | Path) -> ParameterOptions:
 
     Raises CT001, CT806 for another file, CT807 for an expression, CT800.
     """
-    return _File(read_file(path)).space()
+    source = read_file(path)
+    try:
+        document = json.loads(source.encode())
+    except (ValueError, RecursionError) as error:
+        raise _no_t1(source, f"no JSON: {error}") from error
+    space = _member(document, "ConfigurationSpace")
+    entries, conditions = _member(space, "TuningParameters"), _member(space, "Conditions") or []
+    if not isinstance(entries, list):
+        raise _no_t1(source, "no list ConfigurationSpace.TuningParameters")
+    if not isinstance(conditions, list):
+        raise _no_t1(source, "Conditions is no list")
+    parameters = tuple(_parameter(source, entry) for entry in entries)
+    return ParameterOptions(parameters, tuple(_condition(source, entry) for entry in conditions))
 
 
-@dataclass(frozen=True)
-class _File:
-    source: Source
+def _parameter(source: Source, entry: object) -> Parameter:
+    name, values = _member(entry, "Name"), _member(entry, "Values")
+    if not isinstance(name, str) or not name.isidentifier() or values is None:
+        raise _no_t1(source, "a parameter without Name or Values")
+    text = json.dumps(values) if isinstance(values, list) else values
+    if not isinstance(text, str):
+        raise _no_t1(source, "Values is no list")
+    return checked(name, _read(source, text, read_python_values), source, _span(source, name))
 
-    def space(self) -> ParameterOptions:
-        try:
-            document = json.loads(self.source.encode())
-        except (ValueError, RecursionError) as error:
-            raise self._unknown(f"no JSON: {error}") from error
-        space = _member(document, "ConfigurationSpace")
-        entries = _member(space, "TuningParameters")
-        if not isinstance(entries, list):
-            raise self._unknown("no list ConfigurationSpace.TuningParameters")
-        conditions = _member(space, "Conditions") or []
-        if not isinstance(conditions, list):
-            raise self._unknown("Conditions is no list")
-        parameters = tuple(map(self._parameter, entries))
-        return ParameterOptions(parameters, tuple(map(self._condition, conditions)))
 
-    def _parameter(self, entry: object) -> Parameter:
-        name, values = _member(entry, "Name"), _member(entry, "Values")
-        if not isinstance(name, str) or not name.isidentifier() or values is None:
-            raise self._unknown("a parameter without Name or Values")
-        return checked(name, self._values(values), self.source, self._span(name))
+def _condition(source: Source, entry: object) -> Condition:
+    text = _member(entry, "Expression")
+    if not isinstance(text, str):
+        raise _no_t1(source, "a condition without Expression")
+    tree = _read(source, text, read_python_condition)
+    return Condition(text, tree, source, _span(source, text))
 
-    def _values(self, values: object) -> list[Value]:
-        if isinstance(values, list):
-            values = json.dumps(values)
-        if not isinstance(values, str):
-            raise self._unknown("Values is no list")
-        try:
-            return read_python_values(values)
-        except ExpressionError as error:
-            raise self._bad(values, error) from None
 
-    def _condition(self, entry: object) -> Condition:
-        text = _member(entry, "Expression")
-        if not isinstance(text, str):
-            raise self._unknown("a condition without Expression")
-        try:
-            tree = read_python_condition(text)
-        except ExpressionError as error:
-            raise self._bad(text, error) from None
-        return Condition(text, tree, self.source, self._span(text))
+def _read(source: Source, text: str, read: Callable[[str], T]) -> T:
+    try:
+        return read(text)
+    except ExpressionError as error:
+        code, span = Code.BAD_EXPRESSION, _span(source, text)
+        raise CutuneError.at(code, source, span, text=text, reason=error) from None
 
-    def _span(self, text: str) -> Span | None:
-        start = self.source.text.find(json.dumps(text))
-        return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
-    def _unknown(self, reason: str) -> CutuneError:
-        return CutuneError.at(Code.NOT_T1, path=self.source.path, reason=reason)
+def _span(source: Source, text: str) -> Span | None:
+    start = source.text.find(json.dumps(text))
+    return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
-    def _bad(self, text: str, error: ExpressionError) -> CutuneError:
-        return CutuneError.at(
-            Code.BAD_EXPRESSION, self.source, self._span(text), text=text, reason=error
-        )
+
+def _no_t1(source: Source, reason: str) -> CutuneError:
+    return CutuneError.at(Code.NOT_T1, path=source.path, reason=reason)
 
 
 def _member(entry: object, key: str) -> Any:

@@ -130,9 +130,23 @@ class Dependent:
     declarations: tuple[int, ...]
     outer: int
 
+    @property
+    def own(self) -> Sequence[Declaration]:
+        return self.versions.own.declarations
+
     def of(self, index: int) -> Declaration:
         """At the program's own values."""
-        return self.versions.own.declarations[index]
+        return self.own[index]
+
+    def versions_of(self, index: int) -> Iterable[Declaration]:
+        """At all values, each text once."""
+        versions = (version.declarations[index] for version in self.versions.all)
+        return {version.texts: version for version in versions}.values()
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        own = (self.of(index) for index in self.declarations)
+        return frozenset(one.name for one in own if one.kind is Kind.FUNCTION)
 
     @property
     def names(self) -> frozenset[str]:
