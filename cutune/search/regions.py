@@ -46,7 +46,6 @@ class HostMeasurement:
 
     origin: Origin
     device: Label
-    #: Value of each parameter.
     values: Settings
     #: Per tunable its data: expressions and their values.
     data: Mapping[MemberName, Values]

@@ -105,7 +105,6 @@ class TrialRuns:
     tried: list[Tried] = field(default_factory=list)
     same: dict[tuple[object, ...], EndedTrial] = field(default_factory=dict)
     references: dict[int, ReferenceOutput] = field(default_factory=dict)
-    #: The least time at each size.
     _least: dict[int, float] = field(default_factory=dict)
     #: Results of queued trials, by trial.
     _ahead: dict[str, Future[EndedTrial]] = field(default_factory=dict)

@@ -20,7 +20,6 @@ from cutune.space.annotation import Condition, Value, Values, read_choice
 
 #: The value with which a word of a command line is left out.
 NONE = "none"
-#: Most values of one parameter.
 MOST_VALUES = 65536
 #: Longer runs of integers are written as a range.
 LONGEST_RUN = 8

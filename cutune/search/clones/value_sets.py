@@ -203,7 +203,6 @@ def _guarded(program: Program, values: Settings) -> dict[str, int | str]:
 MOST_SETS = 8
 #: A set serves a size where it is at most so much slower than the best that was measured there.
 COVERED = 0.03
-#: The label of the program's own values.
 OWN = 0
 
 

@@ -37,8 +37,6 @@ from cutune.toolchain.device.thread_block import Block, as_block, is_block
 LARGEST = 1 << 31
 _Factor = Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
 _Measured = Annotated[int, Meta(ge=0, le=LARGEST)]
-#: A kernel's block has a width per dimension.
-_WIDTHS = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class BlockClassifier:
         are_there = all(max(link.column, link.source) < count for link in self.links)
         require(are_there, "a link is one of two columns")
         require({*model.sizes} <= {*self.columns}, "a classifier decides on columns")
-        require(model.tunables == _WIDTHS, "a classifier gives x, y and z")
+        require(model.tunables == DIMENSIONS, "a classifier gives x, y and z")
         require(not model.given, "a classifier of blocks is given nothing")
         blocks = [block for one in model.choices for block in one.configurations]
         require(all(map(is_block, blocks)), "a configuration is a thread block")
@@ -184,7 +182,7 @@ def fit_kernel(
         tuple(point[column] for column in free): {c: median(t) for c, t in own.items()}
         for point, own in samples.items()
     }
-    table = TimeTable(tuple(columns[column] for column in free), ("x", "y", "z"), times)
+    table = TimeTable(tuple(columns[column] for column in free), DIMENSIONS, times)
     lowest, highest = (tuple(map(end, zip(*samples, strict=True))) for end in (min, max))
     model = fit_choice(table, limit)
     return BlockClassifier(kernel.name, device, columns, lowest, highest, links, model)

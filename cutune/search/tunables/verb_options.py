@@ -7,7 +7,6 @@ import argparse
 from cutune.core.options import add_list, add_option
 
 LOCAL, DASK, SLURM = "local", "dask", "slurm"
-#: The names of these options.
 WORKER_OPTION_NAMES = ("executor", "gpus", "scheduler", "workers", "sbatch")
 
 
