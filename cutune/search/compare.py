@@ -23,7 +23,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Allowance, SearchEnd, Timed, Tries
-from cutune.search.trial_runs import integers
+from cutune.search.trial_runs import integers, named
 from cutune.search.trials import BegunTrial, EndedTrial, plain, read_trials
 from cutune.source.program import Program
 from cutune.space.parameter import ParameterOptions
@@ -247,5 +247,5 @@ def _table(
             number = space.number({n: v for n, v in exact.items() if v is not None})
             if number is not None:
                 known[number] = KnownTime(ended.milliseconds(program.tunables), ended.seconds)
-    where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
+    where = f"at {named(sizes)}" if sizes else "here"
     return RecordedTable(where, space, known)

@@ -404,14 +404,13 @@ class _Finals:
         return [one.trial.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
-        finals = [final for _, final in self.passed]
-        best = min(finals, key=lambda final: median(final.times), default=None)
-        if best is None:
+        """Return those that cannot be told apart from the best; None where there is no other."""
+        if len(self.passed) < 2:
             return None
-        slowest = max(best.times)
-        alike = [one for one, final in self.passed if min(final.times) <= slowest]
+        best = min((final for _, final in self.passed), key=lambda final: median(final.times))
+        alike = [one for one, final in self.passed if min(final.times) <= max(best.times)]
         if len(alike) < 2:
             return None
-        sizes = ", ".join(f"{name} = {self.run.values[name]}" for name in self.trials.vary)
+        sizes = named(alike[0].trial.sizes)
         text = "; ".join(named(one.trial.configuration) for one in alike)
         return f"{sizes}: {text}" if sizes else text

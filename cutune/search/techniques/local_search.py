@@ -159,20 +159,16 @@ class _Search:
         fruitless = 0
         while fruitless < FRUITLESS:
             new = self._candidates()
-            self._try(self._most_promising(new))
             fruitless = 0 if new else fruitless + 1
+            if new:
+                order = np.argsort(self.predictor.least(new), kind="stable")
+                self._try(self.tries.first_of([new[index] for index in order], TRIED_TOGETHER))
 
     def _try(self, places: Iterable[Rows]) -> None:
         chosen = [*places]
         self.tries.expect(chosen)
         for place in chosen:
             self.predictor.learn(place, self.tries.at(place))
-
-    def _most_promising(self, places: list[Rows]) -> list[Rows]:
-        if not places:
-            return []
-        order = np.argsort(self.predictor.least(places), kind="stable")
-        return self.tries.first_of([places[index] for index in order], TRIED_TOGETHER)
 
     def _candidates(self) -> list[Rows]:
         """New places. Those drawn at random are first, for where nothing is known of any."""
