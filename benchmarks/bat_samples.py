@@ -19,7 +19,7 @@ from cutune.passes import InstrumentTunables
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample, Sample
@@ -53,7 +53,7 @@ def plan_of(
     flags = read.analyzer.toolchain.compile_flags(read.program.source.path)
     write_unit(unit, flags, folder, "tunables")
     return {
-        "check": [_checked(space, one) for one in _drawn(space, sample, count, generator)],
+        "check": [_checked(space, sample, one) for one in _drawn(space, sample, count, generator)],
         "exhaustive": _table(space, sample) if sample.name in TABLE_WORDS else {},
     }
 
@@ -69,17 +69,17 @@ def _drawn(
     return [(whole.configuration(number), 1) for number in numbers]
 
 
-def _checked(space: ProgramSpace, drawn: tuple[Configuration, int]) -> Json:
+def _checked(space: ProgramSpace, sample: Sample, drawn: tuple[Configuration, int]) -> Json:
     configuration, size = drawn
     values = {name: shown(value) for name, value in configuration.items()}
     words = f"-s {size} {values.get('GPUS', '')}".strip()
-    flags = flags_of(space, configuration)
+    flags = flags_of(space, sample, configuration)
     return {"values": values, "flags": flags, "words": words, "host": host_of(space, configuration)}
 
 
-def flags_of(space: ProgramSpace, configuration: Configuration) -> list[str]:
+def flags_of(space: ProgramSpace, sample: Sample, configuration: Configuration) -> list[str]:
     """The options of nvcc for the program of a configuration."""
-    flags = space.asked.flags_at(space.values(configuration, Setting.FLAG))
+    flags = sample.asked().flags_at(space.values(configuration, Setting.FLAG))
     return [*space.definitions(configuration), *flags]
 
 
@@ -94,7 +94,7 @@ def _table(space: ProgramSpace, sample: Sample) -> Json:
     programs: dict[tuple[str, ...], Json] = {}
     for one in space.space:
         if all(one.get(name, value) == value for name, value in TABLE_VALUES.items()):
-            flags = flags_of(space, one)
+            flags = flags_of(space, sample, one)
             compiled = {n: shown(v) for n, v in one.items() if n in space.compiled_names}
             program = {"flags": flags, "values": compiled, "hosts": []}
             programs.setdefault(tuple(flags), program)["hosts"].append(host_of(space, one))

@@ -38,7 +38,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.compile_lines import compiled_files
 from benchmarks.public_programs import reduced
 from cutune.check.shake import SeededRun, Shaken, build_both, shake, trials_of
-from cutune.check.verify import Conditions, RunPlace, outcome_of
+from cutune.check.verify import Conditions, outcome_of
 from cutune.core.diagnostics import CutuneError
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import Run
@@ -125,11 +125,11 @@ def _commands(folder: Path) -> Iterator[str]:
             return
 
 
-def judged(subject: Subject, place: RunPlace, folder: Path) -> Found:
+def judged(subject: Subject, exact: Conditions, folder: Path) -> Found:
     """Build and compare a program; the working directory is where it runs."""
     if not subject.sources:
         return Found(subject.name, "no sources")
-    flags = (*subject.flags, *(GPU_FLAGS if place.device is None else ()))
+    flags = (*subject.flags, *(GPU_FLAGS if exact.device is None else ()))
     analyzer = Analyzer(Toolchain(flags=flags))
     loaded = analyzer.load_all(subject.sources, require_nvcc=True)
     launches = sum(len(program.tunable_launches) for program in loaded)
@@ -137,18 +137,18 @@ def judged(subject: Subject, place: RunPlace, folder: Path) -> Found:
         return Found(subject.name, "nothing tunable")
     programs = [analyzer.with_checked_variants(program) for program in loaded]
     names = checked_names(programs)
-    target = () if place.device is None else None
+    target = () if exact.device is None else None
     built = build_both(analyzer, programs, folder, target)
     found = Found(subject.name, "same", tuple(names), launches)
     trials = trials_of(subject.seeds, names)
     for command in subject.commands:
         words = tuple(shlex.split(command))
         original, shaken = (Run(words, {}, _preloaded(), program=str(one)) for one in built)
-        first = outcome_of(original, replace(place, files=()), limit_seconds=ORIGINAL_SECONDS)
+        first = outcome_of(original, replace(exact, files=()), limit_seconds=ORIGINAL_SECONDS)
         if first.status is None:
             found = replace(found, said=f"{found.said}{command}: too long; ")
             continue
-        found = _with_run(found, original, shaken, trials, place)
+        found = _with_run(found, original, shaken, trials, exact)
         if found.outcome == "differs":
             break
     return found if found.runs else replace(found, outcome="does not end")
@@ -159,14 +159,14 @@ def _preloaded() -> dict[str, str]:
 
 
 def _with_run(
-    found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], place: RunPlace
+    found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], exact: Conditions
 ) -> Found:
     """Add one more run."""
     found = replace(found, runs=found.runs + 1)
-    first = _compared(original, shaken, trials, Conditions(place, Agreement(True), None))
+    first = _compared(original, shaken, trials, exact)
     if first.trial is None:
         return found
-    conditions = Conditions(replace(place, files=()), statuses=None)
+    conditions = replace(exact, files=(), agreement=Agreement())
     second = _compared(original, shaken, trials, conditions)
     said = f"{found.said}{shlex.join(original.words)}: {first.trial}: {first.reason}; "
     if second.trial is None:
@@ -190,7 +190,8 @@ def one_subject(text: str, on: str) -> int:
     device = DeviceProfile.named("h200") if on == "emulated" else None
     try:
         with TemporaryDirectory() as folder:
-            found = judged(subject, RunPlace(device, (COPIED,), threads=1), Path(folder))
+            exact = Conditions(device, (COPIED,), 1, Agreement(True), None)
+            found = judged(subject, exact, Path(folder))
     except CutuneError as error:
         found = Found(subject.name, "error", said=str(error.diagnostic.message)[:300])
     print(json.dumps(asdict(found)))

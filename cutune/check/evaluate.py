@@ -3,16 +3,19 @@
 Regret is t(chosen) / t(best) - 1. Error is the paper's (t - best) / (worst - best), which the
 worst shapes of a sweep make small; it counts where worst / best is above 1.25. A strategy that has
 no answer for a launch leaves it as the source has it. Variants count where they were swept and the
-model has them: others are none that the tuned program could launch. The strategies beside the
-models are habit, occupancy, and timings at other sizes (Table 3 of the paper has the source's
-default); who reuses timings may have timed variants as well.
+model has them. The strategies beside the models are habit, occupancy, and timings at other sizes.
+
+`cutune evaluate --training` prints how far fitting changes what a model chooses (Table 2 of the
+paper): MWP-CWP on the counters that were collected at the training sizes (`collect --fit paper`)
+against MWP-CWP on fitted ones. A good fit has the same best block, and cycles alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -20,12 +23,18 @@ import numpy as np
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
+from cutune.model.fit.published_counters import COUNTERS, TrainingCounters, training_counters
+from cutune.model.measurement.measurement import Measurement
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, SweptLaunch
-from cutune.model.selection.chooser import DEFAULT, MODELS
+from cutune.model.performance.published_models import compose_mwp_cwp
+from cutune.model.rational.functions import constant_function
+from cutune.model.rational.program import evaluate as evaluate_program
+from cutune.model.rational.program import point
+from cutune.model.selection.chooser import DEFAULT, MODELS, LaunchSizes, ask
 from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import BlockResources, DeviceProfile, resident_blocks
-from cutune.toolchain.device.thread_block import EXTENTS, Block
+from cutune.toolchain.device.thread_block import EXTENTS, Block, shape, threads_of
 
 OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (
     "the source's default",
@@ -42,7 +51,7 @@ Strategy = Callable[[SweptLaunch], Answer]
 
 
 def by_occupancy(device: DeviceProfile) -> Strategy:
-    """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
+    """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then most threads.
 
     Of the shapes with that many threads, the one whose width is nearest to a warp.
     """
@@ -218,12 +227,10 @@ def evaluate_sweep(
 ) -> Evaluation:
     """Ask every strategy for a configuration of every held-out launch.
 
-    Args:
-        launches: of an exhaustive sweep on `device`.
-        models: those that are missing leave their launches alone.
-        train: launches up to this size may be known to strategies and are no cases; None: all
-            launches are cases, and the smallest of a kernel is what others may reuse.
-        judged: the performance model that chooses; the other models are shown too.
+    `launches`: of an exhaustive sweep on `device`. `models` that are missing leave theirs alone.
+    Those up to the size `train` may be known to strategies and are no cases; None: all are cases,
+    and the smallest of a kernel is what others may reuse. `judged`: the performance model that
+    chooses; the other models are shown too.
     """
     launches, models = _with_same_variants(launches, models)
     held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
@@ -284,8 +291,6 @@ def _with_same_variants(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """Choose as the tuned program does with this performance model."""
-
     choosers: dict[tuple[str, str], VariantChooser] = {}
 
     def choose(launch: SweptLaunch) -> Answer:
@@ -313,3 +318,74 @@ def sizes_of(launch: SweptLaunch, model: FittedModel) -> dict[str, int]:
         words = model.kernel.extent_words.items()
         sizes |= {word: extents[variable] for word, variable in words}
     return sizes
+
+
+#: The sizes that the paper's table shows.
+SHOWN_SIZES = (256, 512)
+
+
+@dataclass(frozen=True)
+class TrainingRow:
+    """One kernel at one size: the best block by collected and by fitted counters, in cycles."""
+
+    kernel: str
+    size: int
+    best: Block
+    best_cycles: float
+    chosen: Block
+    chosen_cycles: float
+    #: The model on collected counters at the chosen block: it should equal `chosen_cycles`.
+    collected_cycles: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        best, chosen = f"{self.best_cycles:.0f}", f"{self.chosen_cycles:.0f}"
+        blocks = (shape(self.best), best, shape(self.chosen), chosen)
+        return (self.kernel, str(self.size), *blocks, f"{self.collected_cycles:.0f}")
+
+    @property
+    def ratio(self) -> float:
+        """Fitted by collected cycles at the chosen block."""
+        return self.chosen_cycles / self.collected_cycles
+
+
+def training_rows(
+    model: FittedModel, measured: Sequence[Measurement], device: DeviceProfile
+) -> Iterator[TrainingRow]:
+    """The rows of one kernel; none where it was not counted at these sizes."""
+    launches = training_counters(model.kernel, measured)
+    for size in SHOWN_SIZES:
+        at = {one.block: one for one in launches if one.size == size}
+        kept = model.restricted(at.keys())
+        if not kept.blocks:
+            continue
+        try:
+            question = ask(model, {}, size)
+        except CutuneError:
+            continue  # its thread space is a variable of its own
+        true = {block: _on_collected(kept, at[block], question, device) for block in kept.blocks}
+        fitted = dict(zip(kept.blocks, _cycles(kept, question, device), strict=True))
+        best, chosen = _least(true), _least(fitted)
+        own = size, best, true[best], chosen, fitted[chosen], true[chosen]
+        yield TrainingRow(model.kernel.name, *own)
+
+
+def _on_collected(
+    model: FittedModel, launch: TrainingCounters, question: LaunchSizes, device: DeviceProfile
+) -> float:
+    names = (model.kernel.variables[0],)
+    constants = (constant_function(names, Fraction(launch.values[name])) for name in COUNTERS)
+    one = replace(model.restricted([launch.block]), published=PublishedCounts(*constants))
+    return _cycles(one, question, device)[0]
+
+
+def _cycles(model: FittedModel, question: LaunchSizes, device: DeviceProfile) -> list[float]:
+    at = point(question.sizes, question.extents)
+    values = evaluate_program(compose_mwp_cwp(model, device), at)["cycles"]
+    count = len(model.blocks)
+    return [float(values)] * count if values.ndim == 0 else [float(value) for value in values]
+
+
+def _least(cycles: dict[Block, float]) -> Block:
+    """The fastest; of equals the smallest, then the narrowest, as in the paper."""
+    return min(cycles, key=lambda b: (cycles[b], threads_of(b), b[0]))

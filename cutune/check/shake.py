@@ -70,7 +70,6 @@ class Shaken:
     has_changed: bool = True
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Remarks on parts that were not compared; one if no launch was changed."""
         yield from self.known.remarks()
         if not self.has_changed and self.trial is None:
             yield Diagnostic.at(Code.NOT_SHAKEN, command=self.run.shown)
@@ -132,13 +131,13 @@ def _outcomes(
 
 def _tried(run: Run, trial: SeededRun, known: Baseline) -> RunOutcome:
     limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
-    return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
+    return outcome_of(run, known.conditions, trial.variables, limit_seconds)
 
 
 def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[RunOutcome]) -> Shaken:
     """Compare in the order of the trials, so that the first difference is always the same."""
     own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
-    known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded
+    known, has_changed = begun.known, begun.known.conditions.device is None or not is_seeded
     for trial, outcome in zip(trials, outcomes, strict=False):
         has_changed = has_changed or outcome.launches != own
         known, reason = known.confirmed(outcome)
@@ -184,17 +183,22 @@ def build_both(
         known = [code.built() if code is not None else None for code in codes]
         runtime_library(toolchain.nvcc, analyzer.reporter.progress)
     with ThreadPoolExecutor(2) as pool:
-        first, second = (
+        original, shaken = (
             pool.submit(build_units, toolchain, units, place / name, place, target, codes)
             for units, place, codes in zip(
                 (unchanged, changed), places.values(), (known, ()), strict=True
             )
         )
-        original = first.result()
+        built = original.result()
         try:
-            return original, second.result()
+            return built, shaken.result()
         except CutuneError as error:
-            raise _not_compiled(error) from error
+            if error.diagnostic.code is not Code.NVCC_FAILED:
+                raise
+            said = error.diagnostic.message
+            first = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, reason=first_error(said)).message
+            message = "\n".join([first, *said.splitlines()[1:]])
+            raise CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, message)) from error
 
 
 def _unit(toolchain: Toolchain, program: Program) -> SourceFlags:
@@ -211,12 +215,3 @@ def _shaken_unit(analyzer: Analyzer, program: Program, folder: Path, write: Writ
     if target.is_folder:
         flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
     return write(analyzer, program, FIRST_SEED, target), flags
-
-
-def _not_compiled(error: CutuneError) -> CutuneError:
-    if error.diagnostic.code is not Code.NVCC_FAILED:
-        return error
-    reason = first_error(error.diagnostic.message)
-    message = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, reason=reason).message
-    said = "\n".join([message, *error.diagnostic.message.splitlines()[1:]])
-    return CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, said))

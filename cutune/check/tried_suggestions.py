@@ -1,11 +1,10 @@
 """Suggested annotations, tried. Takes suggestions and ways to run the program, gives what held.
 
-All annotations are put before the sources, in a header that is included first, so that the user's
-files stay as they are. Then the program runs on the emulated device at each size. Its launches are
-made with their own blocks and with some of those that are proposed, on the same contents of memory,
-and results are compared as `tune` compares them: bit for bit, floating-point numbers within
-`TOLERANCE`. At the size with the most work, work is counted: instructions of warps, and accesses of
-threads to global memory.
+All annotations are put before the sources, in a header that is included first. Then the program
+runs on the emulated device at each size. Its launches are made with their own blocks and with some
+of those that are proposed, on the same contents of memory, and results are compared as `tune` does
+it. At the size with the most work, work is counted: instructions of warps, and accesses of threads
+to global memory.
 
 An annotation is not proposed where results differ. Blocks that do more work are taken out of it; it
 is not proposed where none but the program's own is left.
@@ -87,15 +86,10 @@ def tried(
 
 @dataclass(frozen=True)
 class Judged:
-    """The trials of one kernel.
+    """The trials of one kernel with the block `own`; texts are empty where there is nothing to say.
 
-    Attributes:
-        problem: why it could not be tried; empty: it was.
-        obstacle: why its launches stay refused with it; empty: they do not.
-        own: its own block.
-        sizes: the runs, in words.
-        difference: a block and a size with other results, in words; empty: there is none.
-        work: of each block, as a multiple of that with the program's own.
+    `problem`: why it could not be tried. `obstacle`: why its launches stay refused. `difference`: a
+    block and a size with other results. `work`: of each block, as a multiple of that with `own`.
     """
 
     problem: str = ""
@@ -107,7 +101,6 @@ class Judged:
     work: Mapping[Block, float] | None = None
 
     def judged(self, one: Suggestion) -> Suggestion:
-        """The suggestion as it may be printed."""
         if self.problem:
             return replace(one, tried=f"It could not be tried: {self.problem}.")
         if self.obstacle:
@@ -129,7 +122,6 @@ class Judged:
         return self._narrowed(one, one.pragma, work)
 
     def _narrowed(self, one: Suggestion, pragma: str, work: Mapping[Block, float]) -> Suggestion:
-        """The suggestion with the widths around the program's own that do no more work."""
         kept = narrowed(self.own[0], {block[0]: times for block, times in work.items()})
         worst = max(work, key=lambda block: work[block])
         left_out = f"block {shape(worst)} does {work[worst]:.2f} times the work"
@@ -182,11 +174,8 @@ class _Trying:
         self, programs: Sequence[Program], wanted: Sequence[Suggestion]
     ) -> Mapping[str, Judged]:
         names = {one.kernel for one in wanted}
-        shown = {
-            name: Judged(obstacle=obstacle)
-            for name in names
-            if (obstacle := self._without_effect(programs, name))
-        }
+        obstacles = {name: _obstacle(programs, name) for name in names}
+        shown = {name: Judged(obstacle=reason) for name, reason in obstacles.items() if reason}
         left = names - {*shown}
         if not left:
             return shown
@@ -198,15 +187,9 @@ class _Trying:
         for program, its in zip(programs, numbers, strict=True):
             shown |= self._of_source(program, its, recorded, executed, left - {*shown})
         for name in left - {*shown}:
-            shown[name] = Judged(problem=self._about(name) or "these runs do not launch it")
+            about = (one.message for one in self.said if f"'{name}'" in one.message)
+            shown[name] = Judged(problem=next(about, "these runs do not launch it"))
         return shown
-
-    def _without_effect(self, programs: Sequence[Program], name: str) -> str:
-        """Why the annotation makes no launch of a kernel tunable; empty: it does."""
-        sites = [site for program in programs for site in program.launches if site.kernel == name]
-        if any(site.verdict is Verdict.TUNABLE for site in sites):
-            return ""
-        return next((site.reason for site in sites if site.reason), "it has no launch here")
 
     def _of_source(
         self,
@@ -228,7 +211,10 @@ class _Trying:
         tried = [thinned(with_fewer_trials(one, executed[0]), BLOCKS) for one in wanted]
         trials = [(made.run, self._trials(made, tried, numbers)) for made in executed]
         largest = max(executed, key=lambda made: effort(tried, made))
-        counted = self._counted(largest, tried)
+        # A program that is ended behind its last experiment does not log all of that.
+        sweep = replace(Sweep.of_trials(tried, largest, SECONDS), experiments=0)
+        counting = CountedRun(0, largest.run, tuple(tried), LAUNCHES, is_extra=True, sweep=sweep)
+        counted = counting.made(self.device)
         shown: dict[str, Judged] = {}
         for one in tried:
             kernel, entry = program.kernel(one.kernel.name), one.kernel.entry
@@ -244,16 +230,13 @@ class _Trying:
         kernels, sweep = [one.kernel for one in tried], Sweep.of_trials(tried, made, SECONDS)
         return try_candidates(made.run, kernels, numbers, self.device, sweep)
 
-    def _counted(
-        self, made: RecordedRun, tried: Sequence[Subject]
-    ) -> Mapping[str, Sequence[Experiment]]:
-        # A program that is ended behind its last experiment does not log all of that.
-        sweep = replace(Sweep.of_trials(tried, made, SECONDS), experiments=0)
-        run = CountedRun(0, made.run, tuple(tried), LAUNCHES, is_extra=True, sweep=sweep)
-        return run.made(self.device)
 
-    def _about(self, name: str) -> str:
-        return next((one.message for one in self.said if f"'{name}'" in one.message), "")
+def _obstacle(programs: Sequence[Program], name: str) -> str:
+    """Why the annotation makes no launch of a kernel tunable; empty: it does."""
+    sites = [site for program in programs for site in program.launches if site.kernel == name]
+    if any(site.verdict is Verdict.TUNABLE for site in sites):
+        return ""
+    return next((site.reason for site in sites if site.reason), "it has no launch here")
 
 
 def _shown(
@@ -267,13 +250,11 @@ def _shown(
     blocks = tuple(sorted(compared - {measured.original}))
     if not blocks and not any(trial.differing for _, trial in trials):
         return Judged(problem="no other block fits its launches in these runs")
-    sizes = tuple(_size(run) for run, _ in trials)
-    differs = next(((run, trial) for run, trial in trials if trial.differing), None)
-    said = ""
-    if differs is not None:
-        run, trial = differs
-        first = f"block {shape(trial.differing[0])}"
-        said = f"results change with {first} at {_size(run)} ({trial.difference(kernel)})"
+    sizes, said = tuple(_size(run) for run, _ in trials), ""
+    for run, trial in trials:
+        if trial.differing and not said:
+            first = f"block {shape(trial.differing[0])}"
+            said = f"results change with {first} at {_size(run)} ({trial.difference(kernel)})"
     return Judged("", "", measured.original, sizes, blocks, said, _work(subject, counted, blocks))
 
 
@@ -282,7 +263,6 @@ def _size(run: Run) -> str:
 
 
 def _joined(one: Judged, other: Judged) -> Judged:
-    """Join the trials of two instances of a kernel."""
     if one.problem or other.problem:
         return one if one.problem else other
     first, second = one.work or {}, other.work or {}
@@ -293,7 +273,6 @@ def _joined(one: Judged, other: Judged) -> Judged:
 def _work(
     subject: Subject, counted: Sequence[Experiment], blocks: Sequence[Block]
 ) -> Mapping[Block, float]:
-    """Work with each block, as a multiple of that with the program's own."""
     found = {}
     for block in blocks:
         both = [(e.asked, e.by_block[block]) for e in counted if block in e.by_block]

@@ -2,9 +2,8 @@
 
 Each is run with the same command lines, on the emulated device or on a GPU. Compared are exit
 status, standard output, standard error and named files: bit for bit, or numbers within a tolerance
-and all other text exactly. The original runs twice, and must succeed; the parts of its output that
-differ between its own runs (times, addresses, random numbers) are not compared. Both run as their
-user would run them: variables of cutune that are set here do not reach them.
+and all other text exactly. The original runs twice, and must succeed; what differs between its own
+runs (times, addresses, random numbers) is not compared. Variables of cutune do not reach them.
 """
 
 from __future__ import annotations
@@ -40,21 +39,25 @@ Configured = tuple[str, Triple, Triple]
 
 
 @dataclass(frozen=True)
-class RunPlace:
-    """Where programs run, and which files they write. `device`: emulated; None is the GPU."""
+class Conditions:
+    """How programs run, which `files` they write, and when their outputs agree.
+
+    `device`: emulated; None is the GPU. `threads` of the host that one emulated launch may use;
+    None: all. `statuses` of success; None: any.
+    """
 
     device: DeviceProfile | None
     files: tuple[str, ...] = ()
-    #: Threads of the host that one emulated launch may use; None: all.
     threads: int | None = None
+    agreement: Agreement = field(default_factory=Agreement)
+    statuses: frozenset[int] | None = frozenset({0})
 
 
 @dataclass(frozen=True)
 class RunOutcome:
     """The end of a run: `contents` of output and files, by their names in messages.
 
-    `status` is None after a time-out. `launches`: the configurations that were launched, on the
-    emulated device.
+    `status` is None after a time-out. `launches` of the emulated device have their configurations.
     """
 
     status: int | None
@@ -65,17 +68,17 @@ class RunOutcome:
 
 def outcome_of(
     run: Run,
-    place: RunPlace,
+    conditions: Conditions,
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
 ) -> RunOutcome:
     """Run a program to its end or to the time limit. Raises CT441 when it cannot be started."""
-    for path in place.files:
+    for path in conditions.files:
         # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
-        environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
+        environment = {**_environment(run, conditions, Path(folder), log), **(variables or {})}
         started = time.monotonic()
         ended = run_to_end(run.command, environment, limit_seconds)
         if ended.not_started:
@@ -84,29 +87,28 @@ def outcome_of(
         seconds = time.monotonic() - started
         launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
     contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
-    contents |= {f"'{path}'": _content(path) for path in place.files}
+    contents |= {f"'{path}'": _content(path) for path in conditions.files}
     named = {name: _without_program(content, run) for name, content in contents.items()}
     return RunOutcome(ended.status, named, seconds, launches)
 
 
-def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str, str]:
+def _environment(run: Run, conditions: Conditions, folder: Path, log: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
-    if place.device is not None:
+    if conditions.device is not None:
         emulated = program_environment(Path(run.command[0]))
         environment |= {k: v for k, v in emulated.items() if k not in _OWN_VARIABLES}
-        environment |= device_environment(place.device, folder)
+        environment |= device_environment(conditions.device, folder)
         environment["CUTUNE_PYTHON"] = sys.executable
         environment["CUTUNE_LAUNCH_LOG"] = str(log)
         environment["CUTUNE_LOG_LIMIT"] = str(_LOGGED_LAUNCHES)
         # Times are no results: what the original prints of them varies by itself, as on a GPU.
         environment["CUTUNE_CLOCK_SEED"] = str(1 + secrets.randbelow(2**32))
-        if place.threads is not None:
-            environment.setdefault("CUTUNE_EMULATOR_THREADS", str(place.threads))
+        if conditions.threads is not None:
+            environment.setdefault("CUTUNE_EMULATOR_THREADS", str(conditions.threads))
     return {**environment, **run.environment}
 
 
 def _without_program(content: bytes, run: Run) -> bytes:
-    """The text without the path of the program, in which two programs differ."""
     words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
     for word in sorted(words, key=len, reverse=True):
         if os.sep in word:
@@ -126,15 +128,6 @@ CONFIRMING_RUNS = 2
 #: As many where other numbers vary, unless it has run for so long: a time that is printed with few
 #: digits is often the same.
 MOST_CONFIRMING_RUNS, CONFIRMING_SECONDS = 10, 20.0
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """How programs run, and when their outputs agree. `statuses`: of success; None: any."""
-
-    place: RunPlace
-    agreement: Agreement = field(default_factory=Agreement)
-    statuses: frozenset[int] | None = frozenset({0})
 
 
 @dataclass(frozen=True)
@@ -160,7 +153,7 @@ class Baseline:
 
     def run_again(self) -> Baseline:
         """Run the original once more; adds what varies in that run. Raises as `baseline`."""
-        again = outcome_of(self.run, self.conditions.place)
+        again = outcome_of(self.run, self.conditions)
         _check_success(self.run, again, self.conditions)
         if again.status != self.outcome.status:
             reason = f"{_said(self.outcome.status)} in one run, {_said(again.status)} in another"
@@ -169,8 +162,7 @@ class Baseline:
             name: self.varying.get(name, NOTHING) | self._varying(name, content, again)
             for name, content in self.outcome.contents.items()
         }
-        longest = max(self.outcome.seconds, again.seconds)
-        outcome = replace(self.outcome, seconds=longest)
+        outcome = replace(self.outcome, seconds=max(self.outcome.seconds, again.seconds))
         known = replace(self, outcome=outcome, varying=varying)
         if any(one.numbers for one in varying.values()) and not known._compared_lines():
             raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)
@@ -187,7 +179,6 @@ class Baseline:
         return known, reason
 
     def _may_vary_still(self, runs: int) -> bool:
-        """May what was equal in so many confirming runs still vary by itself?"""
         if runs < CONFIRMING_RUNS:
             return True
         varies = any(varying.numbers for varying in self.varying.values())
@@ -223,7 +214,7 @@ def baseline(run: Run, conditions: Conditions) -> Baseline:
     Raises CT433 when it fails, CT434 when all that it writes varies, CT435 when the number of lines
     does, CT441 when it cannot be started.
     """
-    outcome = outcome_of(run, conditions.place)
+    outcome = outcome_of(run, conditions)
     _check_success(run, outcome, conditions)
     return Baseline(run, conditions, outcome).run_again()
 
@@ -237,7 +228,7 @@ def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> Non
     if conditions.statuses is not None and status not in conditions.statuses:
         raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
     said = outcome.contents[STANDARD_ERROR].decode("latin-1")
-    if conditions.place.device is not None and (failed := failed_kernel(said)):
+    if conditions.device is not None and (failed := failed_kernel(said)):
         raise _failed(run, failed)
 
 
@@ -262,6 +253,6 @@ def verify(
     """
     for first, second in zip(original, tuned, strict=True):
         known = baseline(first, conditions)
-        known, reason = known.confirmed(outcome_of(second, conditions.place))
+        known, reason = known.confirmed(outcome_of(second, conditions))
         differs = Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)
         yield known, differs if reason is not None else None

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutune.check.verify import Conditions, RunPlace, verify
+from cutune.check.verify import Conditions, verify
 from cutune.cli.main import Options, show, varied_values
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
@@ -167,7 +167,7 @@ def _conditions(options: Options, jobs: int = 1) -> Conditions:
         require_gpu()
     device = options.profile if options.on == "emulated" else None
     threads = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else None
-    return Conditions(RunPlace(device, tuple(options.file), threads), agreement, options.statuses)
+    return Conditions(device, tuple(options.file), threads, agreement, options.statuses)
 
 
 def _built(path: str, place: Path, options: Options) -> Path:

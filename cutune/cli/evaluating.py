@@ -16,8 +16,15 @@ from typing import Any
 
 from rich.table import Table
 
-from cutune.check.evaluate import OWN, Case, Evaluation, StrategyScore, evaluate
-from cutune.check.training_table import TrainingRow, training_rows
+from cutune.check.evaluate import (
+    OWN,
+    Case,
+    Evaluation,
+    StrategyScore,
+    TrainingRow,
+    evaluate,
+    training_rows,
+)
 from cutune.cli.main import Options, show
 from cutune.cli.options import CACHE_STATES
 from cutune.cli.report.console import standard_output

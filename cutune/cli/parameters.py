@@ -59,8 +59,7 @@ from cutune.search.tunables.verb_options import LIMIT_PERCENT, TECHNIQUES
 from cutune.search.workers.choose_workers import workers_of
 from cutune.source.program import Program
 from cutune.source.rewrite.output import Target
-from cutune.space.annotation import names_in, read_condition
-from cutune.space.condition import Value
+from cutune.space.annotation import Value, names_in, read_condition
 from cutune.space.parameter import holes, read_option
 from cutune.tuning.stages import emit
 

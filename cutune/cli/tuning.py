@@ -395,7 +395,8 @@ def tune_verb(options: Options) -> int:
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
     from cutune.tuning.inputs import Request
-    from cutune.tuning.tune import Kept, NothingTuned, Tuning, tune
+    from cutune.tuning.kept import Kept
+    from cutune.tuning.tune import NothingTuned, Tuning, tune
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}

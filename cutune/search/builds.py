@@ -43,7 +43,8 @@ from cutune.source.program import HostTunable, Program, Region
 from cutune.source.rewrite.c_text import c_path
 from cutune.source.rewrite.output import Target, write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.space.condition import Value
+from cutune.source.syntax.tokens import word_set
+from cutune.space.annotation import Value
 from cutune.space.parameter import ParameterOptions, holes, shown
 from cutune.space.space import Configuration
 from cutune.toolchain.locate import first_on_path, stand_in
@@ -62,10 +63,8 @@ ValueSet = tuple[tuple[str, Value], ...]
 class Built:
     """A program, or the compiler's reason that there is none.
 
-    Attributes:
-        code: a hash of its code; empty where that is not known.
-        counters: ptxas counters of its kernels, by mangled name; none for the emulated device.
-        folder: where it is run; None: the current folder.
+    `code`: a hash; empty where that is not known. `counters`: of ptxas, by the mangled names of
+    kernels; none for the emulated device. `folder`: where it is run; None: the current one.
     """
 
     path: Path
@@ -86,20 +85,16 @@ class Builds:
     folder: Path
     target: Sequence[str] | None
     pool: ThreadPoolExecutor
+    #: Words for what else decides the code of a build.
+    circumstances: Sequence[str] = ()
     _known: dict[ValueSet, Future[Built]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
-        """Return the program of a configuration, compiled once."""
         return self._future(configuration).result()
 
     def require_own(self, built: Built, run: Run) -> None:
         """Refuse a build of the unchanged program with which nothing could be measured."""
-
-    @property
-    def circumstances(self) -> Sequence[str]:
-        """Words for what else decides the code of a build."""
-        return ()
 
     def prepare(self, configurations: Iterable[Configuration]) -> None:
         for configuration in configurations:
@@ -109,7 +104,6 @@ class Builds:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def effects(self) -> Effects:
-        """Compare the code of the programs that were compiled."""
         codes = {
             values: built.result().code
             for values, built in self._known.items()
@@ -187,7 +181,6 @@ def first_line(message: str) -> str:
 
 
 def _compiled(nvcc: Nvcc, words: Sequence[str]) -> CompletedProcess[str]:
-    """Compile, once more where the compiler was killed. Raises CT701, CompilerKilled."""
     for _ in range(ATTEMPTS - 1):
         try:
             return nvcc.check(words)
@@ -214,12 +207,9 @@ _ASIDE = frozenset({".git", ".hg", ".svn", ".cutune"})
 #: CMake writes it into a folder that it builds in, which must not be moved.
 _CMAKE_CACHE = "CMakeCache.txt"
 #: What a build makes something of.
-_SOURCES = frozenset(
-    [
-        *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl"),
-        *(".inc", ".ipp", ".tpp", ".ptx", ".f", ".f90", ".s", ".S", ".in", ".mk", ".cmake"),
-    ]
-)
+_SOURCES = word_set("""
+    .c .cc .cpp .cxx .cu .cuh .h .hh .hpp .hxx .inl .inc .ipp .tpp .ptx .f .f90 .s .S .in .mk .cmake
+""")
 _BUILD_FILES = frozenset({"makefile", "gnumakefile", "cmakelists.txt", "build.ninja"})
 
 
@@ -247,7 +237,6 @@ class ProjectFolder:
 
     @property
     def state(self) -> str:
-        """Return a hash of all sources."""
         content = sha256()
         for path in self._paths():
             if _is_source(path) and path.is_file():
@@ -339,7 +328,6 @@ class MakeBuilds(Builds):
 
     run: InitVar[str] = field(kw_only=True)
     project: ProjectFolder = field(init=False)
-    state: str = field(init=False)
     nvcc: Path = field(init=False)
     is_over: Event = field(default_factory=Event)
 
@@ -351,11 +339,7 @@ class MakeBuilds(Builds):
             _placed(self.project, source)
         self.folder = self.folder.absolute()
         self.nvcc = stand_in(self.folder, self.toolchain.nvcc.path)
-        self.state = self.project.state
-
-    @property
-    def circumstances(self) -> Sequence[str]:
-        return (f"{STATE}{self.state}", self.parameters.make)
+        self.circumstances = (f"{STATE}{self.project.state}", self.parameters.make)
 
     def close(self) -> None:
         """Cancel the builds that have not begun, and end the others."""
@@ -505,13 +489,12 @@ def _programs(copy: Path) -> Iterator[Path]:
 
 def _code_of(copy: Path) -> str:
     """Return a hash of the code of a copy's programs; empty where that is not known."""
-    content, programs = sha256(), [*_programs(copy)]
-    for path in programs:
-        code = code_hash(path)
-        if not code:
-            return ""
+    content, codes = sha256(), {path: code_hash(path) for path in _programs(copy)}
+    if not all(codes.values()):
+        return ""
+    for path, code in codes.items():
         content.update(f"{path.relative_to(copy)} {code}\0".encode(errors="surrogateescape"))
     for path in sorted(copy.rglob("*")):
         if path.suffix in _LOADED and path.is_file():
             content.update(sha256(path.read_bytes()).digest())
-    return content.hexdigest()[:16] if programs else ""
+    return content.hexdigest()[:16] if codes else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -35,12 +36,12 @@ from cutune.search.regions import FailedRun, HostMeasurement
 from cutune.search.shared_processes import Batches, finals
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
-from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
+from cutune.search.trial_runs import GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
 from cutune.search.workers.crew import Crew, Workers
 from cutune.search.workers.local import LocalWorkers, gpu_names
 from cutune.source.program import Program
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import ParameterOptions, listed, shown
 from cutune.space.space import Configuration, Space
 from cutune.toolchain.device.profile import DeviceProfile
@@ -70,8 +71,7 @@ class HostSweep:
 
     Attributes:
         template: the command line. vary: sizes in it, and their values.
-        names: the parameters that are varied; none: all.
-        search: None: all configurations are run.
+        names: the parameters that are varied; none: all. search: None: all configurations are run.
         jobs: programs that are compiled at once.
         statuses: exit statuses of a run that does its work; None: any.
         kept: the file of trials; None: the workspace's for a GPU, else no file.
@@ -145,15 +145,13 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
     whole, space = _checked_spaces(reporter.warn, sweep)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
     is_made = bool(sweep.parameters.make)
-    values = {**vary, **holes}
     binary = Path() if is_made else Path(program.source.path).with_suffix("")
-    runs = plan_runs(sweep.template, values, binary, statuses=sweep.statuses)
+    runs = plan_runs(sweep.template, {**vary, **holes}, binary, statuses=sweep.statuses)
     places = [(run, space.at(integers({name: run.values[name] for name in vary}))) for run in runs]
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
     target = gpu_target(sweep.device.architecture) if on == GPU else None
-    emulated = on == EMULATED
-    environment = device_environment(sweep.device, workspace.folder) if emulated else {**_READY}
+    environment = {**_READY} if target else device_environment(sweep.device, workspace.folder)
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
     if target is None and not is_made:
@@ -168,8 +166,6 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
         claim = workspace.claimed([Path(program.source.path).stem], reporter.warn)
         with ending_in_order(), claim:
             trials = TrialRuns(
-                sweep.parameters.flags or toolchain.flags,
-                program,
                 builds,
                 Trials(path, origin, reporter.warn).load(),
                 sweep.how,
@@ -202,8 +198,7 @@ def _checked_spaces(warn: Warn, sweep: HostSweep) -> tuple[ProgramSpace, Program
         raise CutuneError.at(Code.NO_HOST_TUNABLES, program.source, path=path)
     if not program.regions:
         where = ""
-        if program.launches:
-            site = program.launches[0]
+        for site in program.launches[:1]:
             line = site.source.location(site.span.start).line
             where = f", for instance around the launch in line {line} of {site.source.path}"
         raise CutuneError.at(Code.NO_REGION, program.source, path=path, where=where)
@@ -229,7 +224,7 @@ def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
     """Return how many runs there will be at most. Raises CT425 for too many without a time."""
     sizes = (own.size for own in spaces)
     total = sum(size if search is None else search.budget.most(size) for size in sizes)
-    if total > MOST_RUNS and (search is None or search.budget.seconds is None):
+    if total > MOST_RUNS and (search is None or search.budget.seconds == inf):
         advice = "give fewer values (--tune NAME=1,2,4), or --search 200"
         raise CutuneError.at(Code.BAD_SWEEP, reason=f"{total} runs are too many; {advice}")
     return total
@@ -258,8 +253,8 @@ def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
 
 
 def _sweep(batches: Batches, places: Sequence[Place]) -> None:
-    """Run every configuration, those of one program together, while others are compiled."""
     names = batches.trials.builds.space.compiled_names
+    # Those of one program are together, while others are compiled.
     trials = [
         (run, sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names]))
         for run, space in places
@@ -300,7 +295,7 @@ def _everywhere(
     """Run configurations where they are allowed, at most 1 / `share` of those tried at a size."""
     trials, added = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
     for run, space in places:
-        tried = {one.trial.id for one in trials.tried if one.run is run}
+        tried = {one.trial.id for one in trials.tried if one.trial.run is run}
         others = [one for one in configurations if trials.trial(run, one).id not in tried]
         added.append((run, [one for one in others if one in space][: len(tried) // share]))
     _run_all(batches, added)
@@ -327,7 +322,7 @@ def _searched(
 def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     """Return measurements, and how many are unverified. Raises CT422 where nothing ended well."""
     # A trial that was timed again counts as it ended last.
-    last = {(id(one.run), one.trial.id): one for one in trials.tried}
+    last = {(id(one.trial.run), one.trial.id): one for one in trials.tried}
     failed = [one for one in last.values() if one.ended.status is not Status.OK]
     right = trusted((_key(one), one.ended) for one in last.values())
     passed = [one for one in last.values() if one.ended.status is Status.OK]
@@ -338,8 +333,7 @@ def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     _warn(trials, failed, warn)
     on_gpu = trials.how.on == GPU
     if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
-        reason = "no region was reached and timed"
-        raise CutuneError.at(Code.NO_RUN_ENDED_WELL, reason=reason)
+        raise CutuneError.at(Code.NO_RUN_ENDED_WELL, reason="no region was reached and timed")
     return measured, sum(len(one.ended.measured) for one in passed) - len(measured)
 
 
@@ -348,21 +342,19 @@ def _key(one: Tried) -> tuple[object, ...]:
 
 
 def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
-    def warn(code: Code, count: int, reason: str, how: str = "") -> None:
-        say(Diagnostic.at(code, count=count, reason=reason, how=how))
-
     wrong = [one for one in failed if one.ended.status is Status.WRONG]
     others = [one for one in failed if one.ended.status is not Status.WRONG]
     if wrong:
-        warn(Code.WRONG_RESULT, len(wrong), _why(wrong[0]))
+        say(Diagnostic.at(Code.WRONG_RESULT, count=len(wrong), reason=_why(wrong[0])))
     if others:
         statuses = Counter(one.ended.status for one in others)
         how = ", ".join(f"{count} {status.value}" for status, count in statuses.items())
-        warn(Code.CONFIGURATION_FAILED, len(others), _why(others[0]), how=how)
+        code, why = Code.CONFIGURATION_FAILED, _why(others[0])
+        say(Diagnostic.at(code, count=len(others), reason=why, how=how))
     references = trials.references.values()
     own = [one.ran for one in references if isinstance(one.ran, FailedRun)]
     if own:
-        warn(Code.OWN_FAILS, len(own), own[0].reason)
+        say(Diagnostic.at(Code.OWN_FAILS, count=len(own), reason=own[0].reason))
 
 
 def _why(one: Tried) -> str:

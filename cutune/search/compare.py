@@ -23,7 +23,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Allowance, SearchEnd, Timed, Tries
-from cutune.search.trial_runs import integers
+from cutune.search.trial_runs import integers, named
 from cutune.search.trials import BegunTrial, EndedTrial, plain, read_trials
 from cutune.source.program import Program
 from cutune.space.parameter import ParameterOptions
@@ -51,10 +51,8 @@ class KnownTime:
 class TechniqueScore:
     """The result of a technique.
 
-    Attributes:
-        needed: by repetition, configurations until one is within the goal; inf: none was.
-        seconds: that their runs took.
-        curve: the mean best time after 1, 2, … configurations, as far as the score goes.
+    `needed`: by repetition, configurations until one is within the goal; inf: none was. `seconds`:
+    that their runs took. `curve`: the mean best time after 1, 2, … of them, as far as it counts.
     """
 
     technique: str
@@ -65,7 +63,6 @@ class TechniqueScore:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the lower quartile, the median and the upper quartile."""
     if inf in values:
         # Order is enough: what lies between a number and infinity is none.
         ordered = sorted(values)
@@ -93,7 +90,9 @@ def replayed(
         seconds.append(inf if first is None else spent)
         curves.append([*accumulate((worst if one is None else one for one in times), min)])
     mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
-    score = _score(mean, chance, least(known))
+    best, pairs = least(known), zip(chance, mean, strict=True)
+    ahead = [(expected - found) / (expected - best) for expected, found in pairs if expected > best]
+    score = fmean(ahead) if ahead else 1.0
     return TechniqueScore(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
@@ -102,7 +101,6 @@ def _times(known: Mapping[int, KnownTime]) -> list[float]:
 
 
 def least(known: Mapping[int, KnownTime]) -> float:
-    """Return the best time; inf where all failed."""
     return min(_times(known), default=inf)
 
 
@@ -161,15 +159,6 @@ def _order(
     return order
 
 
-def _score(curve: Sequence[float], chance: Sequence[float], optimum: float) -> float:
-    ahead = [
-        (expected - found) / (expected - optimum)
-        for expected, found in zip(chance, curve, strict=True)
-        if expected > optimum
-    ]
-    return fmean(ahead) if ahead else 1.0
-
-
 COMMAND = "cutune collect --tunables --on gpu"
 
 
@@ -203,9 +192,7 @@ def compare(
     techniques: Sequence[Technique],
     device: DeviceProfile,
 ) -> Iterator[TunerComparison]:
-    """Replay techniques at every size at which all configurations were tried.
-
-    `names` are the parameters that were varied; none: all.
+    """Replay techniques at each size at which all configurations of `names` (none: all) were tried.
 
     Raises CT009 without trials, CT820 where no space was tried as a whole, and as `program_space`.
     """
@@ -233,7 +220,6 @@ def compare(
 def compared(
     table: RecordedTable, techniques: Sequence[Technique], progress: Progress
 ) -> TunerComparison:
-    """Compare techniques on the times of a whole space."""
     scores = []
     for index, technique in enumerate(techniques):
         progress("replaying", index, len(techniques))
@@ -261,5 +247,5 @@ def _table(
             number = space.number({n: v for n, v in exact.items() if v is not None})
             if number is not None:
                 known[number] = KnownTime(ended.milliseconds(program.tunables), ended.seconds)
-    where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
+    where = f"at {named(sizes)}" if sizes else "here"
     return RecordedTable(where, space, known)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from math import prod
@@ -25,7 +25,7 @@ from cutune.source.host_formula import Call, Cast, Formula, HostOperation, Name,
 from cutune.source.host_formula import constant as constant_value
 from cutune.source.program import HostTunable, LaunchSite, Program, TunableConstant
 from cutune.source.rewrite.edits import VALUE_PREFIX
-from cutune.space.condition import Condition, Value
+from cutune.space.annotation import Condition, Value
 from cutune.space.parameter import Parameter, ParameterOptions, holes, narrowed, shown
 from cutune.space.space import Configuration, Space
 from cutune.toolchain.device.profile import (
@@ -42,8 +42,6 @@ from cutune.toolchain.ptxas import StaticCounters
 
 
 class Setting(Enum):
-    """The ways in which a parameter gets a value."""
-
     HOST = "host integer"
     CONSTANT = "constant"
     FLAG = "option of nvcc"
@@ -59,18 +57,14 @@ COMPILED = (Setting.CONSTANT, Setting.FLAG, Setting.MAKE)
 class ProgramSpace:
     """The parameters of a program, and how each is set.
 
-    Attributes:
-        space: with the conditions that need no size.
-        sized: those that do; `at` adds them.
-        own: the program's own values, as far as they are known.
-        asked: what the command line says.
+    `space` has the conditions that need no size; `at` adds those of `sized`, which do. `own`: the
+    program's own values, as far as they are known.
     """
 
     space: Space
     sized: tuple[Condition, ...]
     settings: Mapping[str, Setting]
     own: Mapping[str, Value]
-    asked: ParameterOptions = field(default_factory=ParameterOptions)
 
     def at(self, sizes: Mapping[str, Value]) -> Space:
         """Return the space at some sizes; conditions on other sizes are left out."""
@@ -92,11 +86,9 @@ class ProgramSpace:
         return replace(self, space=replace(space, conditions=tuple(conditions)))
 
     def values(self, configuration: Configuration, *settings: Setting) -> dict[str, Value]:
-        """Return the part of a configuration that is set in these ways."""
         return {n: v for n, v in configuration.items() if self.settings[n] in settings}
 
     def definitions(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the options of nvcc that give the constants values."""
         constants = self.values(configuration, Setting.CONSTANT)
         return tuple(f"-D{VALUE_PREFIX}{n}={shown(v)}" for n, v in constants.items())
 
@@ -119,10 +111,8 @@ def program_space(
 ) -> ProgramSpace:
     """Return the parameters of a program, with their conditions.
 
-    Args:
-        run: the template of its command line.
-        sizes: names that are known at each run.
-        device: `device.shared` and the like.
+    `run` is the template of its command line; `sizes` are names that are known at each run;
+    `device` has values of `device.shared` and the like.
 
     Raises CT808 for a name that stands nowhere, CT809 for one in several places, or as `Space.of`.
     """
@@ -148,9 +138,9 @@ def program_space(
     space = replace(whole, conditions=(), known=device)
     sized = tuple(condition for condition in conditions if space.unknown(condition))
     fixed = tuple(condition for condition in conditions if condition not in sized)
-    own = own_values(program, asked)
     settings = {name: setting for name, setting, _ in places}
-    return ProgramSpace(replace(space, conditions=fixed), sized, settings, own, asked)
+    space = replace(space, conditions=fixed)
+    return ProgramSpace(space, sized, settings, own_values(program, asked))
 
 
 def device_values(device: DeviceProfile, count: int | None = None) -> dict[str, Value]:
@@ -172,12 +162,10 @@ def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Pl
         yield tunable.name, Setting.HOST, tunable.parameter
     for constant in program.constants:
         yield constant.name, Setting.CONSTANT, constant.parameter
-    names = [parameter.name for parameter in asked.parameters]
+    names = dict.fromkeys(parameter.name for parameter in asked.parameters)
     commands = ((Setting.FLAG, asked.flags), (Setting.MAKE, (asked.make,)), (Setting.RUN, (run,)))
     for setting, words in commands:
-        for name in dict.fromkeys(names):
-            if name in holes(words):
-                yield name, setting, None
+        yield from ((name, setting, None) for name in names if name in holes(words))
 
 
 def _check_once(names: Sequence[str], code: Code) -> None:
@@ -196,8 +184,7 @@ def _conditions(program: Program) -> Iterator[Condition]:
         seen.add(pragma)
         condition = Condition.read(one.where, one.source, one.pragma)
         # Sizes of the host are expressions: the program tells their values when it runs.
-        is_asked_later = isinstance(one, HostTunable) and condition.names & set(one.data)
-        if not is_asked_later:
+        if not isinstance(one, HostTunable) or condition.names.isdisjoint(one.data):
             yield condition
 
 
@@ -229,9 +216,8 @@ def refusal(
 ) -> str:
     """Return why a device would refuse a launch of a program; empty where that is not known.
 
-    Args:
-        values: of parameters whose names stand in the source.
-        counters: of the program with these values; without them only the size of a block counts.
+    `values`: of parameters whose names stand in the source. Without `counters` of the program with
+    these values, only the size of a block counts.
     """
     for site in program.launches:
         threads = threads_of(site, values)

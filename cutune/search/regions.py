@@ -1,8 +1,7 @@
 """Timed regions. Runs an instrumented program, gives times by tunables and data; compares outputs.
 
-The program is run once per configuration and repetition: the environment sets its host tunables,
-and it writes a line per region (`cutune_tunables.h`). Where all regions may repeat, one run serves
-many configurations.
+The environment sets the host tunables of a run, and the program writes a line per region
+(`cutune_tunables.h`). Where all regions may repeat, one run serves many configurations.
 
 A configuration may only change how something is computed. A comparison leaves out numbers that vary
 from run to run, those beside a unit or a word of time, and parameters that a program prints.
@@ -28,7 +27,8 @@ from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
 from cutune.search.workers.crew import Task, TaskOutcome, perform
 from cutune.source.program import HostTunable
-from cutune.space.condition import Value, holds
+from cutune.space.annotation import Value
+from cutune.space.columns import holds
 from cutune.space.parameter import shown
 
 LINE_SCHEMA = "cutune-region-1"
@@ -46,7 +46,6 @@ class HostMeasurement:
 
     origin: Origin
     device: Label
-    #: Value of each parameter.
     values: Settings
     #: Per tunable its data: expressions and their values.
     data: Mapping[MemberName, Values]
@@ -55,11 +54,9 @@ class HostMeasurement:
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run that ended well.
+    """A run that ended well, with the program's `own` values of the host integers that it used.
 
-    Attributes:
-        own: the program's own values of the host integers that it used.
-        error: CUDA's message about the first failed launch within a region; empty: none failed.
+    `error`: CUDA's message about the first failed launch within a region; empty: none failed.
     """
 
     measured: tuple[HostMeasurement, ...]
@@ -94,7 +91,6 @@ class FailedRun:
 
 
 def by_group(tunables: Iterable[HostTunable]) -> dict[int, list[HostTunable]]:
-    """Return the host tunables of each pragma."""
     groups: dict[int, list[HostTunable]] = {}
     for tunable in tunables:
         groups.setdefault(tunable.group, []).append(tunable)
@@ -102,7 +98,6 @@ def by_group(tunables: Iterable[HostTunable]) -> dict[int, list[HostTunable]]:
 
 
 def is_allowed(one: HostMeasurement, group: Sequence[HostTunable]) -> bool:
-    """Does a configuration satisfy the condition of one pragma, whose tunables these are?"""
     return holds(group[0].where, {**one.data[group[0].name], **one.values})
 
 
@@ -157,7 +152,9 @@ def measure_several(
     first, *others = map(setting_text, turns)
     settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
-    lines = list(_whole_lines(outcome.log))
+    # A program may have been ended in a line; one without repeated regions writes no turns.
+    whole = (text for text in outcome.log.splitlines(keepends=True) if text.endswith("\n"))
+    lines: list[dict[str, Any]] = [{"turn": 0, "region": 1, **json.loads(text)} for text in whole]
     failed = next((line["turn"] for line in lines if "error" in line), None)
     if failed is not None:
         return FailedSettings(failed)
@@ -179,17 +176,7 @@ def measure_several(
     return MeasuredSettings(measured, outcome.ended.output)
 
 
-def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of whole lines: a program may have been ended while it wrote one."""
-    for text in log.splitlines(keepends=True):
-        if text.endswith("\n"):
-            line = json.loads(text)
-            # A program without repeated regions writes no turns.
-            yield {"turn": 0, "region": 1, **line}
-
-
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
-    """Return the measurements of repeated runs, with median times."""
     medians = []
     for same in zip(*runs, strict=True):
         times = [m.milliseconds for m in same if m.milliseconds is not None]
@@ -205,7 +192,7 @@ def _failure(run: Run, ended: ProgramResult, seconds: float) -> FailedRun | None
     if run.statuses is None or ended.status in run.statuses:
         return None
     said = (ended.errors_text or ended.output_text).strip().splitlines()
-    killed = (-signal.SIGKILL, *([_KILLED_IN_SHELL] if run.shell else []))
+    killed = (-signal.SIGKILL, _KILLED_IN_SHELL) if run.shell else (-signal.SIGKILL,)
     reason = f"status {ended.status}" + (f": {said[-1]}" if said else "")
     return FailedRun(reason, was_killed=ended.status in killed)
 
@@ -236,11 +223,9 @@ CONFIRMING_RUNS = 2
 
 
 def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agreement:
-    """Return the rules by which outputs agree.
+    """Return the rules by which outputs agree, but for lines of the pattern `ignored`.
 
-    Args:
-        tolerance: of all numbers, relative and absolute; None: 1e-5, and none of integers.
-        ignored: pattern of lines that are no result.
+    `tolerance`: of all numbers, relative and absolute; None: 1e-5, and none of integers.
     """
     if tolerance is None:
         return Agreement(absolute=ABSOLUTE, ignored=ignored)
@@ -252,9 +237,7 @@ def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agre
 class ReferenceOutput:
     """The output of the program in its own configuration at one size.
 
-    Attributes:
-        ran: its first run; or why it failed.
-        own: the program's own values, as far as they are known before it runs.
+    `ran`: its first run; or why it failed. `own`: the values that are known before it runs.
     """
 
     ran: MeasuredRun | FailedRun
@@ -294,7 +277,8 @@ class ReferenceOutput:
         with self._lock:
             difference = self._difference(own, output, values)
             while difference is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
-                self._run_again(own)
+                self._runs += 1
+                self._learn(own, self.again())
                 difference = self._difference(own, output, values)
             return difference or "" if self._is_compared else ""
 
@@ -309,9 +293,7 @@ class ReferenceOutput:
                 left_out[number] = frozenset((*times(line), *printed))
         return self.rules.difference(own, output, self._varying | Varying(left_out))
 
-    def _run_again(self, own: bytes) -> None:
-        self._runs += 1
-        again = self.again()
+    def _learn(self, own: bytes, again: MeasuredRun | FailedRun) -> None:
         try:
             if isinstance(again, MeasuredRun):
                 self._varying |= self.rules.varying(own, again.output)
@@ -322,7 +304,6 @@ class ReferenceOutput:
 def _printed(
     line: bytes, other: bytes, own: Mapping[str, Value], values: Mapping[str, Value]
 ) -> Iterator[int]:
-    """Yield the indices of numbers in two lines that are the values of one parameter."""
     pairs = {(shown(own[name]), shown(value)) for name, value in values.items() if name in own}
     tokens = zip(NUMBER_TOKEN.findall(line), NUMBER_TOKEN.findall(other), strict=False)
     for index, (first, second) in enumerate(tokens):

@@ -1,14 +1,12 @@
 """Runs trials of several configurations in one process, where all regions of a program may repeat.
 
-Takes configurations that will be asked for, gives trials. This is only a faster way to the same
-times: a configuration without a result from a process that ends well, with the right values, is
-tried alone. The outputs of configurations in one process cannot be told apart, so that they are not
-compared.
+Takes configurations that will be asked for, gives trials. A configuration without a result from a
+process that ends well, with the right values, is tried alone. The outputs of configurations in one
+process cannot be told apart, so that they are not compared.
 
 At last the fastest are timed again, in turn: one time may have been luck. A trial that was measured
 in a process with others runs alone then for the first time, and is compared; where it is wrong, or
-fails, the next fastest takes its place. Configurations that may share a process are timed in one:
-nothing but their values differs.
+fails, the next fastest takes its place. Finalists that may share a process are timed in one.
 """
 
 from __future__ import annotations
@@ -26,20 +24,19 @@ from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.measure.program_runs import Run
-from cutune.search.builds import Built
 from cutune.search.program_space import COMPILED, Setting
 from cutune.search.regions import (
     FailedSettings,
+    HostMeasurement,
     MeasuredSettings,
-    ReferenceOutput,
     Settings,
     measure_several,
     merged,
     setting_text,
 )
 from cutune.search.techniques.tries import SharedProcess
-from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
-from cutune.search.trials import EndedTrial, Status, Trial, plain
+from cutune.search.trial_runs import GPU, RunTrial, TrialRuns, Tried, named
+from cutune.search.trials import EndedTrial, Status, plain
 from cutune.search.workers.crew import StoppedError, WorkerLostError
 from cutune.space.space import Configuration
 
@@ -66,7 +63,7 @@ Piece = TypeVar("Piece")
 
 @dataclass(frozen=True)
 class _Member:
-    trial: Trial
+    trial: RunTrial
     ended: Future[EndedTrial]
 
 
@@ -74,7 +71,6 @@ class _Member:
 class _Batch:
     """Configurations of one program at one size; it `is_lost` where it begins a second time."""
 
-    run: Run
     members: Sequence[_Member]
     is_search: bool
     forgotten: int
@@ -95,25 +91,19 @@ class Batches:
         """Queue trials that will be asked for; idle workers compile and run them."""
         some, trials = list(configurations), self.trials
         if self._is_of_use(run):
-            new = [one for one in some if trials.is_new(run, one)]
-            trials.builds.prepare(new)
-            for some_new in self._divided(run, new):
-                named = [trials.trial(run, one) for one in some_new]
-                members = [_Member(trial, trials.register(trial)) for trial in named]
-                self._submit(_Batch(run, members, is_search, trials.forgotten))
+            new = [trial for one in some if trials.is_new(trial := trials.trial(run, one))]
+            trials.builds.prepare(trial.configuration for trial in new)
+            for piece in self._divided(new):
+                members = [_Member(trial, trials.register(trial)) for trial in piece]
+                self._submit(_Batch(members, is_search, trials.forgotten))
         trials.expect(run, some, is_search)
 
-    def again(self, run: Run, some: Sequence[Configuration]) -> Mapping[str, EndedTrial]:
+    def again(self, run: Run, some: Sequence[RunTrial]) -> Mapping[str, EndedTrial]:
         """Time configurations that have run alone, in one process of this worker, if they can."""
-        is_shared = len(some) > 1 and len({self._process(one) for one in some}) == 1
-        if not is_shared or not self._is_of_use(run):
+        is_shared = len(some) > 1 and len({self._process(one.configuration) for one in some}) == 1
+        if not is_shared or not self._is_of_use(run) or self.trials.reference(run).fails:
             return {}
-        reference, built = self.trials.reference(run), self.trials.builds.of(some[0])
-        if reference.fails:
-            return {}
-        members = [_Member(self.trials.trial(run, one), Future()) for one in some]
-        measured = self._measured(run, members, built, reference)
-        return {one.trial.id: ended for one, ended in measured}
+        return {one.id: ended for one, ended in self._run_together(some)}
 
     def shared_process(self, run: Run) -> SharedProcess | None:
         """Return how configurations share a process; None where they do not."""
@@ -142,27 +132,25 @@ class Batches:
         """Rounds of all settings; in the first, clocks rise and kernels run for the first time."""
         return self.trials.how.repetitions + 1
 
-    def _divided(
-        self, run: Run, some: Sequence[Configuration]
-    ) -> Iterator[Sequence[Configuration]]:
-        groups = dict[tuple[Hashable, int], list[Configuration]]()
+    def _divided(self, some: Sequence[RunTrial]) -> Iterator[Sequence[RunTrial]]:
+        groups = dict[tuple[Hashable, int], list[RunTrial]]()
         for one in some:
-            allowed = self.trials.trials.most_sharing(self.trials.trial(run, one)) or MOST_SETTINGS
-            groups.setdefault((self._process(one), allowed), []).append(one)
+            allowed = self.trials.records.most_sharing(one) or MOST_SETTINGS
+            groups.setdefault((self._process(one.configuration), allowed), []).append(one)
         for (_, allowed), group in groups.items():
             share = max(LEAST_SHARE, ceil(len(group) / self.trials.crew.workers.size))
             longest = max(len(setting_text(self._host(one))) for one in group) + 1
             most = min(share, allowed, MOST_BYTES // (longest * self._rounds))
             yield from (piece for piece in _pieces(group, max(1, most)) if len(piece) > 1)
 
-    def _host(self, configuration: Configuration) -> Settings:
-        values = self.trials.builds.space.values(configuration, Setting.HOST)
+    def _host(self, trial: RunTrial) -> Settings:
+        values = self.trials.builds.space.values(trial.configuration, Setting.HOST)
         return {name: plain(value) for name, value in values.items()}
 
     # ---- jobs
 
     def _submit(self, batch: _Batch) -> None:
-        results = self.trials.crew.submit(partial(self._tried, batch), dict[str, EndedTrial])
+        results = self.trials.crew.submit(partial(self._run_batch, batch), dict[str, EndedTrial])
         results.add_done_callback(partial(self._settle, batch))
 
     def _settle(self, batch: _Batch, results: Future[Mapping[str, EndedTrial]]) -> None:
@@ -178,77 +166,73 @@ class Batches:
             else:
                 left.append(one)
         # After a whole batch was lost fewer share a process; otherwise each trial runs alone.
-        allowed = [self.trials.trials.most_sharing(one.trial) for one in left if batch.is_lost]
+        allowed = [self.trials.records.most_sharing(one.trial) for one in left if batch.is_lost]
         for some in _pieces(left, min((most for most in allowed if most), default=1)):
             if len(some) > 1:
                 self._submit(replace(batch, members=some, is_begun=False, is_lost=False))
             else:
-                alone = self.trials.try_alone(batch.run, some[0].trial, batch.is_search)
+                alone = self.trials.try_alone(some[0].trial, batch.is_search)
                 alone.add_done_callback(partial(_hand_on, some[0].ended))
 
-    def _tried(self, batch: _Batch) -> dict[str, EndedTrial]:
-        trials, run = self.trials, batch.run
+    def _run_batch(self, batch: _Batch) -> dict[str, EndedTrial]:
+        trials, some = self.trials, [one.trial for one in batch.members]
         batch.is_lost, batch.is_begun = batch.is_begun, True
+        run, configuration = some[0].run, some[0].configuration
         if batch.is_lost or self._is_useless(run):
             return {}
-        first = batch.members[0].trial
-        reference, built = trials.reference(run), trials.builds.of(first.configuration)
-        if built.failure or reference.fails:
+        if trials.reference(run).fails or trials.builds.of(configuration).failure:
             return {}
         with ExitStack() as held:
-            most = len(batch.members)
-            free = [one for one in batch.members if self._is_free(run, one, most, built, held)]
+            free = [one for one in some if self._is_free(one, len(some), held)]
             if len(free) < 2:
                 return {}
-            shared = trials.trials.share([one.trial for one in free])
+            shared = trials.records.share(free)
             results: dict[str, EndedTrial] = {}
             try:
-                for one, ended in self._measured(run, free, built, reference):
-                    trials.trials.begin(one.trial)
-                    trials.trials.end(one.trial, ended)
-                    trials.note(run, one.trial.configuration, ended)
-                    results[one.trial.id] = ended
+                for one, ended in self._run_together(free):
+                    trials.records.begin(one)
+                    trials.records.end(one, ended)
+                    trials.note(one, ended)
+                    results[one.id] = ended
             except WorkerLostError:
                 raise
             except BaseException:
-                trials.trials.part(shared)
+                trials.records.part(shared)
                 raise
-            trials.trials.part(shared)
+            trials.records.part(shared)
         return results
 
-    def _is_free(self, run: Run, one: _Member, most: int, built: Built, held: ExitStack) -> bool:
+    def _is_free(self, one: RunTrial, most: int, held: ExitStack) -> bool:
         """Is it new, may it run with others, and is no program of the same code being measured?"""
-        trials = self.trials
+        trials, configuration = self.trials, one.configuration
         if (
-            trials.known(one.trial) is not None
-            or (trials.trials.most_sharing(one.trial) or most) < most
-            or trials.not_run(one.trial.configuration, built) is not None
+            trials.known(one) is not None
+            or (trials.records.most_sharing(one) or most) < most
+            or trials.not_run(configuration, trials.builds.of(configuration)) is not None
         ):
             return False
-        code = built.code or str(built.path)
-        lock = trials.lock_of(trials.what_ran(run, one.trial.configuration, code))
+        lock = trials.lock_of(trials.what_runs(one))
         if not lock.acquire(blocking=False):
             return False
         held.callback(lock.release)
-        return trials.by_code(run, one.trial.configuration) is None
+        return trials.by_code(one) is None
 
     # ---- processes
 
-    def _measured(
-        self, run: Run, free: Sequence[_Member], built: Built, reference: ReferenceOutput
-    ) -> Iterator[tuple[_Member, EndedTrial]]:
+    def _run_together(self, free: Sequence[RunTrial]) -> Iterator[tuple[RunTrial, EndedTrial]]:
         """Yield how trials ended that share processes, each without those that make it fail."""
-        left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
+        run, left, failures = free[0].run, list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
+        reference = self.trials.reference(run)
         most = int(MOST_SECONDS / (self._rounds * max(reference.region_seconds, 1e-9)))
         while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
             some, began = left[:most], time.monotonic()
-            process = self._run_all(run, some, built, reference)
+            process = self._run_process(some)
             if isinstance(process, FailedSettings):
                 failures -= 1
                 del left[process.turn % len(some)]
                 continue
             # The program has gone on with the first of them.
-            values = {**self.trials.builds.space.own, **some[0].trial.configuration}
+            values = {**self.trials.builds.space.own, **some[0].configuration}
             if reference.difference(process.output, values):
                 self.in_vain[id(run)] = self.in_vain.get(id(run), 0) + 1
                 failures -= 1
@@ -257,7 +241,7 @@ class Batches:
             results = [
                 (one, ended)
                 for place, one in enumerate(some)
-                if (ended := self._ended(run, one, process, place, len(some), built)) is not None
+                if (ended := self._end_of(one, process.measured[place :: len(some)])) is not None
             ]
             took = round((time.monotonic() - began) / len(some), 3)
             yield from ((one, replace(ended, seconds=took)) for one, ended in results)
@@ -265,34 +249,28 @@ class Batches:
             # Where no setting took effect, none ever will.
             self.in_vain[id(run)] = 0 if results else MOST_IN_VAIN
 
-    def _run_all(
-        self, run: Run, some: Sequence[_Member], built: Built, reference: ReferenceOutput
-    ) -> MeasuredSettings | FailedSettings:
+    def _run_process(self, some: Sequence[RunTrial]) -> MeasuredSettings | FailedSettings:
         """Run all settings in each round, then the first again: its results are the last ones."""
-        trials = self.trials
-        settings = [self._host(one.trial.configuration) for one in some]
+        trials, run, configuration = self.trials, some[0].run, some[0].configuration
+        settings = [self._host(one) for one in some]
         turns = [*chain.from_iterable([settings] * self._rounds), settings[0]]
-        seconds = trials.seconds(run) + TIMES_SLOWER * len(turns) * reference.region_seconds
-        started = trials.started(run, some[0].trial.configuration, built)
+        region_seconds = trials.reference(run).region_seconds
+        seconds = trials.seconds(run) + TIMES_SLOWER * len(turns) * region_seconds
+        built = trials.builds.of(configuration)
+        started = trials.started(run, configuration, built)
         how = trials.environment, seconds, trials.crew.perform, built.folder
         try:
-            return measure_several(started, turns, trials.trials.origin, *how)
+            return measure_several(started, turns, trials.records.origin, *how)
         except CutuneError:  # A trial that runs alone tells that its region cannot be timed.
             return FailedSettings(0)
 
-    def _ended(
-        self,
-        run: Run,
-        one: _Member,
-        process: MeasuredSettings,
-        place: int,
-        count: int,
-        built: Built,
+    def _end_of(
+        self, trial: RunTrial, rounds: Sequence[Sequence[HostMeasurement] | None]
     ) -> EndedTrial | None:
         """Return how a trial ended; None unless each of its repetitions counts."""
-        repeated = process.measured[place + count : count * self._rounds : count]
+        repeated = rounds[1 : self._rounds]
         measured = [
-            [self.trials.completed(own, run, one.trial.configuration) for own in regions]
+            [self.trials.completed(own, trial) for own in regions]
             for regions in repeated
             if regions is not None
         ]
@@ -300,7 +278,8 @@ class Batches:
             return None
         times = tuple(sum(own.milliseconds or 0.0 for own in regions) for regions in measured)
         median = tuple(merged(measured))
-        return EndedTrial(Status.OK, "", median, times, built.code, is_compared=False)
+        code = self.trials.builds.of(trial.configuration).code
+        return EndedTrial(Status.OK, "", median, times, code, is_compared=False)
 
 
 def _hand_on(waiting: Future[EndedTrial], ended: Future[EndedTrial]) -> None:
@@ -359,10 +338,10 @@ def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, 
         for one in open_ones:
             repetitions = again[one.trial.id]
             if one.ended.is_compared or _all_well(repetitions):
-                repetitions.append(trials.measured(run, one.trial.configuration, 1))
+                repetitions.append(trials.measured(one.trial, 1))
         if turn == 0:
             right = [one for one in open_ones if _all_well(again[one.trial.id])]
-            shared = batches.again(run, [one.trial.configuration for one in right])
+            shared = batches.again(run, [one.trial for one in right])
             if shared and len(shared) == len(right):
                 return again | {trial: [ended] for trial, ended in shared.items()}
     return again
@@ -386,7 +365,7 @@ class _Finals:
         known: dict[tuple[object, ...], Tried] = {}
         for one in trials.tried:
             is_allowed = all(map(trials.is_allowed, one.ended.measured))
-            if one.run is self.run and one.ended.times and is_allowed:
+            if one.trial.run is self.run and one.ended.times and is_allowed:
                 known.setdefault(self._what_ran(one), one)
         for one, _ in self.passed:
             known.pop(self._what_ran(one), None)
@@ -396,25 +375,26 @@ class _Finals:
         return [] if is_settled else fastest
 
     def _what_ran(self, one: Tried) -> tuple[object, ...]:
-        code = one.ended.code or one.trial.id
-        return self.trials.what_ran(self.run, one.trial.configuration, code)
+        return self.trials.what_ran(one.trial, one.ended.code or one.trial.id)
 
     def settle(self, fastest: Sequence[Tried], again: Mapping[str, _Again]) -> bool:
         """Keep the times of finalists; return whether places are left for others."""
         is_open = False
         for one in fastest:
             repetitions, final = again.get(one.trial.id, []), one.ended
-            failed = next((ended for ended in repetitions if _counts_against(one, ended)), None)
+            # What was compared before may fail now; what has only run with others may not.
+            against = (Status.WRONG,) if one.ended.is_compared else {*Status} - {Status.OK}
+            failed = next((ended for ended in repetitions if ended.status in against), None)
             if failed is not None:
-                self.trials.correct(one, failed)
+                self.trials.correct(one.trial, failed)
                 is_open = is_open or not one.ended.is_compared
                 continue
             if repetitions and _all_well(repetitions):
                 times = tuple(time for ended in repetitions for time in ended.times)
                 measured = tuple(merged([ended.measured for ended in repetitions]))
-                final = replace(final, times=times, measured=measured, is_final=True)
-                final = replace(final, is_compared=True)
-                self.trials.correct(one, final)
+                final = replace(final, times=times, measured=measured)
+                final = replace(final, is_final=True, is_compared=True)
+                self.trials.correct(one.trial, final)
             self.passed.append((one, final))
         return is_open
 
@@ -424,20 +404,13 @@ class _Finals:
         return [one.trial.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
-        finals = [final for _, final in self.passed]
-        best = min(finals, key=lambda final: median(final.times), default=None)
-        if best is None:
+        """Return those that cannot be told apart from the best; None where there is no other."""
+        if len(self.passed) < 2:
             return None
-        slowest = max(best.times)
-        alike = [one for one, final in self.passed if min(final.times) <= slowest]
+        best = min((final for _, final in self.passed), key=lambda final: median(final.times))
+        alike = [one for one, final in self.passed if min(final.times) <= max(best.times)]
         if len(alike) < 2:
             return None
-        sizes = ", ".join(f"{name} = {self.run.values[name]}" for name in self.trials.vary)
+        sizes = named(alike[0].trial.sizes)
         text = "; ".join(named(one.trial.configuration) for one in alike)
         return f"{sizes}: {text}" if sizes else text
-
-
-def _counts_against(one: Tried, ended: EndedTrial) -> bool:
-    """Is its result wrong; or does it fail alone, after it has only run with others?"""
-    is_wrong = ended.status is Status.WRONG
-    return is_wrong or (not one.ended.is_compared and ended.status is not Status.OK)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,7 +33,7 @@ from cutune.search.regions import (
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
 from cutune.search.workers.crew import Crew, StoppedError, WorkerLostError
 from cutune.source.program import Program
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
 from cutune.toolchain.device.profile import Limits
@@ -54,12 +54,9 @@ def named(configuration: Configuration) -> str:
 class Measuring:
     """Settings of trials.
 
-    Attributes:
-        on: `GPU`, or `EMULATED`, where nothing is timed or saved.
-        repetitions: of each configuration, on a GPU.
-        seconds: the limit of one run; None: it follows from the program's own configuration.
-        rules: by which outputs are the same.
-        once: runs a program, in place of `measure`.
+    `on` a GPU each configuration runs `repetitions` times; `EMULATED`, nothing is timed or saved.
+    `seconds`: the limit of one run; None: it follows from the program's own configuration.
+    `rules`: by which outputs are the same. `once` runs a program, in place of `measure`.
     """
 
     on: str
@@ -70,11 +67,15 @@ class Measuring:
 
 
 @dataclass(frozen=True)
-class Tried:
-    """The trial of a run, and how it ended."""
+class RunTrial(Trial):
+    """A trial, and the run of the program at its size."""
 
     run: Run
-    trial: Trial
+
+
+@dataclass(frozen=True)
+class Tried:
+    trial: RunTrial
     ended: EndedTrial
 
 
@@ -85,19 +86,15 @@ class TrialRuns:
     One thread calls the public methods; a trial is run in the thread of its worker.
 
     Attributes:
-        flags: options of nvcc, with the names of parameters in braces.
-        vary: the names of sizes.
-        gpus: names of all that there are.
+        vary: the names of sizes. gpus: the names of all that there are.
         tried: the trials that `timed` has returned, in order.
         same: how trials ended, by what ran in them.
         references: the program's own output, by the identity of a run.
         progress: is called before each trial.
     """
 
-    flags: Sequence[str]
-    program: Program
     builds: Builds
-    trials: Trials
+    records: Trials
     how: Measuring
     limits: Limits
     environment: Mapping[str, str]
@@ -108,7 +105,6 @@ class TrialRuns:
     tried: list[Tried] = field(default_factory=list)
     same: dict[tuple[object, ...], EndedTrial] = field(default_factory=dict)
     references: dict[int, ReferenceOutput] = field(default_factory=dict)
-    #: The least time at each size.
     _least: dict[int, float] = field(default_factory=dict)
     #: Results of queued trials, by trial.
     _ahead: dict[str, Future[EndedTrial]] = field(default_factory=dict)
@@ -118,39 +114,40 @@ class TrialRuns:
     _locks: dict[object, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
+    @property
+    def program(self) -> Program:
+        return self.builds.program
+
     def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> EndedTrial:
         """Return how a configuration ended, run unless known; in a search not again if slow."""
         self.progress()
         trial = self.trial(run, configuration)
         try:
-            ended = self._ended(run, configuration, is_search).result()
+            ended = self._queued(trial, is_search).result()
         except StoppedError:
             if self.crew.is_ending:
                 raise
             # Its shared process gave no result for it, and it was no longer queued then.
-            ended = self._ended(run, configuration, is_search).result()
+            ended = self._queued(trial, is_search).result()
         self._ahead.pop(trial.id, None)
-        self.tried.append(Tried(run, trial, ended))
+        self.tried.append(Tried(trial, ended))
         return ended
 
     def expect(
         self, run: Run, configurations: Iterable[Configuration], is_search: bool = False
     ) -> None:
         """Queue trials that will be asked for; idle workers compile and run them."""
-        some = list(configurations)
-        self.builds.prepare(
-            one
-            for one in some
-            if self._refused(one) is None and self.known(self.trial(run, one)) is None
-        )
+        some = [self.trial(run, one) for one in configurations]
+        self.builds.prepare(one.configuration for one in some if self._is_open(one))
         for one in some:
-            self._ended(run, one, is_search)
+            self._queued(one, is_search)
 
-    def is_new(self, run: Run, configuration: Configuration) -> bool:
-        """Is its trial neither known nor queued, and may it be compiled?"""
-        trial = self.trial(run, configuration)
-        is_open = not self._is_queued(trial) and self.known(trial) is None
-        return is_open and self._refused(configuration) is None
+    def is_new(self, trial: Trial) -> bool:
+        """Is it neither known nor queued, and may it be compiled?"""
+        return not self._is_queued(trial) and self._is_open(trial)
+
+    def _is_open(self, trial: Trial) -> bool:
+        return self._refused(trial.configuration) is None and self.known(trial) is None
 
     def _is_queued(self, trial: Trial) -> bool:
         """Is its result queued, and was it not dropped before it was tried?"""
@@ -163,21 +160,18 @@ class TrialRuns:
         self._ahead[trial.id] = Future()
         return self._ahead[trial.id]
 
-    def try_alone(self, run: Run, trial: Trial, is_search: bool) -> Future[EndedTrial]:
+    def try_alone(self, trial: RunTrial, is_search: bool) -> Future[EndedTrial]:
         lost = EndedTrial(Status.QUARANTINE, "its worker was lost, twice")
-        tried = partial(self._tried, run, trial, is_search)
-        return self.crew.submit(tried, lambda: self.trials.known(trial) or lost)
+        tried = partial(self._run_trial, trial, is_search)
+        return self.crew.submit(tried, lambda: self.records.known(trial) or lost)
 
-    def correct(self, one: Tried, ended: EndedTrial) -> None:
-        self.trials.end(one.trial, ended)
-        same = one.trial.id, id(one.run)
-        self.tried = [
-            replace(tried, ended=ended) if (tried.trial.id, id(tried.run)) == same else tried
-            for tried in self.tried
-        ]
+    def correct(self, trial: RunTrial, ended: EndedTrial) -> None:
+        self.records.end(trial, ended)
+        for place, one in enumerate(self.tried):
+            if one.trial.id == trial.id and one.trial.run is trial.run:
+                self.tried[place] = replace(one, ended=ended)
 
     def forget(self) -> None:
-        """Drop queued trials that have not started."""
         self.forgotten += 1
         self.crew.forget()
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
@@ -185,65 +179,65 @@ class TrialRuns:
     def own_values(self, run: Run) -> Mapping[str, Value]:
         return self.crew.submit(lambda: self.reference(run).values, dict[str, Value]).result()
 
-    def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[EndedTrial]:
-        trial = self.trial(run, configuration)
+    def _queued(self, trial: RunTrial, is_search: bool) -> Future[EndedTrial]:
         if not self._is_queued(trial):
             known = self.known(trial)
             if known is not None:
-                self.note(run, configuration, known)
+                self.note(trial, known)
                 self.register(trial).set_result(known)
             else:
-                self._ahead[trial.id] = self.try_alone(run, trial, is_search)
+                self._ahead[trial.id] = self.try_alone(trial, is_search)
         return self._ahead[trial.id]
 
-    def _tried(self, run: Run, trial: Trial, is_search: bool) -> EndedTrial:
+    def _run_trial(self, trial: RunTrial, is_search: bool) -> EndedTrial:
         """Run a trial on the worker of this thread. A lost worker leaves it without an end."""
         known = self.known(trial)
         if known is not None:
             return known
         refused = self._refused(trial.configuration)
         if refused is None:
-            self.reference(run)
-        self.trials.begin(trial)
+            self.reference(trial.run)
+        self.records.begin(trial)
         began = time.monotonic()
         try:
-            ended = refused or self._alone(run, trial.configuration, is_search)
+            ended = refused or self._run_program(trial, is_search)
             if self.crew.is_ending:  # The compiler that it waited for may have been ended, too.
                 raise StoppedError
         except WorkerLostError:
             raise
         except BaseException:  # Ctrl-C, or a region that cannot be timed
-            self.trials.stop(trial)
+            self.records.stop(trial)
             raise
         ended = replace(ended, seconds=round(time.monotonic() - began, 3))
-        self.trials.end(trial, ended)
+        self.records.end(trial, ended)
         return ended
 
-    def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> EndedTrial:
-        built = self.builds.of(configuration)
-        ran = self.what_ran(run, configuration, built.code or str(built.path))
-        with self.lock_of(ran):
-            ended = self.by_code(run, configuration)
-            ended = ended or self.measured(run, configuration, self.how.repetitions, is_search)
-            self.note(run, configuration, ended)
+    def _run_program(self, trial: RunTrial, is_search: bool) -> EndedTrial:
+        with self.lock_of(self.what_runs(trial)):
+            ended = self.by_code(trial)
+            ended = ended or self.measured(trial, self.how.repetitions, is_search)
+            self.note(trial, ended)
             return ended
+
+    def what_runs(self, trial: RunTrial) -> tuple[object, ...]:
+        """`what_ran`, before it runs."""
+        built = self.builds.of(trial.configuration)
+        return self.what_ran(trial, built.code or str(built.path))
 
     def lock_of(self, what: object) -> Lock:
         with self._lock:
             return self._locks.setdefault(what, Lock())
 
-    def note(self, run: Run, configuration: Configuration, ended: EndedTrial) -> None:
-        """Remember what ran, and the least time."""
-        self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
-        time = ended.milliseconds(self.program.tunables)
+    def note(self, trial: RunTrial, ended: EndedTrial) -> None:
+        self.same.setdefault(self.what_ran(trial, ended.code), ended)
+        time, size = ended.milliseconds(self.program.tunables), id(trial.run)
         if time is not None:
             with self._lock:
-                self._least[id(run)] = min(self._least.get(id(run), time), time)
+                self._least[size] = min(self._least.get(size, time), time)
 
-    def measured(
-        self, run: Run, configuration: Configuration, repetitions: int, is_search: bool = False
-    ) -> EndedTrial:
+    def measured(self, trial: RunTrial, repetitions: int, is_search: bool = False) -> EndedTrial:
         """Build and run a configuration, on the worker of this thread."""
+        run, configuration = trial.run, trial.configuration
         space, built = self.builds.space, self.builds.of(configuration)
         failure = self.not_run(configuration, built)
         if failure is not None:
@@ -253,12 +247,12 @@ class TrialRuns:
         measured: list[list[HostMeasurement]] = []
         times: list[float] = []
         for _ in range(repetitions if self.how.on == GPU else 1):
-            ran = self._ran(run, configuration, built, host, seconds)
+            ran = self._run_once(self.started(run, configuration, built), built, host, seconds)
             if isinstance(ran, FailedRun):
                 return _failed(ran, built.code)
             if reference.is_failure(ran.error):
                 return _failed(FailedRun(f"a launch fails: {ran.error}"), built.code)
-            completed = [self.completed(one, run, configuration) for one in ran.measured]
+            completed = [self.completed(one, trial) for one in ran.measured]
             if all(map(self.is_allowed, completed)):
                 reason = reference.difference(ran.output, {**space.own, **configuration})
                 if reason:
@@ -283,95 +277,87 @@ class TrialRuns:
                     self.builds.require_own(built, run)
                     if built.failure:
                         return FailedRun(built.failure)
-                    return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
+                    started = self.started(run, own, built)
+                    return self._run_once(started, built, {}, self.how.seconds or RUN_SECONDS)
 
                 self.references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
             return self.references[id(run)]
 
-    def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:
+    def what_ran(self, trial: RunTrial, code: str) -> tuple[object, ...]:
         """Return the key of a trial's work: its code, sizes and values at run time."""
-        values = self.builds.space.values(configuration, Setting.HOST, Setting.RUN)
-        return code, tuple(run.values.items()), tuple(values.items())
+        values = self.builds.space.values(trial.configuration, Setting.HOST, Setting.RUN)
+        return code, tuple(trial.run.values.items()), tuple(values.items())
 
     def is_allowed(self, one: HostMeasurement) -> bool:
         """Do the conditions on sizes of the host hold, which the program has told?"""
         return is_allowed_by_all(one, self.program.tunables)
 
-    def _ran(
-        self,
-        run: Run,
-        configuration: Configuration,
-        built: Built,
-        host: Mapping[str, Value],
-        seconds: float,
+    def _run_once(
+        self, started: Run, built: Built, host: Mapping[str, Value], seconds: float
     ) -> MeasuredRun | FailedRun:
-        started = self.started(run, configuration, built)
         values = {name: plain(value) for name, value in host.items()}
         how = (self.environment, seconds, self.crew.perform, built.folder)
-        once = partial(self.how.once or measure, started, values, self.trials.origin, *how)
+        once = partial(self.how.once or measure, started, values, self.records.origin, *how)
         ran = once()
         # Someone has ended it, or the system was short of memory: that may have been an accident.
         was_killed = isinstance(ran, FailedRun) and ran.was_killed
         return once() if was_killed else ran
 
     def started(self, run: Run, configuration: Configuration, built: Built) -> Run:
-        """Return the run of a program with the values of a configuration in its command line."""
         values = self.builds.space.values(configuration, Setting.RUN)
         holes = {name: shown(value) for name, value in values.items()}
         return replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
 
     def seconds(self, run: Run) -> float:
-        """Return how long a run may take at a size."""
         own = self.reference(run).ran
         if self.how.seconds is not None or isinstance(own, FailedRun):
             return self.how.seconds or RUN_SECONDS
         return min(RUN_SECONDS, MORE_SECONDS + TIMES_SLOWER * own.seconds)
 
-    def _refused(self, configuration: Configuration) -> EndedTrial | None:
-        reason = self._refusal(configuration, {})
-        return EndedTrial(Status.LIMITS, reason) if reason else None
+    def _refused(
+        self, configuration: Configuration, counters: Counters | None = None, code: str = ""
+    ) -> EndedTrial | None:
+        """Return the end of a trial that the device refuses, as far as that is known."""
+        written = self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
+        reason = refusal(self.program, self.limits, written, counters or {})
+        return EndedTrial(Status.LIMITS, reason, code=code) if reason else None
 
     def not_run(self, configuration: Configuration, built: Built) -> EndedTrial | None:
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
             return EndedTrial(status, built.failure)
-        reason = self._refusal(configuration, built.counters)
-        return EndedTrial(Status.LIMITS, reason, code=built.code) if reason else None
-
-    def _refusal(self, configuration: Configuration, counters: Counters) -> str:
-        written = self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
-        return refusal(self.program, self.limits, written, counters)
+        return self._refused(configuration, built.counters, built.code)
 
     def known(self, trial: Trial) -> EndedTrial | None:
         """Return how it ended before; None where that was judged wrong by other rules."""
-        known = self.trials.known(trial)
+        known = self.records.known(trial)
         is_wrong = known is not None and known.status is Status.WRONG
         return None if known and is_wrong and known.rules != str(self.how.rules) else known
 
-    def trial(self, run: Run, configuration: Configuration) -> Trial:
+    def trial(self, run: Run, configuration: Configuration) -> RunTrial:
         """Return the trial of a configuration at a size: with its GPUs, options and command."""
         sizes = {name: run.values[name] for name in self.vary}
-        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *self.flags]
+        # With the names of parameters in braces.
+        flags = self.builds.parameters.flags or self.builds.toolchain.flags
+        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
         how = shlex.join([*self.builds.circumstances, *words, "--", *run.words])
-        return Trial(self.trials.origin, how, sizes, configuration)
+        return RunTrial(self.records.origin, how, sizes, configuration, run)
 
-    def by_code(self, run: Run, configuration: Configuration) -> EndedTrial | None:
+    def by_code(self, trial: RunTrial) -> EndedTrial | None:
         """Return how a program of the same code ended with the same values; None: none ran."""
-        built = self.builds.of(configuration)
-        same = self.same.get(self.what_ran(run, configuration, built.code))
-        if not built.code or same is None or same.status is Status.LIMITS:
+        code = self.builds.of(trial.configuration).code
+        same = self.same.get(self.what_ran(trial, code))
+        if not code or same is None or same.status is Status.LIMITS:
             return None
-        repeated = tuple(self.completed(one, run, configuration) for one in same.measured)
+        repeated = tuple(self.completed(one, trial) for one in same.measured)
         return replace(same, measured=repeated, is_copied=True)
 
-    def completed(
-        self, one: HostMeasurement, run: Run, configuration: Configuration
-    ) -> HostMeasurement:
+    def completed(self, one: HostMeasurement, trial: Trial) -> HostMeasurement:
         """Add the parameters that the program itself does not report."""
         space = self.builds.space
         known = {n: v for n, v in space.own.items() if n in space.settings}
-        own = space.values({**known, **configuration}, *COMPILED, Setting.RUN)
-        sizes = integers({name: run.values[name] for name in self.vary})
+        own = space.values({**known, **trial.configuration}, *COMPILED, Setting.RUN)
+        sizes = integers(trial.sizes)
         values = {**one.values, **{name: plain(value) for name, value in own.items()}}
         return replace(one, values=values, data={**one.data, **dict.fromkeys(own, sizes)})
 

@@ -2,9 +2,8 @@
 
 The file is append-only: it gets a line when a trial begins and one when it ends, or when cutune
 itself is stopped in it. A trial that has ended is not run again. One that began twice without an
-end is assumed to crash the machine, and is left out. Several trials may share a process, whose
-begin and end have lines, too. A shared process without an end may have been crashed by any of its
-trials: these then share smaller processes, and at last none.
+end is assumed to crash the machine, and is left out. The begin and end of a process that several
+trials share have lines, too: without an end these share smaller processes, and at last none.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from math import isqrt
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
@@ -27,7 +27,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.source.program import HostTunable
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 
 SCHEMA = "cutune-trial-1"
 #: So many beginnings without an end are enough.
@@ -35,8 +35,6 @@ MOST_BEGINNINGS = 2
 
 
 class Status(Enum):
-    """The ways in which a trial ends."""
-
     OK = "ok"
     COMPILE = "compile"
     #: It needs more of the device than there is.
@@ -52,9 +50,7 @@ class Status(Enum):
 class Trial:
     """One configuration at one size.
 
-    Attributes:
-        how: the GPU, the options with which it is compiled, its command line.
-        sizes: of the run, by the names of `--vary`.
+    `how`: GPU, options with which it is compiled, command line. `sizes`: by the names of `--vary`.
     """
 
     origin: Origin
@@ -62,9 +58,8 @@ class Trial:
     sizes: Mapping[str, str]
     configuration: Mapping[str, Value]
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """Return a hash; equal trials have equal ids."""
         text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -73,8 +68,7 @@ class Trial:
         return {name: plain(value) for name, value in sorted(self.configuration.items())}
 
     def to_json(self) -> dict[str, Any]:
-        sizes, configuration = dict(self.sizes), self._values
-        begun = {"how": self.how, "sizes": sizes, "configuration": configuration}
+        begun = {"how": self.how, "sizes": dict(self.sizes), "configuration": self._values}
         return _line("begin", self.id, self.origin) | begun
 
     def ended_json(self, ended: EndedTrial) -> dict[str, Any]:
@@ -158,15 +152,14 @@ class Trials:
     def load(self) -> Trials:
         """Read what the file has of this version. Raises CT001 when it is unreadable."""
         if self.path is not None and self.path.exists():
-            for entry in _entries(self.path, self.origin, self.warn):
-                if entry["event"] == "end":
-                    self._ended[entry["trial"]] = _ended(entry, self.origin)
+            for name, line in _lines(self.path, self.origin, self.warn):
+                if isinstance(line, EndedTrial):
+                    self._ended[name] = line
                 else:
-                    self._note(entry)
+                    self._note(line.event, name, line.trials)
         return self
 
     def known(self, trial: Trial) -> EndedTrial | None:
-        """Return how a trial ended before; None where it has not been tried."""
         if trial.id in self._ended:
             return self._ended[trial.id]
         if self._begun[trial.id] >= MOST_BEGINNINGS:
@@ -205,22 +198,21 @@ class Trials:
         self._keep(_line("part", shared, self.origin))
 
     def _keep(self, entry: Mapping[str, Any]) -> None:
-        self._note(entry)
+        self._note(entry["event"], entry["trial"], entry.get("trials", ()))
         self._append(entry)
 
-    def _note(self, entry: Mapping[str, Any]) -> None:
-        event, name = entry["event"], entry["trial"]
+    def _note(self, event: str, name: str, together: Sequence[str]) -> None:
         if event in ("begin", "stop"):
             self._begun[name] += 1 if event == "begin" else -1
         elif event == "share":
-            self._sharing[name] = names = entry["trials"]
-            for trial in names:
-                self._crowds[trial] = (*self._crowds.get(trial, ()), len(names))
+            self._sharing[name] = together
+            for trial in together:
+                self._crowds[trial] = (*self._crowds.get(trial, ()), len(together))
         else:
-            names = self._sharing.pop(name, ())
-            for trial in names:
+            together = self._sharing.pop(name, ())
+            for trial in together:
                 left = [*self._crowds[trial]]
-                left.remove(len(names))
+                left.remove(len(together))
                 self._crowds[trial] = tuple(left)
 
     def _append(self, entry: Mapping[str, Any]) -> None:
@@ -270,6 +262,7 @@ class BegunTrial:
     how: str
     sizes: Mapping[str, str]
     configuration: Mapping[str, int | str]
+    trials: ClassVar[tuple[str, ...]] = ()
 
 
 def read_trials(
@@ -283,40 +276,43 @@ def read_trials(
 def _begun_and_ended(
     path: Path, origin: Origin, command: str, warn: Warn
 ) -> tuple[dict[str, BegunTrial], dict[str, EndedTrial]]:
-    """Return the begin lines and the ends, each the last one of its trial."""
-    entries = [*_entries(path, origin, warn, command)]
-    begins = (entry for entry in entries if entry["event"] == "begin")
-    begun = {entry["trial"]: typed(BegunTrial, entry) for entry in begins}
-    ends = (entry for entry in entries if entry["event"] == "end")
-    return begun, {entry["trial"]: _ended(entry, origin) for entry in ends}
+    begun: dict[str, BegunTrial] = {}
+    ended: dict[str, EndedTrial] = {}
+    for name, line in _lines(path, origin, warn, command):
+        if isinstance(line, EndedTrial):
+            ended[name] = line
+        elif isinstance(line, BegunTrial) and line.event == "begin":
+            begun[name] = line
+    return begun, ended
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """The line of a process of several trials that begins or is over."""
-
     event: Annotated[str, one_of("share", "part")]
     trial: Symbol
     trials: tuple[Symbol, ...] = ()
 
 
-def _entries(
-    path: Path, origin: Origin, warn: Warn, command: str = ""
-) -> Iterator[Mapping[str, Any]]:
+_Line = tuple[str, EndedTrial | BegunTrial | _Shared]
+
+
+def _lines(path: Path, origin: Origin, warn: Warn, command: str = "") -> Iterator[_Line]:
+    """Yield the lines of one version of a program, each with the name of its trial or process."""
     wanted = asdict(origin)
 
-    def convert(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        # Entries of both kinds are looked at whole, so that a torn one counts as such.
-        if entry["event"] == "end":
-            _ended(entry, origin)
-        elif entry["event"] in ("share", "part"):
-            typed(_Shared, entry)
-        else:
-            typed(BegunTrial, entry)
-        return entry if entry["origin"] == wanted and entry["trial"] else None
+    def convert(entry: Mapping[str, Any]) -> _Line | None:
+        # Those of other versions are looked at, too, so that a torn one counts as such.
+        line: EndedTrial | BegunTrial | _Shared
+        match entry["event"]:
+            case "end":
+                line = _ended(entry, origin)
+            case "share" | "part":
+                line = typed(_Shared, entry)
+            case _:
+                line = typed(BegunTrial, entry)
+        return (entry["trial"], line) if entry["origin"] == wanted and entry["trial"] else None
 
-    entries = read_lines(path, SCHEMA, convert, command, warn)
-    return (entry for entry in entries if entry is not None)
+    return filter(None, read_lines(path, SCHEMA, convert, command, warn))
 
 
 def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:

@@ -10,8 +10,8 @@ from itertools import product
 from lark import LarkError
 
 from cutune.core.typed import Formula
-from cutune.space.annotation import Values
-from cutune.space.condition import Condition
+from cutune.space.annotation import Condition, Values
+from cutune.space.columns import is_true
 from cutune.toolchain.device.thread_block import (
     LARGEST,
     LARGEST_Z,
@@ -47,7 +47,7 @@ class BlockRange:
             return False
         is_proven = not self.proven or shape[0] in self.proven
         sizes = dict(zip("xyz", shape, strict=True))
-        return is_proven and (self._condition is None or self._condition.holds(sizes))
+        return is_proven and (self._condition is None or is_true(self._condition, sizes))
 
     def asks(self, axis: int) -> bool:
         """Does it say anything about the size of a dimension?"""

@@ -1,4 +1,4 @@
-"""Annotations. Takes the text of a pragma, gives what it says.
+"""Annotations and conditions. Takes the text of a pragma or an option, gives what it says.
 
     #pragma cutune kernel gemm data(NI, NJ, NK) block(x: 8..1024) where(x * y <= 1024) grid(…)
     #pragma cutune kernel sums block(x: 64, 128, 256) shared(4 * x)
@@ -14,16 +14,21 @@ The language is `grammars/annotation.lark`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache, cached_property
 
 from lark import Lark, Token, Transformer, Tree, UnexpectedInput, UnexpectedToken
 
+from cutune.core.source import Source, Span
 from cutune.core.typed import Integer, Name
 
 #: A longer range within a list is too long in any case.
 MOST_WRITTEN_OUT = 1 << 17
+
+#: A value of a parameter: an exact number, or a word.
+Value = int | Fraction | str
 
 Expression = Tree[Token]
 """A tree of `condition`, `conjunction`, `comparison`, `expression`, `term`, `call`, `name` and
@@ -185,8 +190,49 @@ def read_condition(text: str) -> Expression:
 
 
 def names_in(tree: Expression) -> frozenset[str]:
-    """All names in an expression."""
     return frozenset(str(name.children[0]) for name in tree.find_data("name"))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the values of a configuration, with its place, if it has one.
+
+    `tree` has the nodes of the annotation language; `negation`, `word`, `//` and `**` besides.
+    """
+
+    text: str
+    tree: Expression
+    source: Source | None = field(default=None, compare=False)
+    span: Span | None = field(default=None, compare=False)
+
+    @staticmethod
+    def read(text: str, source: Source | None = None, span: Span | None = None) -> Condition:
+        """Return a condition of the annotation language. Raises lark.UnexpectedInput."""
+        return Condition(text, read_condition(text), source, span)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names in it: parameters, sizes, and words."""
+        return names_in(self.tree)
+
+    @property
+    def possible_words(self) -> set[str]:
+        """Names that are compared with something for equality."""
+        return {
+            str(side.children[0])
+            for comparison in self.tree.find_data("comparison")
+            if str(comparison.children[1]) in ("==", "!=")
+            for side in map(subtree, comparison.children[::2])
+            if side.data == "name"
+        }
+
+    def conjuncts(self) -> Iterator[Condition]:
+        """The conditions of which all must hold; they may be asked one by one."""
+        if self.tree.data != "conjunction":
+            yield self
+            return
+        for child in self.tree.children:
+            yield from replace(self, tree=subtree(child)).conjuncts()
 
 
 def _annotation(tree: Expression, text: str) -> Annotation:
@@ -235,6 +281,11 @@ def _values(tree: Expression) -> Values:
     values = tree.children[1]
     assert isinstance(values, Values)
     return values
+
+
+def subtree(child: object) -> Expression:
+    assert isinstance(child, Tree)
+    return child
 
 
 def _expression(child: Expression | Token) -> Expression:

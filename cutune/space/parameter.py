@@ -16,12 +16,10 @@ from lark import UnexpectedInput
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
-from cutune.space.annotation import Values, read_choice
-from cutune.space.condition import Condition, Value
+from cutune.space.annotation import Condition, Value, Values, read_choice
 
 #: The value with which a word of a command line is left out.
 NONE = "none"
-#: Most values of one parameter.
 MOST_VALUES = 65536
 #: Longer runs of integers are written as a range.
 LONGEST_RUN = 8
@@ -117,13 +115,10 @@ _PART = re.compile(r"""[^\s'"]*\{[A-Za-z_]\w*\}[^\s'"]*""")
 
 @dataclass(frozen=True)
 class ParameterOptions:
-    """Parameters of the command line.
+    """Parameters of the command line; those of pragmas are narrowed by their values.
 
-    Attributes:
-        parameters: with their values; those of pragmas are narrowed.
-        flags: options of nvcc, with the names of parameters in braces.
-        make: the command that builds a project, likewise; empty: cutune compiles one source.
-        clean: a command that is run before it.
+    `flags`: options of nvcc, with the names of parameters in braces. `make`: the command that
+    builds a project, likewise; empty: cutune compiles one source. `clean` is run before it.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -152,7 +147,6 @@ NO_PARAMETERS = ParameterOptions()
 
 
 def holes(words: Iterable[str]) -> set[str]:
-    """The names that stand in braces."""
     return {name for word in words for name in _HOLE.findall(word)}
 
 

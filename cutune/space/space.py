@@ -1,9 +1,9 @@
 """The space of configurations. Takes parameters and conditions; counted, numbered, walked.
 
-Parameters that conditions connect are joined into tables. Values are thrown out first that no
-partner of a condition supports. Then the parameters are joined one by one, that first of whose
-combinations the fewest are allowed, and rows are filtered at once: the product of the values is
-never made. A table has its rows in lexicographic order, so that each is found by bisection.
+Parameters that conditions connect are joined into tables. Values that no partner of a condition
+supports are thrown out. Then the parameters are joined one by one, that first of whose combinations
+the fewest are allowed, and rows are filtered at once: the product of the values is never made. A
+table has its rows in lexicographic order, so that each is found by bisection.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
+from cutune.space.annotation import Condition, Value
 from cutune.space.columns import Array, Column, Mask, mask
-from cutune.space.condition import Condition, Value
 from cutune.space.parameter import NONE, Parameter
 
 T = TypeVar("T")
@@ -38,8 +38,6 @@ Indices = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Table:
-    """Allowed combinations of connected parameters: per parameter a column of value indices."""
-
     parameters: tuple[Parameter, ...]
     columns: tuple[Indices, ...]
 
@@ -58,7 +56,6 @@ class Table:
         }
 
     def index(self, configuration: Mapping[str, Value]) -> int | None:
-        """Return the row with the values of a configuration for these parameters, or None."""
         first, last = 0, self.size
         for parameter, column in zip(self.parameters, self.columns, strict=True):
             try:
@@ -74,7 +71,6 @@ class Table:
         return first
 
     def distinct(self, names: Sequence[str]) -> int:
-        """Return the number of different values that its rows have for some parameters together."""
         columns = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
         return len(np.unique(np.stack(columns, axis=1), axis=0)) if columns else 1
 
@@ -100,7 +96,6 @@ class Table:
         return int(np.argmin(self._distances(places)))
 
     def _distances(self, places: Sequence[int]) -> Array:
-        """Return each row's distance: parameters that differ, then steps between values."""
         differing = np.zeros(self.size, dtype=np.int64)
         steps = np.zeros(self.size, dtype=np.int64)
         for column, place in zip(self.columns, places, strict=True):
@@ -109,28 +104,6 @@ class Table:
             steps += away
         far = 1 + sum(len(parameter.values) for parameter in self.parameters)
         return differing * far + steps
-
-
-def tables_of(
-    parameters: Sequence[Parameter], conditions: Sequence[Condition], known: Mapping[str, Value]
-) -> tuple[Table, ...]:
-    """Return a table per group of connected parameters. Raises CT804 for none, CT805 for many."""
-    parts = [part for condition in conditions for part in condition.conjuncts()]
-    # A parameter of one value connects nothing.
-    single = {p.name: p.values[0] for p in parameters if len(p.values) == 1}
-    names = {parameter.name for parameter in parameters} - single.keys()
-    constant = {name: Column.of([value]) for name, value in {**known, **single}.items()}
-    for part in parts:
-        if not part.names & names and not mask(part.tree, constant).all():
-            raise _nothing([part])
-    return tuple(
-        _Join(
-            tuple(p for p in parameters if p.name in group),
-            [part for part in parts if not part.names.isdisjoint(names.intersection(group))],
-            constant,
-        ).table()
-        for group in connected([p.name for p in parameters], [p.names & names for p in parts])
-    )
 
 
 def connected(items: Sequence[T], links: Iterable[Collection[T]]) -> list[list[T]]:
@@ -154,14 +127,10 @@ class _Join:
 
     def table(self) -> Table:
         kept = self._supported()
-        order: list[str] = []
         rows: dict[str, Indices] = {}
-        while len(order) < len(kept):
-            name = self._next(rows, kept)
-            rows = self._joined(rows, name, kept)
-            order.append(name)
-        columns = tuple(rows[name] for name in order)
-        return Table(tuple(self._by_name[name] for name in order), columns)
+        while len(rows) < len(kept):
+            rows = self._joined(rows, self._next(rows, kept), kept)
+        return Table(tuple(self._by_name[name] for name in rows), tuple(rows.values()))
 
     @cached_property
     def _by_name(self) -> Mapping[str, Parameter]:
@@ -206,12 +175,8 @@ class _Join:
         ]
 
     def _mask(self, conditions: Sequence[Condition], rows: Mapping[str, Indices]) -> Mask:
-        columns = {
-            name: self._columns[name].at(index)
-            for name, index in rows.items()
-            if any(name in condition.names for condition in conditions)
-        }
-        known = {**self.known, **columns}
+        named = rows.keys() & frozenset[str]().union(*(one.names for one in conditions))
+        known = {**self.known, **{name: self._columns[name].at(rows[name]) for name in named}}
         return reduce(np.logical_and, (mask(condition.tree, known) for condition in conditions))
 
     def _next(self, rows: Mapping[str, Indices], kept: Mapping[str, Indices]) -> str:
@@ -229,10 +194,12 @@ class _Join:
         count = len(next(iter(rows.values())))
         picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64))
         few = {name: index[picked] for name, index in rows.items()}
-        return min(
-            left,
-            key=lambda n: (self._share(few, n, kept[n]), -self._met(rows, n), len(kept[n])),
-        )
+
+        def rank(name: str) -> tuple[float, int, int]:
+            met = sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
+            return self._share(few, name, kept[name]), -met, len(kept[name])
+
+        return min(left, key=rank)
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
         conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
@@ -241,9 +208,6 @@ class _Join:
         looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
         allowed = self._allowed(conditions, looked, name, values, count)
         return int(np.count_nonzero(allowed)) / allowed.size
-
-    def _met(self, rows: Mapping[str, Indices], name: str) -> int:
-        return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
     def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
         return [c for c in self._within([*rows, name]) if name in c.names]
@@ -300,7 +264,6 @@ class _Join:
         values: Indices,
         count: int,
     ) -> Mask:
-        """Return, per row, which values of a further parameter go with it."""
         if not conditions:
             return np.ones((count, len(values)), dtype=np.bool_)
         old, new = np.divmod(np.arange(count * len(values)), len(values))
@@ -314,7 +277,6 @@ def _speaks(conditions: Sequence[Condition], name: str) -> bool:
 
 
 def _nothing(conditions: Sequence[Condition]) -> CutuneError:
-    """Return the error of conditions that leave nothing; the first one says where."""
     texts = "' and '".join(dict.fromkeys(condition.text for condition in conditions))
     place = conditions[0]
     return CutuneError.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)
@@ -389,12 +351,28 @@ class Space:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """One table per group of connected parameters. Raises CT804, CT805, as `tables_of`."""
-        return self.listed or tables_of(self.parameters, self.conditions, self.known)
+        """One table per group of connected parameters. Raises CT804 for none, CT805 for many."""
+        if self.listed:
+            return self.listed
+        parts = [part for condition in self.conditions for part in condition.conjuncts()]
+        # A parameter of one value connects nothing.
+        single = {p.name: p.values[0] for p in self.parameters if len(p.values) == 1}
+        names = {*self.names} - single.keys()
+        constant = {name: Column.of([value]) for name, value in {**self.known, **single}.items()}
+        for part in parts:
+            if not part.names & names and not mask(part.tree, constant).all():
+                raise _nothing([part])
+        return tuple(
+            _Join(
+                tuple(p for p in self.parameters if p.name in group),
+                [part for part in parts if not part.names.isdisjoint(names.intersection(group))],
+                constant,
+            ).table()
+            for group in connected(self.names, [part.names & names for part in parts])
+        )
 
     @property
     def raw_size(self) -> int:
-        """The number of configurations without conditions."""
         return prod(len(parameter.values) for parameter in self.parameters)
 
     @property
@@ -405,7 +383,6 @@ class Space:
         return self.of_rows(self.rows(number))
 
     def rows(self, number: int) -> tuple[int, ...]:
-        """Return the row of each table that a number stands for."""
         rows = []
         for table in reversed(self.tables):
             number, row = divmod(number, table.size)
@@ -413,7 +390,6 @@ class Space:
         return tuple(reversed(rows))
 
     def number(self, configuration: Configuration) -> int | None:
-        """Return the number of a configuration; None where it is not allowed."""
         place = self.place(configuration)
         if place is None:
             return None
@@ -421,14 +397,9 @@ class Space:
         return reduce(lambda number, pair: number * pair[0].size + pair[1], pairs, 0)
 
     def place(self, configuration: Configuration) -> tuple[int, ...] | None:
-        """Return a configuration's row of each table; None where it is not allowed."""
-        rows = []
-        for table in self.tables:
-            row = table.index(configuration)
-            if row is None:
-                return None
-            rows.append(row)
-        return tuple(rows)
+        rows = (table.index(configuration) for table in self.tables)
+        allowed = tuple(row for row in rows if row is not None)
+        return allowed if len(allowed) == len(self.tables) else None
 
     def __contains__(self, configuration: Configuration) -> bool:
         return self.place(configuration) is not None
@@ -437,7 +408,6 @@ class Space:
         return map(self.configuration, range(self.size))
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
-        """Return the configuration of one row of each table."""
         values: dict[str, Value] = {}
         for table, row in zip(self.tables, rows, strict=True):
             values.update(table.row(row))

@@ -11,13 +11,13 @@ expressions are a part of Python's, and are never run:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
@@ -26,18 +26,12 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
-from cutune.space.annotation import Expression
-from cutune.space.condition import Condition, Value, subtree, value_of
-from cutune.space.parameter import (
-    MOST_VALUES,
-    Parameter,
-    ParameterOptions,
-    checked,
-    is_run,
-    shown,
-)
+from cutune.space.annotation import Condition, Expression, Value, names_in, subtree
+from cutune.space.columns import Column, evaluate
+from cutune.space.parameter import MOST_VALUES, Parameter, ParameterOptions, checked, is_run, shown
 from cutune.space.space import Space
 
+T = TypeVar("T")
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
 #: Functions of one argument.
 _SINGLE = ("ceil", "floor", "abs")
@@ -56,7 +50,8 @@ def read_python_condition(text: str) -> Expression:
 
 def read_python_values(text: str) -> list[Value]:
     """Return the values of a list of T1. Raises ExpressionError where there are too many."""
-    return [_plain(worth) for worth in _Sequence(_tree(text, "values"), {}).values()]
+    worths = _values(_tree(text, "values"))
+    return [w if isinstance(w, str) or w.denominator > 1 else int(w) for w in worths]
 
 
 def _tree(text: str, start: str) -> Expression:
@@ -92,8 +87,6 @@ def _compare(left: object, sign: str, right: object) -> Expression:
 
 
 class _Nodes(Transformer[Token, Any]):
-    """Nodes of this grammar → those of the annotation language."""
-
     def path(self, names: Sequence[Token]) -> str:
         return ".".join(names)
 
@@ -140,51 +133,43 @@ class _Nodes(Transformer[Token, Any]):
         return children[0] if is_alone else Tree(data, children, meta)
 
 
-@dataclass(frozen=True)
-class _Sequence:
-    tree: Expression
-    bound: Mapping[str, Any]
+def _values(tree: Expression) -> list[Value]:
+    children, values = tree.children, list[Value]()
+    match tree.data:
+        case "literal":
+            values = [_worths(child)[0] for child in children]
+        case "range":
+            limits = [_worths(child)[0] for child in children]
+            values = list(islice(_range(limits), MOST_VALUES + 1))
+        case "joined":
+            values = [value for child in children for value in _values(subtree(child))]
+        case "comprehension":
+            inner, name, source, *condition = children
+            given = _values(subtree(source))
+            for test in condition:
+                worths = zip(given, _worths(test, str(name), given), strict=True)
+                given = [value for value, worth in worths if worth != 0]
+            values = _worths(inner, str(name), given)
+        case data:
+            raise ExpressionError(f"{data} is no list of values")
+    if len(values) > MOST_VALUES:
+        raise ExpressionError(f"more than {MOST_VALUES} values")
+    return values
 
-    def values(self) -> list[Any]:
-        values = []
-        for value in self._each():
-            values.append(value)
-            if len(values) > MOST_VALUES:
-                raise ExpressionError(f"more than {MOST_VALUES} values")
-        return values
 
-    def _each(self) -> Iterator[Any]:
-        children = self.tree.children
-        match self.tree.data:
-            case "literal":
-                yield from (self._worth(child) for child in children)
-            case "range":
-                yield from _range([self._worth(child) for child in children])
-            case "joined":
-                for child in children:
-                    yield from _Sequence(subtree(child), self.bound).values()
-            case "comprehension":
-                yield from self._comprehended()
-            case data:
-                raise ExpressionError(f"{data} is no list of values")
-
-    def _comprehended(self) -> Iterator[Any]:
-        inner, name, source, *condition = self.tree.children
-        for value in _Sequence(subtree(source), self.bound).values():
-            exact = value if isinstance(value, str) else Fraction(value)
-            here = _Sequence(self.tree, {**self.bound, str(name): exact})
-            if not condition or here._worth(condition[0]) not in (0, None):
-                yield here._worth(inner)
-
-    def _worth(self, child: object) -> Any:
-        tree = subtree(child)
-        names = {str(name.children[0]) for name in tree.find_data("name")} - self.bound.keys()
-        if names:
-            raise ExpressionError(f"'{min(names)}' is not known in a list of values")
-        worth = value_of(tree, self.bound)
-        if worth is None:
-            raise ExpressionError("a value divides by zero, or computes with a word")
-        return worth
+def _worths(child: object, name: str = "", given: Sequence[Value] = (0,)) -> list[Value]:
+    """The worths of an expression for the values of the name that a comprehension binds."""
+    if not given:
+        return []
+    tree = subtree(child)
+    unknown = names_in(tree) - {name}
+    if unknown:
+        raise ExpressionError(f"'{min(unknown)}' is not known in a list of values")
+    worths = evaluate(tree, {name: Column.of(given)}).values()
+    known = [worth for worth in worths if worth is not None]
+    if len(known) < len(worths):
+        raise ExpressionError("a value divides by zero, or computes with a word")
+    return known if len(known) == len(given) else known * len(given)
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:
@@ -194,12 +179,6 @@ def _range(limits: Sequence[Any]) -> Sequence[int]:
     return range(*map(int, limits))
 
 
-def _plain(worth: Any) -> Value:
-    if isinstance(worth, str) or worth.denominator > 1:
-        return worth  # type: ignore[no-any-return]
-    return int(worth)
-
-
 # ---- writing
 
 
@@ -207,9 +186,7 @@ def _plain(worth: Any) -> Value:
 class _Text:
     """Conditions as Python writes them: operands are in parentheses unless they are one token.
 
-    Attributes:
-        words: names that are words.
-        constants: names that are written as their values.
+    Names that are `words` are in quotes; `constants` are written as their values.
     """
 
     words: Collection[str]
@@ -262,70 +239,57 @@ def read_t1(path: str | Path) -> ParameterOptions:
 
     Raises CT001, CT806 for another file, CT807 for an expression, CT800.
     """
-    return _File(read_file(path)).space()
+    source = read_file(path)
+    try:
+        document = json.loads(source.encode())
+    except (ValueError, RecursionError) as error:
+        raise _no_t1(source, f"no JSON: {error}") from error
+    space = _member(document, "ConfigurationSpace")
+    entries, conditions = _member(space, "TuningParameters"), _member(space, "Conditions") or []
+    if not isinstance(entries, list):
+        raise _no_t1(source, "no list ConfigurationSpace.TuningParameters")
+    if not isinstance(conditions, list):
+        raise _no_t1(source, "Conditions is no list")
+    parameters = tuple(_parameter(source, entry) for entry in entries)
+    return ParameterOptions(parameters, tuple(_condition(source, entry) for entry in conditions))
 
 
-@dataclass(frozen=True)
-class _File:
-    source: Source
+def _parameter(source: Source, entry: object) -> Parameter:
+    name, values = _member(entry, "Name"), _member(entry, "Values")
+    if not isinstance(name, str) or not name.isidentifier() or values is None:
+        raise _no_t1(source, "a parameter without Name or Values")
+    text = json.dumps(values) if isinstance(values, list) else values
+    if not isinstance(text, str):
+        raise _no_t1(source, "Values is no list")
+    return checked(name, _read(source, text, read_python_values), source, _span(source, name))
 
-    def space(self) -> ParameterOptions:
-        try:
-            document = json.loads(self.source.encode())
-        except (ValueError, RecursionError) as error:
-            raise self._unknown(f"no JSON: {error}") from error
-        space = _member(document, "ConfigurationSpace")
-        entries = _member(space, "TuningParameters")
-        if not isinstance(entries, list):
-            raise self._unknown("no list ConfigurationSpace.TuningParameters")
-        conditions = _member(space, "Conditions") or []
-        if not isinstance(conditions, list):
-            raise self._unknown("Conditions is no list")
-        parameters = tuple(map(self._parameter, entries))
-        return ParameterOptions(parameters, tuple(map(self._condition, conditions)))
 
-    def _parameter(self, entry: object) -> Parameter:
-        name, values = _member(entry, "Name"), _member(entry, "Values")
-        if not isinstance(name, str) or not name.isidentifier() or values is None:
-            raise self._unknown("a parameter without Name or Values")
-        return checked(name, self._values(values), self.source, self._span(name))
+def _condition(source: Source, entry: object) -> Condition:
+    text = _member(entry, "Expression")
+    if not isinstance(text, str):
+        raise _no_t1(source, "a condition without Expression")
+    tree = _read(source, text, read_python_condition)
+    return Condition(text, tree, source, _span(source, text))
 
-    def _values(self, values: object) -> list[Value]:
-        if isinstance(values, list):
-            values = json.dumps(values)
-        if not isinstance(values, str):
-            raise self._unknown("Values is no list")
-        try:
-            return read_python_values(values)
-        except ExpressionError as error:
-            raise self._bad(values, error) from None
 
-    def _condition(self, entry: object) -> Condition:
-        text = _member(entry, "Expression")
-        if not isinstance(text, str):
-            raise self._unknown("a condition without Expression")
-        try:
-            tree = read_python_condition(text)
-        except ExpressionError as error:
-            raise self._bad(text, error) from None
-        return Condition(text, tree, self.source, self._span(text))
+def _read(source: Source, text: str, read: Callable[[str], T]) -> T:
+    try:
+        return read(text)
+    except ExpressionError as error:
+        code, span = Code.BAD_EXPRESSION, _span(source, text)
+        raise CutuneError.at(code, source, span, text=text, reason=error) from None
 
-    def _span(self, text: str) -> Span | None:
-        """Return where a text stands first, in quotes."""
-        start = self.source.text.find(json.dumps(text))
-        return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
-    def _unknown(self, reason: str) -> CutuneError:
-        return CutuneError.at(Code.NOT_T1, path=self.source.path, reason=reason)
+def _span(source: Source, text: str) -> Span | None:
+    start = source.text.find(json.dumps(text))
+    return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
-    def _bad(self, text: str, error: ExpressionError) -> CutuneError:
-        return CutuneError.at(
-            Code.BAD_EXPRESSION, self.source, self._span(text), text=text, reason=error
-        )
+
+def _no_t1(source: Source, reason: str) -> CutuneError:
+    return CutuneError.at(Code.NOT_T1, path=source.path, reason=reason)
 
 
 def _member(entry: object, key: str) -> Any:
-    """Return a member, however its key is capitalised."""
     if not isinstance(entry, dict):
         return None
     return next((value for k, value in entry.items() if k.lower() == key.lower()), None)
@@ -352,20 +316,15 @@ def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]
 
 
 def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json:
-    default = defaults.get(parameter.name)
+    default, values = defaults.get(parameter.name), parameter.values
     number = float(default) if isinstance(default, Fraction) else default
-    entry = {} if default is None else {"Default": number}
-    kinds = {type(value) for value in parameter.values}
+    kinds = {type(value) for value in values}
+    quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
     return {
         "Name": parameter.name,
         "Type": "string" if str in kinds else "float" if Fraction in kinds else "int",
-        "Values": _values_text(parameter.values),
-        **entry,
+        "Values": f"list(range({values[0]}, {values[-1]} + 1))"
+        if is_run(values)
+        else f"[{', '.join(quoted)}]",
+        **({} if default is None else {"Default": number}),
     }
-
-
-def _values_text(values: Sequence[Value]) -> str:
-    if is_run(values):
-        return f"list(range({values[0]}, {values[-1]} + 1))"
-    quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
-    return f"[{', '.join(quoted)}]"

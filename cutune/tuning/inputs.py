@@ -69,7 +69,6 @@ def files_digest(paths: Iterable[str | Path]) -> str:
 
 
 def tree_files(folder: Path) -> list[str]:
-    """All files below a folder, sorted."""
     return sorted(
         os.path.join(place, name)
         for place, _, names in os.walk(folder, followlinks=True)
@@ -151,11 +150,9 @@ def _data(variables: dict[str, str]) -> list[str]:
 
 
 #: Variables that differ from one shell to the next, and that no result depends on.
-_OF_SHELLS = frozenset(
-    [
-        *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
-        *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
-    ]
+_OF_SHELLS = (
+    *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
+    *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
 )
 #: Options that make the linker look for files, or that another program reads.
 _LINKING = re.compile(r"^(-[lL]|--library|-Xlinker|--linker-options|-Xnvlink|@)|-Wl,|(^|[,=])-B")
@@ -318,7 +315,6 @@ class Keeper:
         return Keeper(request, inputs, started)
 
     def wait(self) -> None:
-        """Wait until all inputs were read, or could not be."""
         self.inputs.exception()
 
     def settled(self) -> Inputs | None:

@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -35,15 +36,7 @@ from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
-from cutune.tuning.nvcc.command import (
-    ALL,
-    ASSOCIATIVE,
-    EMULATED,
-    INSTRUMENT,
-    NONE,
-    TUNED,
-    VARIANTS,
-)
+from cutune.tuning.nvcc.command import ALL, ASSOCIATIVE, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
 from cutune.tuning.nvcc.rewriting import OUTPUTS, compiled_sources
 from cutune.tuning.nvcc.units import (
     CompiledSource,
@@ -71,7 +64,7 @@ def is_make(command: str) -> bool:
 
 def compiler_variable(command: str, folder: Path = Path()) -> str | None:
     """The variable by which make, run in `folder`, gets another nvcc; None: its rules say nvcc."""
-    text = _text(_words(command), folder)
+    text = _text(command, folder)
     named = (str(one[1]) for one in _ASSIGNED.finditer(text) if _NVCC.fullmatch(one[2]))
     used = [name for name in dict.fromkeys(named) if _is_used(name, text)]
     if USUAL in used or _is_used(USUAL, text):
@@ -94,16 +87,13 @@ def _is_used(name: str, text: str) -> bool:
     return f"$({name})" in text or f"${{{name}}}" in text
 
 
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return []
-
-
-def _text(words: Sequence[str], folder: Path) -> str:
+def _text(command: str, folder: Path) -> str:
     """The Makefile, if it is read from here; and what the command line assigns."""
     named: list[str] = []
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
     for option, value in pairwise([*words, ""]):
         if option == "-C":
             folder = folder / value
@@ -144,6 +134,11 @@ def tune_project(
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
     compiled_sources(outputs).unlink(missing_ok=True)
+
+    def remove_built() -> None:
+        for line in filter(os.path.isfile, _listed(outputs)):
+            os.unlink(line)
+
     # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
     # emulated device with a header of its own.
     analyzer = replace(analyzer.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
@@ -153,13 +148,13 @@ def tune_project(
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     if connect(workspace):
         # Some sources launch kernels of others. Only now it is known which source defines them.
-        _remove(outputs)
+        remove_built()
         outputs.unlink(missing_ok=True)
         forget(workspace)
         build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     progress("building", 1, 1)
     models = _models(project, analyzer, device, workspace)
-    _remove(outputs)
+    remove_built()
     progress("building the tuned program", 0, 1)
     build.run(TUNED, {})
     progress("building the tuned program", 1, 1)
@@ -171,7 +166,9 @@ def _models(
 ) -> list[FittedModel]:
     units = registered(workspace)
     if not units:
-        raise _nothing_to_measure(project, noted_launches(workspace), _compiled(workspace))
+        noted = _listed(compiled_sources(workspace.folder / "outputs"))
+        sources = [Path(line).name for line in dict.fromkeys(noted)]
+        raise _nothing_to_measure(project, noted_launches(workspace), sources)
     read: dict[str, ReadSource] = {}
     parts = []
     for unit in units:
@@ -199,11 +196,6 @@ def _models(
         if collected
         for model in fit_collected(reporter, part.workspace, collected)
     ]
-
-
-def _compiled(workspace: Workspace) -> list[str]:
-    noted = _listed(compiled_sources(workspace.folder / "outputs"))
-    return [Path(line).name for line in dict.fromkeys(noted)]
 
 
 def _listed(file: Path) -> list[str]:
@@ -244,14 +236,9 @@ def _nothing_to_measure(
 def _resources(
     analyzer: Analyzer, unit: CompiledSource, program: Program, device: DeviceProfile
 ) -> Resources:
-    with unit.working_in():
+    with chdir(unit.folder):
         about = analyzer.toolchain.with_flags(unit.flags), analyzer.code, program, device
         return or_none(analyzer.reporter.warn, program, partial(resources_of, *about))
-
-
-def _remove(outputs: Path) -> None:
-    for line in filter(os.path.isfile, _listed(outputs)):
-        os.unlink(line)
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,6 @@ def _read_saved(workspace: Workspace) -> list[FittedModel]:
 
 
 def nothing_modelled(names: Sequence[str], reason: str) -> CutuneError:
-    """The error where no kernel has a model."""
     listed = "', '".join(names)
     return CutuneError.at(Code.NOTHING_MODELLED, path=listed, reason=reason)
 
@@ -147,11 +146,11 @@ def _saved(
     models: list[FittedModel],
     device: DeviceProfile | None,
 ) -> list[FittedModel]:
-    swept = swept_on(workspace.measurements, device.name) if device is not None else []
-    for place, model in enumerate(models):
-        named = Path(model.kernel.origin.path).stem, model.kernel.name
-        own = [one for one in swept if (one.program, one.kernel) == named]
-        if device is not None:
+    if device is not None:
+        swept = swept_on(workspace.measurements, device.name)
+        for place, model in enumerate(models):
+            named = Path(model.kernel.origin.path).stem, model.kernel.name
+            own = [one for one in swept if (one.program, one.kernel) == named]
             models[place], warning = with_timings(model, own, device)
             if warning is not None:
                 reporter.warn(warning)

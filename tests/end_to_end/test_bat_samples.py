@@ -19,7 +19,7 @@ from cutune.emulator.run import program_environment
 from cutune.measure.gpu_sweep import gpu_target
 from cutune.search.builds import Builds
 from cutune.search.program_space import ProgramSpace, Setting, refusal
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample
 

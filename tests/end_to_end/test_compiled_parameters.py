@@ -17,7 +17,7 @@ from cutune.cli.main import main
 from cutune.emulator.run import program_environment
 from cutune.search import collect
 from cutune.search.builds import Builds, Built
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.space import Space
 from cutune.space.t1 import read_t1
 from cutune.toolchain.nvcc import find_nvcc

@@ -11,7 +11,7 @@ import pytest
 
 from cutune.check.shake import build_both, trials_of
 from cutune.check.shake import shake as compare
-from cutune.check.verify import Conditions, RunPlace
+from cutune.check.verify import Conditions
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_text
@@ -183,7 +183,7 @@ def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
     program = analyzer.load(str(path))
     binaries = build_both(analyzer, [program], tmp_path, None, by_seed)
     plans = [plan_runs("{program} {n}", {"n": ["100", "1000"]}, one) for one in binaries]
-    conditions = Conditions(RunPlace(DeviceProfile.named("h200")))
+    conditions = Conditions(DeviceProfile.named("h200"))
     found = list(compare(plans[0], plans[1], trials_of(range(1, 4)), conditions, jobs=1))
     expected = ["None", "None"] if "3 * i" in kernel else ["seed 1", "seed 1"]
     assert [str(one.trial) for one in found] == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cutune.space.condition import Condition, Value
+from cutune.space.annotation import Condition, Value
 from cutune.space.parameter import read_option
 from cutune.space.space import Space
 

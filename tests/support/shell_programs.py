@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cutune.check.verify import Conditions, RunPlace
+from cutune.check.verify import Conditions
 from cutune.measure.program_runs import Run, plan_runs
 
 #: As on a GPU: nothing stands between a program and the machine.
-PLAIN = Conditions(RunPlace(None))
+PLAIN = Conditions(None)
 
 
 def script(path: Path, text: str) -> Path:

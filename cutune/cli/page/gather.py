@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.check.evaluate import by_name, evaluate_sweep
-from cutune.check.training_table import TrainingRow, training_rows
+from cutune.check.evaluate import TrainingRow, by_name, evaluate_sweep, training_rows
 from cutune.cli.page.facts import (
     Modelled,
     definition,
@@ -195,7 +194,7 @@ def _unit(
         program = analyzer.reported(linked(read))[0]
     except (CutuneError, OSError) as error:
         return _unread(path, known, error)
-    with unit.working_in():
+    with chdir(unit.folder):
         return subject_of(program, known)
 
 

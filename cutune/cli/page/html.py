@@ -19,8 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from cutune import __version__
-from cutune.check.evaluate import OWN, Case, Evaluation
-from cutune.check.training_table import TrainingRow
+from cutune.check.evaluate import OWN, Case, Evaluation, TrainingRow
 from cutune.cli.page.charts import (
     TERMS,
     Svg,

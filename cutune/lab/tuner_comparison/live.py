@@ -25,7 +25,7 @@ from cutune.search.collect import Place, Prepared
 from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Budget, Rows, Timed, Tries
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.space import Configuration
 
 

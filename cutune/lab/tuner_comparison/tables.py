@@ -18,7 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.lab.interchange.results import Result, Results, Setting, Settings
 from cutune.search.compare import KnownTime, RecordedTable
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.parameter import Parameter, ParameterOptions, checked
 from cutune.space.space import Configuration, Space, Table, connected
 

@@ -36,7 +36,7 @@ from cutune.search.techniques.registry import (
     technique_named,
 )
 from cutune.search.techniques.tries import Rows, SearchEnd, Tries
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.space.space import Space, Table
 
 #: A tuner that asks so often for what is not allowed, one time after the other, is at its end.

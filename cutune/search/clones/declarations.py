@@ -13,16 +13,17 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
-from cutune.source.syntax.tokens import TRIVIA, Token, lex
+from cutune.source.syntax.tokens import TRIVIA, Token, lex, word_set
 from cutune.toolchain.preprocessed import BEGIN, masked, unescaped
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def identifiers(text: str) -> frozenset[str]:
+    """All names and keywords in a text."""
+    return frozenset(re.findall(r"[A-Za-z_]\w*", text))
 
 
 #: All keywords of C++20 and of the GNU dialect.
-KEYWORDS = _words("""
+KEYWORDS = word_set("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
     char32_t class compl concept const consteval constexpr constinit const_cast continue co_await
     co_return co_yield decltype default delete do double dynamic_cast else enum explicit export
@@ -33,25 +34,25 @@ KEYWORDS = _words("""
     xor xor_eq""")
 #: Statements, casts and types. What declares an entity of its own, asks for identity, or leaves a
 #: function in another way than by `return` is not among them.
-BODY = _words("""
+BODY = word_set("""
     alignof auto bool break case char const constexpr const_cast continue default delete do double
     else false float for if int long new nullptr reinterpret_cast return short signed sizeof
     static_assert static_cast switch true unsigned void volatile wchar_t while""")
 #: Before the name of a function that is written again.
-HEAD = _words("""
+HEAD = word_set("""
     bool char const double float int long short signed static unsigned void inline __inline__
     __inline __restrict__ __restrict""")
 #: Attributes that say where a function runs, and how it is compiled.
-ATTRIBUTES = _words("global device host launch_bounds noinline forceinline")
+ATTRIBUTES = word_set("global device host launch_bounds noinline forceinline")
 #: Integers, and other types that are passed by value.
-INTEGERS = _words("""
+INTEGERS = word_set("""
     bool char int long short signed unsigned size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t
     uint16_t uint32_t uint64_t uint""")
-PLAIN = INTEGERS | _words("""
+PLAIN = INTEGERS | word_set("""
     float double cudaError_t cudaStream_t cudaEvent_t cudaTextureObject_t cudaSurfaceObject_t dim3
     uint2 uint3 uint4 int2 int3 int4 float2 float3 float4 double2""")
 #: What stands before a call of a function, and never before a declaration of its name.
-BEFORE_CALL = _words("; { } ( ) , = += -= + - ! ? : || && == != < <= return else do")
+BEFORE_CALL = word_set("; { } ( ) , = += -= + - ! ? : || && == != < <= return else do")
 
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?')
@@ -63,8 +64,6 @@ _BEFORE_BODY = frozenset({")", "const", "noexcept", "override", "final"})
 
 
 class Kind(Enum):
-    """The kinds of declarations."""
-
     FUNCTION = auto()
     PROTOTYPE = auto()
     VARIABLE = auto()
@@ -79,13 +78,10 @@ class NotSplit(Exception):
 
 @dataclass(frozen=True)
 class Declaration:
-    """One declaration at file scope, or in a namespace of the user.
+    """One declaration at file scope, or in a namespace of the user: `scope`, from outside in.
 
-    Attributes:
-        path: the file in which it begins.
-        tokens: as the compiler gets them; pragmas are tokens of the kind `DIRECTIVE`.
-        body: index of the `{` of a function; -1: it is none.
-        scope: the namespace around it, from outside in.
+    `path`: the file in which it begins. `tokens`: as the compiler gets them; pragmas are tokens of
+    the kind `DIRECTIVE`. `body`: index of the `{` of a function; -1: it is none.
     """
 
     kind: Kind
@@ -111,7 +107,7 @@ class Declaration:
         found = {token.text for token in self.tokens if token.kind == "IDENTIFIER"}
         directives = [token.text for token in self.tokens if token.kind == "DIRECTIVE"]
         pragmas = [text for text in directives if not _OURS.match(text)]
-        return frozenset(found.union(*(re.findall(r"[A-Za-z_]\w*", text) for text in pragmas)))
+        return frozenset(found.union(*map(identifiers, pragmas)))
 
     @property
     def name(self) -> str:
@@ -148,7 +144,7 @@ class Expanded:
 
     @cached_property
     def other_words(self) -> frozenset[str]:
-        return frozenset(re.findall(r"[A-Za-z_]\w*", self.others))
+        return identifiers(self.others)
 
     def is_plain(self, type_: Sequence[str]) -> bool:
         """Is it like `const Size`, `unsigned int`, `float *`, which are copied byte by byte?"""
@@ -306,7 +302,6 @@ def _declared(tokens: Sequence[Token], body: int) -> tuple[Kind, frozenset[str]]
 
 
 def _function_names(tokens: Sequence[Token], body: int) -> frozenset[str]:
-    """Return `f`, or all names of `A::f`."""
     head = tokens[:body]
     name = _before_parameters(head)
     index = next((i for i, token in enumerate(head) if token.text == name), 0)
@@ -339,7 +334,6 @@ def _before_parameters(tokens: Sequence[Token]) -> str:
 
 
 def _is_type(texts: Sequence[str]) -> bool:
-    """Does it declare a type, and no variable beside it?"""
     if texts[0] == "using":
         return len(texts) > 2 and texts[2] == "="
     if texts[0] == "typedef":

@@ -2,24 +2,27 @@
 
 A declaration depends on a parameter if its preprocessed tokens differ between two values of it, or
 if it names a constant or a type that depends on it. The functions that call a dependent function
-are copied, too, up to one function of the host: the outermost one. `copy_rules` lists what these
-functions may hold. A parameter that breaks a rule keeps one value for all sizes.
-
-The program is preprocessed with its own values, and with others. A stand-in, which is a name in
+are copied, too, up to one function of the host: the outermost one. A stand-in, which is a name in
 place of a value, shows every use of the value but those in an `#if`. There real values are tried.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.core.diagnostics import CutuneError
 from cutune.passes import ReplaceTunables
 from cutune.proof.compiled import UnitCompiler
-from cutune.search.clones.declarations import Declaration, Expanded, Kind, NotSplit, split
+from cutune.search.clones.declarations import (
+    Declaration,
+    Expanded,
+    Kind,
+    NotSplit,
+    identifiers,
+    split,
+)
 from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.source.syntax.directives import directives_of, macros
@@ -63,12 +66,6 @@ class Versions:
     def words(self, index: int) -> frozenset[str]:
         return frozenset().union(*(version.declarations[index].words for version in self.all))
 
-    @property
-    def differing(self) -> Iterator[int]:
-        for index, versions in enumerate(zip(*(v.declarations for v in self.all), strict=True)):
-            if len({version.texts for version in versions}) > 1:
-                yield index
-
     @cached_property
     def _users(self) -> Mapping[str, frozenset[int]]:
         users: dict[str, set[int]] = {}
@@ -80,7 +77,8 @@ class Versions:
     def direct(self) -> tuple[set[int], set[int]]:
         """Return constants and types that depend on the values, and functions that name them."""
         constants, functions = set[int](), set[int]()
-        waiting = list(self.differing)
+        versions = enumerate(zip(*(version.declarations for version in self.all), strict=True))
+        waiting = [index for index, own in versions if len({one.texts for one in own}) > 1]
         while waiting:
             index = waiting.pop()
             declaration = self.own.declarations[index]
@@ -110,9 +108,8 @@ class Versions:
         return users - inside
 
     def uncalled(self, functions: set[int]) -> list[int]:
-        names = {index: self.own.declarations[index].names for index in functions}
-        words = {index: self.words(index) for index in functions}
-        return [f for f in functions if not any(names[f] & words[g] for g in functions - {f})]
+        own, words = self.own.declarations, {index: self.words(index) for index in functions}
+        return [f for f in functions if not any(own[f].names & words[g] for g in functions - {f})]
 
     def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
         """Raise NotBySize where `main` is among functions that call the exposed ones."""
@@ -133,9 +130,23 @@ class Dependent:
     declarations: tuple[int, ...]
     outer: int
 
+    @property
+    def own(self) -> Sequence[Declaration]:
+        return self.versions.own.declarations
+
     def of(self, index: int) -> Declaration:
-        """Return a declaration, at the program's own values."""
-        return self.versions.own.declarations[index]
+        """At the program's own values."""
+        return self.own[index]
+
+    def versions_of(self, index: int) -> Iterable[Declaration]:
+        """At all values, each text once."""
+        versions = (version.declarations[index] for version in self.versions.all)
+        return {version.texts: version for version in versions}.values()
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        own = (self.of(index) for index in self.declarations)
+        return frozenset(one.name for one in own if one.kind is Kind.FUNCTION)
 
     @property
     def names(self) -> frozenset[str]:
@@ -208,10 +219,13 @@ def versions(
 
     Without sets at those that show what depends on them. Raises CutuneError, NotBySize.
     """
+    if sets is None:
+        tested = (one for one in constants if _is_tested(program, one.name))
+        sets = [{one.name: shown(v)} for one in tested for v in one.parameter.values[:MOST_SHOWN]]
     own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}
     others = []
-    for values in [stand_ins, *(_shown(program, constants) if sets is None else sets)]:
+    for values in (stand_ins, *sets):
         try:
             others.append(expanded(compiler, plain_unit(program, {**fixed, **values})))
         except CutuneError:  # an #error: no program has these values
@@ -221,13 +235,6 @@ def versions(
     return Versions(program.source.path, own, tuple(others))
 
 
-def _shown(program: Program, constants: Iterable[TunableConstant]) -> Iterator[Texts]:
-    for one in constants:
-        if _is_tested(program, one.name):
-            for value in one.parameter.values[:MOST_SHOWN]:
-                yield {one.name: shown(value)}
-
-
 def _is_tested(program: Program, name: str) -> bool:
     """Does a condition of the preprocessor name it, perhaps through macros?"""
     files = (program.source, *program.headers)
@@ -235,9 +242,5 @@ def _is_tested(program: Program, name: str) -> bool:
     names, before = {name}, 0
     while len(names) > before:
         before = len(names)
-        names |= {m.name for m in macros(directives) if names & _words(m.body_text)}
-    return any(names & _words(one.rest) for one in directives if one.name in _CONDITIONS)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))
+        names |= {m.name for m in macros(directives) if names & identifiers(m.body_text)}
+    return any(names & identifiers(one.rest) for one in directives if one.name in _CONDITIONS)

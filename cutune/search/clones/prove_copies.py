@@ -1,17 +1,16 @@
 """Finds and proves copies for value sets. Takes a program and its sets, gives the proven ones.
 
-`by_size_verdicts` says which parameters may have several values in one program. Copies are compared
-with programs that have these values alone. Three things must be equal: the tokens that the compiler
-gets, its code for the device (PTX) of each architecture that will run, and its unoptimized code for
-the host. Code of the host is a text per function: symbols as the source has them, labels in order,
-constants in place of their labels.
+Copies are compared with programs that have these values alone. Three things must be equal: the
+tokens that the compiler gets, its code for the device (PTX) of each architecture that will run, and
+its unoptimized code for the host. Code of the host is a text per function: symbols as the source
+has them, labels in order, constants in place of their labels.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -39,7 +38,7 @@ from cutune.search.clones.dependence import (
 from cutune.source.program import Program, TunableConstant
 from cutune.source.rewrite.edits import Copies, Outer, dispatcher
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.syntax.tokens import lex_significant
+from cutune.source.syntax.tokens import lex_significant, word_set
 from cutune.toolchain.dry_run import first_error
 from cutune.toolchain.kernel_names import demangled
 
@@ -97,9 +96,7 @@ def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
 
 
 #: Options with which functions of the device have names for other sources.
-_RELOCATABLE = frozenset(
-    {"-dc", "-dw", "--device-c", "--device-w", "-rdc=true", "--relocatable-device-code=true"}
-)
+_RELOCATABLE = word_set("-dc -dw --device-c --device-w -rdc=true --relocatable-device-code=true")
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,6 @@ class BySizeVerdict:
 
 
 def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySizeVerdict]:
-    """Return the verdict on each macro and constant of a program."""
     return {one.name: _by_size_verdict(compiler, program, one) for one in program.constants}
 
 
@@ -121,17 +117,16 @@ def _by_size_verdict(
 ) -> BySizeVerdict:
     try:
         found, _ = found_copies(compiler, program, [constant], {}, None)
-    except NotBySize as problem:
-        return BySizeVerdict("", (), note_of(constant, problem))
+        return BySizeVerdict(found.of(found.outer).name, constant.data)
+    except NotBySize as error:
+        problem = error
     except CutuneError as error:
         reason = error.diagnostic.message.splitlines()[0]
-        unknown = NotBySize(f"it is not known what depends on it: {reason}", "let nvcc read it")
-        return BySizeVerdict("", (), note_of(constant, unknown))
-    return BySizeVerdict(found.of(found.outer).name, constant.data)
+        problem = NotBySize(f"it is not known what depends on it: {reason}", "let nvcc read it")
+    return BySizeVerdict("", (), note_of(constant, problem))
 
 
 def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:
-    """Return why a parameter has one value, at its pragma."""
     place = constant.source, constant.pragma
     return Diagnostic.at(
         Code.ONE_VALUE, *place, name=constant.name, reason=problem.reason, remedy=problem.remedy
@@ -177,7 +172,6 @@ _PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTI
 
 
 def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str, tuple[str, ...]]:
-    """Return the code of functions by their names, before which a prefix stands."""
     constants = dict(_DATA.findall(assembly))
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
@@ -242,44 +236,42 @@ class ProgramWithCopies:
 
 def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the prefixes of the sets whose copies are proven; of the others, why not."""
-    refused = dict(_unequal_texts(question))
+    refused = _unequal_texts(question)
     left = [prefix for prefix in question.copies.sets if prefix not in refused]
-    if left:
-        refused |= dict(unequal_code(question, left))
+    refused |= unequal_code(question, left) if left else {}
     return tuple(prefix for prefix in left if prefix not in refused), refused
 
 
 # ---- tokens
 
 
-def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
-    """Yield sets whose copies are other tokens than the compiler gets for these values."""
+def _unequal_texts(question: ProgramWithCopies) -> dict[str, str]:
+    sets, found = question.copies.sets, question.found
     try:
         whole = expanded(question.compiler, question.unit)
     except CutuneError as error:
         reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
-        yield from ((prefix, reason) for prefix in question.copies.sets)
-        return
-    own = question.found.versions.own
+        return dict.fromkeys(sets, reason)
+    own = found.versions.own
     if not _is_own(question, whole, own):
-        yield from ((prefix, "they change the program itself") for prefix in question.copies.sets)
-        return
-    for prefix, values in question.copies.sets.items():
+        return dict.fromkeys(sets, "they change the program itself")
+
+    def reason_against(prefix: str) -> str:
         try:
-            plain = expanded(question.compiler, question.plain(values))
+            plain = expanded(question.compiler, question.plain(sets[prefix]))
             Versions(question.program.source.path, own, (plain,)).check()
         except CutuneError as error:
-            yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
-            continue
+            return f"no program has them: {first_error(error.diagnostic.message)}"
         except NotBySize as problem:
-            yield prefix, problem.reason
-            continue
-        wanted = [plain.declarations[index].texts for index in question.found.declarations]
-        others = {*range(len(own.declarations))} - {*question.found.declarations}
+            return problem.reason
+        others = {*range(len(own.declarations))} - {*found.declarations}
         if any(own.declarations[i].texts != plain.declarations[i].texts for i in others):
-            yield prefix, "more depends on the values than is written again"
-        elif _copied(whole, prefix, question) != wanted:
-            yield prefix, "the compiler gets other tokens"
+            return "more depends on the values than is written again"
+        wanted = [plain.declarations[index].texts for index in found.declarations]
+        is_equal = _copied(whole, prefix, question) == wanted
+        return "" if is_equal else "the compiler gets other tokens"
+
+    return {prefix: reason for prefix in sets if (reason := reason_against(prefix))}
 
 
 def _copied(whole: Expanded, prefix: str, question: ProgramWithCopies) -> list[tuple[str, ...]]:
@@ -325,21 +317,18 @@ def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool
 # ---- code
 
 
-def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield sets whose copies are compiled to other code than programs with these values alone."""
+def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> dict[str, str]:
     compiler = question.compiler
     try:
         device, host = compiler.ptx(question.unit), compiler.assembly(question.unit)
     except CutuneError as error:
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
-        yield from ((prefix, reason) for prefix in prefixes)
-        return
+        return dict.fromkeys(prefixes, reason)
 
     def reason_against(prefix: str) -> str:
         try:
             plain = question.plain(question.copies.sets[prefix])
-            texts = compiler.ptx(plain)
-            for copied, alone in zip(device, texts, strict=True):
+            for copied, alone in zip(device, compiler.ptx(plain), strict=True):
                 _compare_device(question, prefix, copied, alone)
             _compare_host(question, prefix, host, compiler.assembly(plain))
         except CutuneError as error:
@@ -349,9 +338,8 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
         return ""
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for prefix, reason in zip(prefixes, pool.map(reason_against, prefixes), strict=True):
-            if reason:
-                yield prefix, reason
+        reasons = zip(prefixes, pool.map(reason_against, prefixes), strict=True)
+        return {prefix: reason for prefix, reason in reasons if reason}
 
 
 def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
@@ -411,7 +399,6 @@ def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozense
 
 
 def _identifier(name: str) -> str:
-    """Return a name of PTX for a name of C++, different for different ones."""
     return name if name.isidentifier() else "S$" + name.encode("latin-1", "replace").hex()
 
 

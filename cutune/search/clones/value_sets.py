@@ -1,18 +1,13 @@
 """Chooses values that are compiled in. Takes times, gives one set for all sizes, or several.
 
-Constants, options of nvcc and words of the command line cannot follow the sizes of one program. The
-set is taken that loses least on the average over all sizes, host integers at their best; the
-program's own set, where that is hardly slower: who wrote it may have known of other sizes. The
-values are also written as a header, or as options of nvcc, for the original source: what they set
-must be open to it, by `#ifndef` or as `{NAME}`.
+Of sets for all sizes that one is taken which loses least on the average, host integers at their
+best; but the program's own set where it is hardly slower: who wrote it may have known of other
+sizes. The values are also written as a header, or as options of nvcc, for the original source.
 
-A copy of code per set lets a program choose by size (`SetChoice`, also as C). It costs room, so
-that few are wanted: sets are taken greedily, each time the one that is within `COVERED` of the best
-at most sizes where none is yet, until every measured size has one or there are `MOST_SETS`. The
-program's own values cost nothing: they are there in any case. The pass `choose-values` is given for
-the value sets whose copies are proven.
-
-The C is valid in C++11. A decision is a comparison per interval; of several sizes, a distance per
+A copy of code per set lets a program choose by size (`SetChoice`, also as C++11). Copies cost room:
+sets are taken greedily, each time the one that is within `COVERED` of the best at most sizes where
+none is yet, until every measured size has one or there are `MOST_SETS`. The pass `choose-values` is
+given for the sets whose copies are proven. With several sizes a decision computes a distance per
 measured place, so that each thread remembers what it decided last.
 """
 
@@ -39,6 +34,7 @@ from cutune.search.neighbours.classifier import ChoiceModel, Regret, fit_choice,
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
+    c_names,
     emit_choices,
     range_tests,
     run_mode,
@@ -49,7 +45,7 @@ from cutune.search.regions import HostMeasurement, Settings
 from cutune.search.trials import plain
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
-from cutune.space.condition import Condition
+from cutune.space.annotation import Condition
 from cutune.space.parameter import ParameterOptions, holes
 
 #: So much more may the program's own set lose, and stays. Two sweeps of one program differ by more:
@@ -61,12 +57,10 @@ ValueSet = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class FixedChoice:
-    """One set of values, and how it compares.
+    """One set of values, and the time that is `lost` with it against the best set of each size.
 
-    Attributes:
-        sizes: the names of `Regret.worst_point`.
-        lost: the time that it loses against the best set of each size.
-        own: the program's own values, as far as they were measured; `own_lost`: what they lose.
+    `sizes`: the names of `Regret.worst_point`. `own`: the program's own values, as far as they were
+    measured; `own_lost`: what they lose.
     """
 
     values: Settings
@@ -124,14 +118,12 @@ def fit_fixed(
 
 
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
-    """Return the program's own values of some parameters, "" where they are not known."""
     return tuple(own.get(name, "") for name in names)
 
 
 def best_times(
     measured: Iterable[tuple[Point, HostMeasurement]], names: Sequence[str]
 ) -> Mapping[Point, Mapping[ValueSet, float]]:
-    """Return the best time of each value set per point, with any host integers."""
     best: dict[Point, dict[ValueSet, float]] = {}
     for point, one in measured:
         times, values = best.setdefault(point, {}), tuple(one.values[name] for name in names)
@@ -143,7 +135,6 @@ def best_times(
 def set_table(
     sizes: Sequence[str], times: Mapping[Point, Mapping[ValueSet, float]], sets: Sequence[ValueSet]
 ) -> TimeTable:
-    """Return a table in which the number of a value set stands for it."""
     numbers = {one: number for number, one in enumerate(sets)}
     labelled: dict[Point, Mapping[Configuration, float]] = {
         p: {(numbers[one],): t for one, t in own.items()} for p, own in times.items()
@@ -156,20 +147,18 @@ HEADER, FLAGS = "header", "flags"
 
 def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
     """Return one option per line, for `nvcc --options-file`. Raises CT810 for a fixed constant."""
-    defined = _guarded(program, values)
-    words = [*compiler_flags(values, asked), *(f"-D{n}={v}" for n, v in defined.items())]
-    return "".join(f"{word}\n" for word in words)
+    defined = (f"-D{name}={value}" for name, value in _guarded(program, values).items())
+    return "".join(f"{word}\n" for word in (*compiler_flags(values, asked), *defined))
 
 
 def header_text(program: Program, values: Settings) -> str:
     """Return macros, for `nvcc -include`. Raises CT810 for a constant that is not open."""
-    defined = _guarded(program, values)
-    lines = [f"#ifndef {n}\n#define {n} {v}\n#endif\n" for n, v in defined.items()]
+    macros = _guarded(program, values).items()
+    lines = (f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in macros)
     return "".join(["// The values that were fastest over all sizes.\n", *lines])
 
 
 def compiler_flags(values: Settings, asked: ParameterOptions) -> tuple[str, ...]:
-    """Return the options in which a chosen value stands."""
     with_names = [word for word in asked.flags if holes([word]) & values.keys()]
     return ParameterOptions(asked.parameters, (), tuple(with_names)).flags_at(values)
 
@@ -192,9 +181,7 @@ def changed(
 
 
 def without_place(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
-    """Return notes about values that neither the source nor an option of nvcc holds."""
-    named = holes([*asked.flags, asked.make])
-    known = {constant.name for constant in program.constants} | named
+    known = {one.name for one in program.constants} | holes([*asked.flags, asked.make])
     return [
         Diagnostic.at(Code.CHOSEN_NOWHERE, name=name, value=value)
         for name, value in values.items()
@@ -216,17 +203,14 @@ def _guarded(program: Program, values: Settings) -> dict[str, int | str]:
 MOST_SETS = 8
 #: A set serves a size where it is at most so much slower than the best that was measured there.
 COVERED = 0.03
-#: The label of the program's own values.
 OWN = 0
 
 
 @dataclass(frozen=True)
 class SetChoice:
-    """Value sets, and the classifier that gives the number of one by sizes.
+    """Value sets, and the classifier of sizes that gives the number of one.
 
-    Attributes:
-        sets: those with the numbers 1, 2, …; 0 stands for the program's own values.
-        model: of one tunable, the number.
+    `sets` have the numbers 1, 2, …; 0 stands for the program's own values.
     """
 
     names: tuple[MemberName, ...]
@@ -263,9 +247,8 @@ def fit_sets(
 ) -> SetChoice | None:
     """Return the sets that cover the measured sizes; None where one set is best everywhere.
 
-    Args:
-        measured: where all other compiled parameters have the values that they will have.
-        limit: the regret that is accepted for the sake of fewer intervals.
+    In what was `measured`, other compiled parameters have the values that they will have. `limit`:
+    the regret that is accepted for the sake of fewer intervals.
     """
     points = []
     for one in measured:
@@ -302,24 +285,18 @@ def _relabelled(table: TimeTable, labels: Mapping[int, int]) -> TimeTable:
 def covering(table: TimeTable, own: int | None) -> list[int]:
     """Choose sets greedily; the program's own set, where it was measured, comes first."""
     kept = [] if own is None else [own]
-    open_ = {p for p in table.points if not any(_covers(table, p, one) for one in kept)}
+    open_ = {p for p in table.points if own is None or table.regret(p, (own,)) > COVERED}
     candidates = [label for (label,) in table.configurations]
     while open_ and len(kept) < MOST_SETS + (own is not None):
         best = max(candidates, key=lambda one: _gain(table, open_, one))
         kept.append(best)
-        open_ = {point for point in open_ if not _covers(table, point, best)}
+        open_ = {point for point in open_ if table.regret(point, (best,)) > COVERED}
     return kept
 
 
 def _gain(table: TimeTable, points: set[Point], label: int) -> tuple[int, float]:
-    """Return at how many sizes a set serves, and then how little it loses there."""
-    lost = [table.regret(p, (label,)) or 0.0 for p in points if _covers(table, p, label)]
+    lost = [one for point in points if (one := table.regret(point, (label,))) <= COVERED]
     return len(lost), -sum(lost)
-
-
-def _covers(table: TimeTable, point: Point, label: int) -> bool:
-    lost = table.regret(point, (label,))
-    return lost is not None and lost <= COVERED
 
 
 def _sizes_of(one: HostMeasurement, names: Sequence[str]) -> Mapping[str, int]:
@@ -346,16 +323,15 @@ static inline int cutune_sets_asked() {{
 def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Sequence[str]) -> str:
     """Return a function that gives the number of the copy to call, 0 outside the measured sizes.
 
-    Args:
-        cases: the number of the copy by the number of the set; a set without one runs as 0.
-        own: the program's own values, as they are written.
+    `cases`: the number of the copy by that of the set; a set without one runs as 0. `own`: the
+    program's own values, as they are written.
     """
     choose = f"of_{routine}"
     several = len(choice.model.sizes) > 1
     model = replace(choice.model, tunables=(choose,))
-    names = [f"cutune_{c_name(name)}" for name in model.sizes]
+    names = c_names(model)
     parameters = ", ".join(f"long long {name}" for name in names)
-    within = " && ".join(range_tests(names, model.choices[0].lowest, model.choices[0].highest))
+    within = " && ".join(range_tests(model, model.choices[0]))
     table = ", ".join(str(cases.get(number, 0)) for number in range(len(choice.sets) + 1))
     copies = max(cases.values(), default=0)
     set_of = {copy: number for number, copy in reversed([*cases.items()])}
@@ -428,18 +404,14 @@ def chosen_together(
 def _without_conditions(
     parameters: ParameterOptions, program: Program, names: Collection[str]
 ) -> set[str]:
-    """Return those that no condition ties to a parameter that is not chosen with them."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     conditions = [Condition.read(one.where) for one in places if one.where is not None]
     conditions += parameters.conditions
-    others = {one.name for one in places} | {one.name for one in parameters.parameters}
+    others = {one.name for one in (*places, *parameters.parameters)}
     free = {*names}
-    while tied := {
-        name
-        for condition in conditions
-        if condition.names & others - free
-        for name in condition.names & free
-    }:
+    while tied := free.intersection(
+        *[{name for one in conditions if one.names & others - free for name in one.names}]
+    ):
         free -= tied
     return free
 

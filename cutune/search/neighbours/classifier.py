@@ -4,16 +4,15 @@ With one size, nearest neighbours are intervals, and a comparison of integers de
 the nearest is the one with the smallest product of ratios, which is the sum of the distances of
 the logarithms without a logarithm.
 
-Times between two measured sizes are interpolated: there log t is nearly linear in log N for each
-configuration, and a rule that is good at measured sizes can be bad where the best configuration
-changes. The labels are then chosen for the fewest intervals of bounded regret. That is the
-hand-made "correction" of M. Veneva, *ML-Based Optimum Sub-system Size for the GPU Implementation of
-the Tridiagonal Partition Method*, as an algorithm: measured optima fluctuate where several
-configurations are nearly as fast, and a heuristic wants few steps.
+Times between two measured sizes are interpolated: log t is nearly linear in log N for each
+configuration, and a rule that is good at measured sizes can be bad between them. The labels are
+then chosen for the fewest intervals of bounded regret: where several configurations are nearly as
+fast, measured optima fluctuate. That is the hand-made "correction" of M. Veneva, *ML-Based Optimum
+Sub-system Size for the GPU Implementation of the Tridiagonal Partition Method*, as an algorithm.
 
 A tunable may be chosen given others that were chosen before (the sub-system size given the number
 of recursive steps): there is one classifier per value of these. A rule that was made on one device
-may be judged on others; the published Table III does this for that of the RTX 2080 Ti.
+may be judged on others, as in the published Table III.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -75,23 +74,19 @@ def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
-    """Return the configuration of each size by a classifier that was made without it."""
-    chosen = {}
-    for point in labels:
-        rest = {p: label for p, label in labels.items() if p != point}
-        chosen[point] = classifier(rest).choose(point) if rest else labels[point]
-    return chosen
+    if len(labels) < 2:
+        return dict(labels)
+    rests = {p: {q: label for q, label in labels.items() if q != p} for p in labels}
+    return {point: classifier(rest).choose(point) for point, rest in rests.items()}
 
 
 def accuracy(
     predicted: Mapping[Point, Configuration], actual: Mapping[Point, Configuration]
 ) -> float:
-    """Return the share of sizes that get their own configuration."""
     return fmean(predicted[point] == label for point, label in actual.items())
 
 
 def null_accuracy(labels: Mapping[Point, Configuration]) -> float:
-    """Return the accuracy of always choosing the most frequent configuration."""
     return Counter(labels.values()).most_common(1)[0][1] / len(labels)
 
 
@@ -110,7 +105,7 @@ class Regret:
 def regret(table: TimeTable, chosen: Callable[[Point], Configuration]) -> Regret | None:
     """Return the regret of a rule over all sizes of a table; None where no time is known."""
     losses = {p: table.regret(p, chosen(p)) for p in table.points}
-    known = {p: loss for p, loss in losses.items() if loss is not None}
+    known = {p: loss for p, loss in losses.items() if loss < inf}
     if not known:
         return None
     worst = max(known, key=lambda p: known[p])
@@ -141,7 +136,7 @@ def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Con
     allowed = {}  # The best has the regret 0, so that one is always allowed.
     for point in table.points:
         regrets = {c: table.regret(point, c) for c in table.times[point]}
-        allowed[point] = {c: r for c, r in regrets.items() if r is not None and r <= limit}
+        allowed[point] = {c: lost for c, lost in regrets.items() if lost <= limit}
     if len(table.sizes) == 1:
         return _fewest_intervals(table, allowed)
     return _fewest_configurations(table, allowed)
@@ -244,11 +239,9 @@ class Evidence:
 class FittedClassifier:
     """One classifier, for one combination of the given values.
 
-    Attributes:
-        measured: the number of measured sizes that it was made from.
-        lowest, highest: the range of these, size by size.
-        limits, points, configurations: of its `Classifier`.
-        evidence: None when the model was read from a file.
+    `measured`: the number of sizes that it was made from; `lowest`, `highest`: their range, size by
+    size. `limits`, `points`, `configurations`: of its `Classifier`. `evidence` is None when the
+    model was read from a file.
     """
 
     given: Integers
@@ -267,14 +260,10 @@ class FittedClassifier:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """The classifiers that choose one or several host integers.
+    """The classifiers that choose one or several host integers, `tunables`, by others, `sizes`.
 
-    Attributes:
-        tunables: names of the integers.
-        sizes: names of the integers that a classifier decides on.
-        given: names of values that were chosen before; each combination has its own classifier.
-        limit: the largest regret at a measured size that was accepted for the sake of fewer
-            intervals.
+    Each combination of the values that are `given`, which were chosen before, has a classifier of
+    its own. `limit`: the largest regret that was accepted for the sake of fewer intervals.
     """
 
     tunables: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
@@ -335,7 +324,6 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
 
 
 def fit_rule(table: TimeTable, limit: float) -> Classifier:
-    """Return the classifier of a table whose regret at and between the sizes is within a limit."""
     return classifier(corrected(densified(table), limit))
 
 
@@ -357,7 +345,6 @@ def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
 
 
 def _left_out(table: TimeTable, limit: float) -> dict[Point, Configuration]:
-    """Return what each size gets by a rule that was made without it."""
     if len(table.points) < FEWEST_TO_LEAVE_OUT:
         return {}
     inner = table.points[1:-1] if len(table.sizes) == 1 else table.points
@@ -371,7 +358,7 @@ def _amid(
     """Return the middle, by ratio, of both gaps beside each size that loses more than the limit."""
     if len(table.sizes) != 1:
         return ()
-    lossy = {p for p, chosen in left_out.items() if (table.regret(p, chosen) or 0.0) > limit}
+    lossy = {p for p, chosen in left_out.items() if limit < table.regret(p, chosen) < inf}
     gaps = (gap for gap in pairwise(table.points) if lossy.intersection(gap))
     middles = (round(sqrt(low[0] * high[0])) for low, high in gaps)
     return tuple(size for size in middles if (size,) not in table.times)

@@ -14,8 +14,7 @@ from itertools import pairwise
 
 from cutune.model.emit.emitter import Emitter, c_integer
 from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier
-from cutune.space.annotation import Expression, read_condition
-from cutune.space.condition import subtree
+from cutune.space.annotation import Expression, read_condition, subtree
 
 #: The product of max(a, b) / min(a, b), in the order of `ratio_distance`.
 _RATIO = """\
@@ -46,7 +45,7 @@ def emit_choices(models: Sequence[ChoiceModel]) -> str:
 
 
 def _emit_model(emit: Emitter, model: ChoiceModel) -> None:
-    names = [f"cutune_{c_name(size)}" for size in (*model.sizes, *model.given)]
+    names = c_names(model)
     parameters = ", ".join(f"long long {name}" for name in names)
     for index, tunable in enumerate(model.tunables):
         emit(f"static inline long long cutune_choose_{c_name(tunable)}({parameters})")
@@ -82,18 +81,20 @@ def c_name(text: str) -> str:
     return re.sub(r"\W+", "_", text, flags=re.ASCII)
 
 
+def c_names(model: ChoiceModel) -> list[str]:
+    """Return the names in C of the sizes, and then of the given values."""
+    return [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
+
+
 def given_tests(model: ChoiceModel, choice: FittedClassifier) -> list[str]:
-    """Return tests in C whether the given values are those of a classifier."""
     pairs = zip(model.given, choice.given, strict=True)
     return [f"cutune_{c_name(name)} == {c_integer(value)}" for name, value in pairs]
 
 
-def range_tests(
-    names: Iterable[str], lowest: Iterable[int], highest: Iterable[int]
-) -> Iterator[str]:
-    """Yield tests in C whether values lie in ranges."""
-    for name, low, high in zip(names, lowest, highest, strict=True):
-        yield f"{name} >= {c_integer(low)} && {name} <= {c_integer(high)}"
+def range_tests(model: ChoiceModel, choice: FittedClassifier) -> list[str]:
+    """Return tests in C whether sizes are among those that were measured."""
+    ranges = zip(c_names(model), choice.lowest, choice.highest, strict=False)
+    return [f"{n} >= {c_integer(low)} && {n} <= {c_integer(high)}" for n, low, high in ranges]
 
 
 def _emit_intervals(

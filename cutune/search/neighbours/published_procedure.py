@@ -28,8 +28,6 @@ FEWEST_SIZES = 4
 
 @dataclass(frozen=True)
 class Split:
-    """One random split and its result."""
-
     random_state: int
     training: int
     tested: int
@@ -55,11 +53,10 @@ class Distribution:
 
 def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
     """Run the procedure on one split. Raises CT544 without scikit-learn, CT545 for few sizes."""
-    _require(labels)
+    points, classes = _arrays(labels)
     from sklearn.model_selection import GridSearchCV, KFold
     from sklearn.neighbors import KNeighborsClassifier
 
-    points, classes = _arrays(labels)
     trained, tested = _split(len(classes), random_state)
     # scikit-learn allows as many folds as the most frequent class has members, at most.
     most = int(np.bincount(classes[trained]).max())
@@ -88,10 +85,9 @@ def distribution(
     labels: Mapping[Point, Configuration], random_states: Iterable[int] = range(300)
 ) -> Distribution | None:
     """Return 1-NN accuracies; None where no split trains all classes. Raises CT544, CT545."""
-    _require(labels)
+    points, classes = _arrays(labels)
     from sklearn.neighbors import KNeighborsClassifier
 
-    points, classes = _arrays(labels)
     rates, count = [], 0
     for state in random_states:
         count += 1
@@ -106,7 +102,15 @@ def distribution(
 
 
 def _arrays(labels: Mapping[Point, Configuration]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return sizes as they are (no logarithm), and configurations as numbers of classes."""
+    """Return sizes as they are (no logarithm), and configurations as numbers of classes.
+
+    Raises CT544, CT545.
+    """
+    if find_spec("sklearn") is None:
+        raise CutuneError.at(Code.NO_SCIKIT_LEARN)
+    if len(labels) < FEWEST_SIZES:
+        reason = f"the published procedure splits at least {FEWEST_SIZES} sizes, not {len(labels)}"
+        raise CutuneError.at(Code.BAD_TABLE_OPTION, reason=reason)
     points = sorted(labels)
     numbers = {label: i for i, label in enumerate(sorted(set(labels.values())))}
     classes = np.array([numbers[labels[point]] for point in points])
@@ -120,11 +124,3 @@ def _split(count: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np
         np.arange(count), test_size=TEST_SHARE, shuffle=True, random_state=random_state
     )
     return trained, tested
-
-
-def _require(labels: Mapping[Point, Configuration]) -> None:
-    if find_spec("sklearn") is None:
-        raise CutuneError.at(Code.NO_SCIKIT_LEARN)
-    if len(labels) < FEWEST_SIZES:
-        reason = f"the published procedure splits at least {FEWEST_SIZES} sizes, not {len(labels)}"
-        raise CutuneError.at(Code.BAD_TABLE_OPTION, reason=reason)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from statistics import median
 
@@ -19,7 +20,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
-from cutune.space.condition import holds
+from cutune.space.columns import holds
 
 Point = tuple[int, ...]
 """The values of the sizes."""
@@ -51,7 +52,6 @@ class TimeTable:
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """The measured sizes, in rising order."""
         return tuple(sorted(self.times))
 
     @cached_property
@@ -64,12 +64,10 @@ class TimeTable:
         """The fastest configuration of each size; the smallest of equally fast ones."""
         return {p: min(own, key=lambda c: (own[c], c)) for p, own in self.times.items()}
 
-    def regret(self, point: Point, configuration: Configuration) -> float | None:
-        """Return t(configuration) / t(best) - 1, or None where it was not measured."""
+    def regret(self, point: Point, configuration: Configuration) -> float:
+        """Return t(configuration) / t(best) - 1; infinity where it was not measured."""
         times = self.times[point]
-        if configuration not in times:
-            return None
-        return times[configuration] / times[self.best[point]] - 1
+        return times.get(configuration, inf) / times[self.best[point]] - 1
 
     def restricted(self, points: Iterable[Point]) -> TimeTable:
         return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})

@@ -1,17 +1,16 @@
 """A local search guided by predicted times. Takes `Tries` and a start, tries places until the end.
 
 Its axes are the tables of the space, not the parameters: where `a * b == c * d` no parameter can
-change alone. It begins at the start and at places drawn at random, because a start may lie far from
-everything good. Then candidates are, again and again, neighbours of the fastest places on all axes
-(near ones, and on a long axis as many at random), places that differ from these on two axes, and
-places drawn at random. Those are tried that may well be the fastest by what is known: near fast
-places, or unlike all that is known. Local optima are left because what is near them becomes known.
+change alone. It begins at the start and at places drawn at random. Then candidates are, again and
+again, neighbours of the fastest places on all axes (near ones, and on a long axis as many at
+random), places that differ from these on two axes, and places drawn at random. Those are tried that
+may well be the fastest by what is known: near fast places, or unlike all that is known. Local
+optima are left because what is near them becomes known.
 
 A place is predicted to take what known ones near it take. Nearness is learned: how much the times
 of known places differ where a parameter does is its spread, and the distance of two places is the
-spread of the parameters in which they differ. So places that differ only in a parameter without
-effect are at no distance, and the time of one of them is known of all. Times are logarithms, so
-that a factor counts the same for fast and slow ones.
+spread of the parameters in which they differ. So the time of a place is known of all that differ
+from it only in a parameter without effect. Times are logarithms: a factor counts the same for all.
 """
 
 from __future__ import annotations
@@ -29,14 +28,12 @@ from cutune.space.space import Space
 
 Array = NDArray[np.float64]
 #: What the next value of a parameter counts at least, where the last of all counts 1: effects are
-#: often steps (a multiple of 32), which neighbours show as well as far values. Between 0.05 and 0.4
-#: nothing changes much.
+#: often steps (a multiple of 32), which neighbours show as well. 0.05 to 0.4 do alike.
 NEXT_VALUE = 0.2
-#: How soon farther places count less, a power of the square of the distance: 4 to 8 do alike; lower
-#: ones blur what is known, and with the nearest alone noise decides.
+#: How soon farther places count less, a power of the squared distance: 4 to 8 do alike, lower blur.
 POWER = 4
-#: How much less two places tell of each parameter in which they differ the more these are: other
-#: effects hide its own, and of such pairs there are many. 2 to 12 do alike.
+#: How much less two places tell of each parameter in which they differ the more these are, since
+#: other effects hide its own: 2 to 12 do alike.
 SHARED = 4
 #: So many pairs the spread counts that is assumed as long as nothing is known.
 ASSUMED = 1.0
@@ -117,7 +114,6 @@ class TimePredictor:
         return np.where(failed, worst, logs)
 
     def _points_of(self, places: Iterable[Rows]) -> Array:
-        """Return the coordinates of places: each parameter from 0 to 1."""
         rows = np.array([*places], dtype=np.int64).reshape(-1, len(self.space.tables))
         columns = [column[rows[:, axis]] / last for axis, column, last in self._columns]
         return np.stack(columns, axis=1)
@@ -129,21 +125,17 @@ def _steps(differences: Array) -> Array:
     return np.where(away > 0, NEXT_VALUE + (1 - NEXT_VALUE) * away, 0.0)
 
 
-#: Places that are drawn at random before neighbours are looked at. 4 to 8 do alike on the average;
-#: with fewer a bad start costs more.
+#: Places drawn at random before all else: 4 to 8 do alike; with fewer a bad start costs more.
 DRAWN = 8
 #: Fastest places whose neighbours are candidates: 2 to 8 do alike.
 FASTEST = 4
-#: Candidates on an axis for each of its parameters, near ones and as many at random: up and down
-#: by two.
+#: Candidates on an axis for each of its parameters, near ones and as many at random.
 NEIGHBOURS = 4
 #: Candidates that are drawn at random, without which a search can stay in one region.
 ANYWHERE = 16
-#: Candidates that differ from a fast place on two axes, where no single one makes it faster: as few
-#: as a long axis has neighbours, up to twice.
+#: Candidates that differ from a fast place on two axes, where no single one makes it faster.
 CHANGED_TWICE = 8
-#: Places that are tried together, so that some workers are busy; one by one is little better. Where
-#: one process measures many, these are more.
+#: Places that are tried together, so that some workers are busy; more where they share a process.
 TRIED_TOGETHER = 4
 #: Rounds without anything new until the rest is left to chance.
 FRUITLESS = 64
@@ -167,20 +159,16 @@ class _Search:
         fruitless = 0
         while fruitless < FRUITLESS:
             new = self._candidates()
-            self._try(self._most_promising(new))
             fruitless = 0 if new else fruitless + 1
+            if new:
+                order = np.argsort(self.predictor.least(new), kind="stable")
+                self._try(self.tries.first_of([new[index] for index in order], TRIED_TOGETHER))
 
     def _try(self, places: Iterable[Rows]) -> None:
         chosen = [*places]
         self.tries.expect(chosen)
         for place in chosen:
             self.predictor.learn(place, self.tries.at(place))
-
-    def _most_promising(self, places: list[Rows]) -> list[Rows]:
-        if not places:
-            return []
-        order = np.argsort(self.predictor.least(places), kind="stable")
-        return self.tries.first_of([places[index] for index in order], TRIED_TOGETHER)
 
     def _candidates(self) -> list[Rows]:
         """New places. Those drawn at random are first, for where nothing is known of any."""

@@ -203,12 +203,10 @@ Run = Callable[[Tries, Rows, random.Random], None]
 
 @dataclass(frozen=True)
 class Technique:
-    """A way to search.
+    """A way to search, with the names that `others`, other tuners, have for it.
 
-    Attributes:
-        others: what other tuners call it.
-        package: that it needs besides what cutune always needs; empty: none.
-        is_ahead: does it say what it will ask for, so that several can be measured at once?
+    `package`: that it needs besides what cutune always needs; empty: none. `is_ahead`: does it say
+    what it will ask for, so that several can be measured at once?
     """
 
     name: str
@@ -270,12 +268,8 @@ def shuffled(size: int, generator: random.Random) -> Iterator[int]:
     yield from rest
 
 
-def _brute_force(tries: Tries, start: Rows, generator: random.Random) -> None:
-    _try_all(tries, range(tries.space.size))
-
-
-def _try_all(tries: Tries, numbers: Iterable[int]) -> None:
-    rest = map(tries.space.rows, numbers)
+def _try_all(tries: Tries, numbers: Iterable[int] | None = None) -> None:
+    rest = map(tries.space.rows, range(tries.space.size) if numbers is None else numbers)
     some = list(islice(rest, TOGETHER))
     while some:
         # So that no worker waits while the last of these is measured.
@@ -302,7 +296,7 @@ _BAYESIAN = partial(_ask, sampler="TPESampler")
 TECHNIQUES = (
     Technique(DEFAULT, local_search, is_ahead=True),
     Technique("random", random_search, _OF_RANDOM, is_ahead=True),
-    Technique("brute_force", _brute_force, _OF_BRUTE_FORCE, is_ahead=True),
+    Technique("brute_force", lambda tries, *_: _try_all(tries), _OF_BRUTE_FORCE, is_ahead=True),
     Technique("annealing", partial(_anneal, has_descents=False), _OF_ANNEALING),
     Technique("dual_annealing", partial(_anneal, has_descents=True)),
     Technique("mcmc", partial(_walk, has_descents=False), ("metropolis",)),

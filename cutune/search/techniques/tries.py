@@ -34,11 +34,11 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Budget:
-    """The limit of a search: configurations or a share at each size, or seconds for all."""
+    """The limits of a search: configurations and a share at each size, and seconds for all."""
 
-    configurations: int | None = None
-    share: Fraction | None = None
-    seconds: float | None = None
+    configurations: float = inf
+    share: Fraction = Fraction(1)
+    seconds: float = inf
 
     @staticmethod
     def read(text: str) -> Budget:
@@ -55,16 +55,11 @@ class Budget:
         raise CutuneError.at(Code.BAD_BUDGET, text=text)
 
     def most(self, size: int) -> int:
-        """Return how many configurations may be measured in a space of this size."""
-        if self.share is not None:
-            return ceil(size * self.share)
-        return size if self.configurations is None else min(size, self.configurations)
+        return int(min(self.configurations, ceil(size * self.share)))
 
     def at(self, size: int, spent_seconds: float, sizes_left: int) -> Allowance:
         """Return the allowance at the next size; the time left is shared by the sizes left."""
-        if self.seconds is None:
-            return Allowance(self.most(size))
-        return Allowance(size, max(0.0, self.seconds - spent_seconds) / sizes_left)
+        return Allowance(self.most(size), max(0.0, self.seconds - spent_seconds) / sizes_left)
 
 
 Rows = tuple[int, ...]
@@ -94,12 +89,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class SharedProcess:
-    """A process that measures several configurations in turn.
+    """A process that measures several configurations in turn, of which `processes` run at once.
 
-    Attributes:
-        most: so many take little longer than one, because the start of a process takes longest.
-        processes: so many run at once.
-        key: equal for configurations that can share a process.
+    `most` take little longer than one, because the start of a process takes longest. `key` is equal
+    for configurations that can share a process.
     """
 
     most: int
@@ -111,11 +104,8 @@ class SharedProcess:
 class Tries:
     """The places that were tried, in order.
 
-    Attributes:
-        timed: measures a configuration.
-        expected: is told what will be asked for soon.
-        sharing: None: each configuration has a process of its own.
-        known: times of places; None: it failed.
+    `timed` measures a configuration. `expected` is told what will be asked for soon. `sharing`
+    None: each has a process of its own. `known`: times of places; None: it failed.
     """
 
     space: Space

@@ -29,6 +29,7 @@ from cutune.search.neighbours.classifier import ChoiceModel, document_entry, fit
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
+    c_names,
     condition_c,
     emit_choices,
     given_tests,
@@ -48,7 +49,7 @@ from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.measured_blocks import BlockClassifier
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
-from cutune.space.condition import Condition
+from cutune.space.annotation import Condition
 from cutune.space.parameter import NONE, ParameterOptions
 from cutune.toolchain.device.profile import DeviceProfile
 
@@ -93,25 +94,21 @@ def fit_host(
         warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
     allowed = [one for one in measured if is_allowed_by_all(one, program.tunables)]
     fixed = fit_fixed(allowed, names, own, held)
-    values: Settings = {}
-    sets = None
-    if fixed is not None:
-        values = fixed.values
-        together = chosen_together(compiler, parameters, program, {*names} - {*held})
-        if together:
-            by_size = [one.name for one in together]
-            sizes = list(dict.fromkeys(size for one in together for size in one.data))
-            rest = fixed.without(by_size)
-            known = [one for one in allowed if rest.fits(one)]
-            sets = fit_sets(known, by_size, sizes, own, limit)
-        if sets is None:
-            measured = [one for one in measured if fixed.fits(one)]
-        else:
-            rest = fixed.without(sets.names)
-            measured = [one for one in measured if rest.fits(one) and sets.fits(one, own)]
+    chosen, sets = fixed or FixedChoice({}), None
+    free = {*names} - {*held}
+    if fixed is not None and (together := chosen_together(compiler, parameters, program, free)):
+        by_size = [one.name for one in together]
+        sizes = list(dict.fromkeys(size for one in together for size in one.data))
+        rest = fixed.without(by_size)
+        known = [one for one in allowed if rest.fits(one)]
+        sets = fit_sets(known, by_size, sizes, own, limit)
+    if sets is not None:
+        measured = [one for one in measured if sets.fits(one, own)]
+    rest = chosen.without(sets.names if sets is not None else ())
+    measured = [one for one in measured if rest.fits(one)]
     models = []
     for group, (first, *_) in by_group(program.tunables).items():
-        is_needed = _is_bound(first.where, values)
+        is_needed = _is_bound(first.where, chosen.values)
         table = group_table(program.tunables, group, measured, is_needed)
         if table is not None:
             models.append(fit_choice(table, limit, len(first.given)))
@@ -188,16 +185,12 @@ def read_blocks(
 
 @dataclass(frozen=True)
 class MeasuredLaunches:
-    """Classifiers of blocks, and the version of the source that they were made of."""
-
     origin: Origin
     blocks: tuple[BlockClassifier, ...]
 
 
 @dataclass(frozen=True)
 class ChoicesDocument:
-    """The entries of choices.json."""
-
     origin: Origin
     models: tuple[ChoiceModel, ...]
     launches: MeasuredLaunches | None = None
@@ -242,11 +235,10 @@ def group_table(
 ) -> TimeTable | None:
     """Return the times by which the tunables of one pragma are chosen; None where there are none.
 
-    A table of a single configuration is given only where it `is_needed`.
-
-    Tunables that are chosen later, given one of these, count with their best value. All others are
-    held at one value, because times at different values cannot be compared: where most
-    configurations were measured, and of such places at the fastest.
+    A table of a single configuration is given only where it `is_needed`. Tunables that are chosen
+    later, given one of these, count with their best value. All others are held at one value: times
+    at different values cannot be compared. That is where most configurations were measured, and of
+    such places the fastest.
     """
     own = [tunable for tunable in tunables if tunable.group == group]
     names, given = [tunable.name for tunable in own], own[0].given
@@ -310,13 +302,11 @@ def emit_host(
     A routine gives the program's own value on request, outside of the measured sizes, and where the
     choice does not satisfy the condition of its pragma. `values` are the same for all sizes.
     """
-    mode = run_mode("cutune_tunables_mode")
-    texts = [LIBRARY, mode, emit_choices(models)]
+    texts = [LIBRARY, run_mode("cutune_tunables_mode"), emit_choices(models)]
     routines: dict[str, str] = {}
     for model in models:
         for tunable in model.tunables:
-            routine = f"cutune_tuned_{c_name(tunable)}"
-            routines[tunable] = routine
+            routines[tunable] = routine = f"cutune_tuned_{c_name(tunable)}"
             where = conditions.get(tunable)
             is_bound = _is_bound(where, values)
             test = "" if is_bound else _test(model, where, values)
@@ -326,22 +316,19 @@ def emit_host(
 
 def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:
     """Return C for the program's own value where a choice was not measured or is not allowed."""
-    names = [f"cutune_{c_name(name)}" for name in model.sizes]
-    ranges = (
-        [*given_tests(model, one), *range_tests(names, one.lowest, one.highest)]
-        for one in model.choices
-    )
+    names = c_names(model)
+    ranges = ([*given_tests(model, one), *range_tests(model, one)] for one in model.choices)
     known = " || ".join(f"({' && '.join(tests)})" for tests in ranges)
     text = f"    if (!({known})) return cutune_original;\n"
     if where is None:
         return text
-    sizes = ", ".join(f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given))
 
     def name_of(name: str) -> str:
         if name in values:
             return values[name]
         is_chosen = name in model.tunables
-        return f"cutune_choose_{c_name(name)}({sizes})" if is_chosen else f"cutune_{c_name(name)}"
+        call = f"cutune_choose_{c_name(name)}({', '.join(names)})"
+        return call if is_chosen else f"cutune_{c_name(name)}"
 
     return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
 
@@ -349,7 +336,7 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
 def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:
     """Return a tunable's routine; no CUTUNE=off where the program's own value may be refused."""
     off = "" if is_bound else "    if (cutune_mode == 0) return cutune_original;\n"
-    names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
+    names = c_names(model)
     parameters = "".join(f", long long {name}" for name in names)
     shown = ", ".join(f"{name} = %lld" for name in (*model.sizes, *model.given))
     values = ", ".join(["cutune_value", *names])

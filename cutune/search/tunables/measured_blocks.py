@@ -17,7 +17,7 @@ from statistics import median
 from typing import Annotated
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
+from cutune.core.diagnostics import CutuneError, Warn, known_names
 from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, require
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.model.emit.emitter import Emitter, c_integer
@@ -37,8 +37,6 @@ from cutune.toolchain.device.thread_block import Block, as_block, is_block
 LARGEST = 1 << 31
 _Factor = Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
 _Measured = Annotated[int, Meta(ge=0, le=LARGEST)]
-#: A kernel's block has a width per dimension.
-_WIDTHS = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,9 @@ class Link:
 class BlockClassifier:
     """The classifier of one kernel on one device.
 
-    Attributes:
-        columns: the data parameters, `T.x` for the threads to be covered in x, `G.x` for the blocks
-            where their number is kept.
-        lowest, highest: per column the range that was measured.
-        links: the columns that follow from others; the others are columns of the model.
+    `columns`: the data parameters, `T.x` for the threads to be covered in x, `G.x` for the blocks
+    where their number is kept. `lowest`, `highest`: per column the range that was measured. Columns
+    of `links` follow from others; the others are columns of the model.
     """
 
     kernel: QualifiedName
@@ -98,10 +94,8 @@ class BlockClassifier:
             if name not in self.columns:
                 code, known = Code.UNKNOWN_SIZE, known_names(name, self.columns)
                 raise CutuneError.at(code, name=name, kernel=kernel, known=known)
-        known_values = dict(named)
-        if every is not None:
-            arguments = (name for name in self.columns if "." not in name)
-            known_values = {**dict.fromkeys(arguments, every), **known_values}
+        usual = {} if every is None else {n: every for n in self.columns if "." not in n}
+        known_values = {**usual, **named}
         followers = {link.column: link for link in self.links}
         values: list[int] = []
         for index, name in enumerate(self.columns):
@@ -115,8 +109,7 @@ class BlockClassifier:
                 values.append(self.lowest[index])
             else:
                 code, example = Code.MISSING_SIZE, f"{name}=1024"
-                missing = Diagnostic.at(code, kernel=kernel, example=example, meaning="")
-                raise CutuneError(missing)
+                raise CutuneError.at(code, kernel=kernel, example=example, meaning="")
         return tuple(values)
 
     def check(self) -> None:
@@ -127,7 +120,7 @@ class BlockClassifier:
         are_there = all(max(link.column, link.source) < count for link in self.links)
         require(are_there, "a link is one of two columns")
         require({*model.sizes} <= {*self.columns}, "a classifier decides on columns")
-        require(model.tunables == _WIDTHS, "a classifier gives x, y and z")
+        require(model.tunables == DIMENSIONS, "a classifier gives x, y and z")
         require(not model.given, "a classifier of blocks is given nothing")
         blocks = [block for one in model.choices for block in one.configurations]
         require(all(map(is_block, blocks)), "a configuration is a thread block")
@@ -151,7 +144,7 @@ def fit_blocks(
 
         command = "cutune collect --on gpu"
         lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, warn)
-        for device, launch in (line for line in lines if line is not None):
+        for device, launch in filter(None, lines):
             swept.setdefault((launch.kernel, device), []).append(launch)
     classifiers = []
     for (name, device), launches in swept.items():
@@ -175,7 +168,6 @@ def measured_columns(kernel: Kernel) -> tuple[str, ...]:
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
-    """Return the classifier of a kernel's launches on a device, by median times, or None."""
     columns = measured_columns(kernel)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
@@ -190,7 +182,7 @@ def fit_kernel(
         tuple(point[column] for column in free): {c: median(t) for c, t in own.items()}
         for point, own in samples.items()
     }
-    table = TimeTable(tuple(columns[column] for column in free), ("x", "y", "z"), times)
+    table = TimeTable(tuple(columns[column] for column in free), DIMENSIONS, times)
     lowest, highest = (tuple(map(end, zip(*samples, strict=True))) for end in (min, max))
     model = fit_choice(table, limit)
     return BlockClassifier(kernel.name, device, columns, lowest, highest, links, model)
@@ -226,7 +218,6 @@ def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
 
 
 def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list[Decider]:
-    """Return deciders for the kernels that were measured, each on one or several devices."""
     by_kernel: dict[str, dict[str, BlockClassifier]] = {}
     for choice in choices:
         by_kernel.setdefault(choice.kernel, {})[choice.device] = choice
@@ -246,14 +237,12 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    order = kernel.argument_names
-    return {size: order.index(size) for size in kernel.sizes}
+    return {size: kernel.argument_names.index(size) for size in kernel.sizes}
 
 
 def _text(
     kernel: Kernel, by_device: Mapping[str, BlockClassifier], device: DeviceProfile, name: str
 ) -> str | None:
-    """Return the classifier of a device and `cutune_decide_NAME`, which guards it."""
     choice = by_device.get(device.name)
     if choice is None:
         return None
@@ -291,7 +280,6 @@ def _text(
 
 
 def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
-    """Give the block if it covers the threads of the launch."""
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
     for axis, d in enumerate(DIMENSIONS):
         if kept[axis]:

@@ -7,12 +7,10 @@ import argparse
 from cutune.core.options import add_list, add_option
 
 LOCAL, DASK, SLURM = "local", "dask", "slurm"
-#: The names of these options.
 WORKER_OPTION_NAMES = ("executor", "gpus", "scheduler", "workers", "sbatch")
 
 
 def add_cluster_options(verb: argparse.ArgumentParser) -> None:
-    """Options for several GPUs."""
     group = verb.add_argument_group("several GPUs for the trials of parameters")
     executors = "what runs trials: processes here (default), workers of dask, jobs of Slurm"
     add_option(group, "--executor", executors, choices=(LOCAL, DASK, SLURM))

@@ -45,12 +45,6 @@ def workers_of(
         check_gpus(gpus)
     if executor == LOCAL:
         return LocalWorkers(gpus)
-    return _elsewhere(executor, options, gpus, is_on_gpu, folder)
-
-
-def _elsewhere(
-    executor: str, options: argparse.Namespace, gpus: tuple[str, ...], is_on_gpu: bool, folder: Path
-) -> Workers:
     try:
         if executor == SLURM:
             from cutune.search.workers.slurm_jobs import slurm_workers

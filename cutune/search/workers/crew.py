@@ -29,8 +29,6 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
-    """One run of a program in a folder, with variables besides the worker's own."""
-
     command: tuple[str, ...]
     environment: Mapping[str, str]
     seconds: float
@@ -172,7 +170,6 @@ class Crew:
         return self
 
     def submit(self, run: Callable[[], T], otherwise: Callable[[], T]) -> Future[T]:
-        """Call a function on the next worker that is idle."""
         job = _Job(run, otherwise, Future())
         with self._changed:
             if self._error is not None or self.is_ending:

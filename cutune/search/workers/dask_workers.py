@@ -19,7 +19,7 @@ from typing import Any
 import distributed
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.search.workers.crew import (
     NoWorkerError,
     StoppedError,
@@ -50,7 +50,6 @@ def _runner() -> LocalWorker:
 
 
 def gpus_seen() -> list[str]:
-    """Return the names of the GPUs that programs of this worker may use."""
     with _ALONE:
         return list(_runner().gpus)
 
@@ -62,7 +61,6 @@ def performed(line: str) -> str:
 
 
 def stopped() -> None:
-    """End the process that runs programs."""
     known = _RUNNERS.get(os.getpid())
     if known is not None:
         known.close()
@@ -73,8 +71,6 @@ def stopped() -> None:
 
 @dataclass
 class DaskWorker:
-    """One worker of a scheduler, by its address."""
-
     workers: DaskWorkers
     address: str
     gpus: Sequence[str] = ()
@@ -106,8 +102,8 @@ class DaskWorker:
             )
             return self._result(future)
         except (ModuleNotFoundError, AttributeError) as error:
-            wrong = Diagnostic.at(Code.WORKER_WITHOUT, name=self.address, reason=error)
-            raise CutuneError(wrong) from error
+            code = Code.WORKER_WITHOUT
+            raise CutuneError.at(code, name=self.address, reason=error) from error
         except (WorkerLostError, StoppedError, OSError, RuntimeError, CancelledError) as error:
             # KilledWorker and CommClosedError are among these: whatever it is, there is no answer.
             if self._is_closed:
@@ -128,10 +124,8 @@ class DaskWorker:
 class DaskWorkers:
     """The workers of a scheduler.
 
-    Attributes:
-        cluster: has started them, and is closed with them; None: they are someone else's.
-        patience: the limit in seconds of waiting for a worker.
-        wait: called while one is waited for.
+    `cluster` has started them, and is closed with them; None: they are someone else's. A worker is
+    waited for `patience` seconds; meanwhile `wait` is called.
     """
 
     client: Any

@@ -37,7 +37,6 @@ _LISTED = re.compile(r"GPU \d+: (.*?)(?: \(UUID: (.*)\))?$")
 
 
 def gpus_here() -> list[tuple[str, str]]:
-    """Return name and UUID of each GPU of this machine; none where they are not known."""
     if shutil.which("nvidia-smi") is None:
         return []
     ended = run_to_end(["nvidia-smi", "-L"], os.environ, _ASKED_SECONDS)
@@ -46,7 +45,6 @@ def gpus_here() -> list[tuple[str, str]]:
 
 
 def gpu_names() -> list[str]:
-    """Return the names of the GPUs of this machine; none where they are not known."""
     return [name for name, _ in gpus_here()]
 
 

@@ -45,7 +45,7 @@ def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Pat
     What jobs print goes to `logs`. Raises CT845 where Slurm takes no such job.
     """
     if shutil.which("sbatch") is None:
-        raise _refused("there is no sbatch")
+        raise CutuneError.at(Code.NO_SLURM, reason="there is no sbatch")
     settings = _settings(options, is_on_gpu)
     settings |= {"log_directory": str(logs), "scheduler_options": {"dashboard": False}}
     cluster = dask_jobqueue.SLURMCluster(cores=1, processes=1, **settings)
@@ -76,12 +76,12 @@ def _check(script: str) -> None:
     with temporary_folder() as folder:
         path = Path(folder) / "job.sh"
         path.write_text(script)
-        done = subprocess.run(
-            ["sbatch", "--test-only", str(path)], capture_output=True, text=True, check=False
-        )
+        command = ["sbatch", "--test-only", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise _refused(said[0] if said else f"sbatch ends with status {done.returncode}")
+        reason = said[0] if said else f"sbatch ends with status {done.returncode}"
+        raise CutuneError.at(Code.NO_SLURM, reason=reason)
 
 
 @dataclass
@@ -124,7 +124,3 @@ def _are_there(jobs: Sequence[str]) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return True
     return done.returncode != 0 or not {*jobs}.isdisjoint(done.stdout.split())
-
-
-def _refused(reason: str) -> CutuneError:
-    return CutuneError.at(Code.NO_SLURM, reason=reason)

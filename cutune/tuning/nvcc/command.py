@@ -18,7 +18,7 @@ from cutune.toolchain.device.present import default_device
 FLAG, VALUE, LIST = "flag", "value", "list"
 
 
-def _names(text: str) -> list[tuple[str, str]]:
+def _pairs(text: str) -> list[tuple[str, str]]:
     """Return pairs of names from `long:short` words; one word where both are the same.
 
     `--long` and `-short`; a value follows after `=` or as the next word, behind a few one-letter
@@ -28,7 +28,11 @@ def _names(text: str) -> list[tuple[str, str]]:
     return [(long, short or long) for long, _, short in pairs]
 
 
-_FLAGS = _names("""
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FLAGS = _pairs("""
     cuda cubin fatbin ptx optix-ir ltoir preprocess:E generate-dependencies:M
     generate-nonsystem-dependencies:MM generate-dependencies-with-compile:MD
     generate-nonsystem-dependencies-with-compile:MMD generate-dependency-targets:MP compile:c
@@ -48,7 +52,7 @@ _FLAGS = _names("""
     no-display-error-number:no-err-no augment-host-linker-script:aug-hls relocatable-link:r
     relocatable-ptx:reloc-ptx jobserver help:h version:V
 """)
-_VALUES = _names("""
+_VALUES = _pairs("""
     output-file:o output-directory:odir dependency-output:MF dependency-target-name:MT
     compiler-bindir:ccbin archiver-binary:arbin cudart cudadevrt libdevice-directory:ldir
     target-directory:target-dir optimize:O Ofast-compile:Ofc dopt ftemplate-backtrace-limit
@@ -59,7 +63,7 @@ _VALUES = _names("""
     prec-sqrt fmad default-stream host-linker-script:hls brief-diagnostics:brief-diag
     jump-table-density:jtd device-stack-protector compress-mode frandom-seed sanitize qpp-config
 """)
-_LISTS = _names("""
+_LISTS = _pairs("""
     pre-include:include library:l define-macro:D undefine-macro:U include-path:I
     system-include:isystem library-path:L optimization-info:opt-info compiler-options:Xcompiler
     linker-options:Xlinker archive-options:Xarchive ptxas-options:Xptxas nvlink-options:Xnvlink
@@ -79,40 +83,32 @@ for _kind, _group in ((FLAG, _FLAGS), (VALUE, _VALUES), (LIST, _LISTS)):
 ATTACHED = ("-I", "-D", "-U", "-L", "-l", "-O", "-t")
 
 #: Nothing is compiled.
-INFORMS = frozenset(
-    ["help", "version", "list-gpu-code", "list-gpu-arch", "dryrun", "clean-targets"]
-)
+INFORMS = names("help version list-gpu-code list-gpu-arch dryrun clean-targets")
 #: The output is text, not a program.
-PREPROCESSES = frozenset(["preprocess", "generate-dependencies", "generate-nonsystem-dependencies"])
+PREPROCESSES = names("preprocess generate-dependencies generate-nonsystem-dependencies")
 #: Host code, and with it every launch, is discarded.
-DEVICE_ONLY = frozenset(["cubin", "fatbin", "ptx", "optix-ir", "ltoir", "fdevice-syntax-only"])
+DEVICE_ONLY = names("cubin fatbin ptx optix-ir ltoir fdevice-syntax-only")
 #: Compiles, but does not link.
-STOPS_AT_OBJECT = frozenset(["compile", "device-c", "device-w"])
-DEPENDENCIES_TOO = frozenset(
-    ["generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile"]
+STOPS_AT_OBJECT = names("compile device-c device-w")
+DEPENDENCIES_TOO = names(
+    "generate-dependencies-with-compile generate-nonsystem-dependencies-with-compile"
 )
 #: Options that the compiled text depends on. They identify a source, together with its path.
-DECIDES_TEXT = frozenset(["define-macro", "undefine-macro", "pre-include"])
+DECIDES_TEXT = names("define-macro undefine-macro pre-include")
 #: Options on where results go, what is linked or which steps run; not about the source.
-NOT_ABOUT_SOURCE = frozenset(
-    [
-        *("output-file", "output-directory", "dependency-output", "dependency-target-name"),
-        *("generate-dependency-targets", "compile", "device-c", "device-w", "device-link", "link"),
-        *("lib", "run", "run-args", "library", "library-path", "linker-options", "cuda"),
-        *("archive-options", "nvlink-options", "shared", "cudart", "cudadevrt", "verbose"),
-        *("keep", "save-temps", "keep-dir", "time", "threads", "no-device-link", "jobserver"),
-        *("relocatable-link", "objdir-as-tempdir", "fdevice-time-trace", "host-linker-script"),
-        *("augment-host-linker-script", "resource-usage", "archiver-binary", "lto"),
-        *("dlink-time-opt", "gen-opt-lto", "split-compile", "split-compile-extended", "Xfatbin"),
-        *DEPENDENCIES_TOO,
-    ]
-)
+NOT_ABOUT_SOURCE = DEPENDENCIES_TOO | names("""
+    output-file output-directory dependency-output dependency-target-name
+    generate-dependency-targets compile device-c device-w device-link link lib run run-args library
+    library-path linker-options cuda archive-options nvlink-options shared cudart cudadevrt verbose
+    keep save-temps keep-dir time threads no-device-link jobserver relocatable-link
+    objdir-as-tempdir fdevice-time-trace host-linker-script augment-host-linker-script
+    resource-usage archiver-binary lto dlink-time-opt gen-opt-lto split-compile
+    split-compile-extended Xfatbin
+""")
 
 
 #: Response files may name others; so deep they are followed.
 _DEEPEST = 8
-
-
 #: In place of the index of a word: it stands in a response file, or in a variable.
 IN_FILE, IN_ENVIRONMENT = -1, -2
 
@@ -138,18 +134,13 @@ class Command(NamedTuple):
     @staticmethod
     def parse(words: Sequence[str], before: str = "", after: str = "") -> Command:
         """Read the words; `before` and `after` are NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS."""
-        items = [
-            *_placed(_split(before), IN_ENVIRONMENT),
-            *_read(words, 0),
-            *_placed(_split(after), IN_ENVIRONMENT),
-        ]
-        return Command(tuple(words), tuple(items))
+        first, last = (_read(_split(text), IN_ENVIRONMENT) for text in (before, after))
+        return Command(tuple(words), (*first, *_read(words), *last))
 
-    def has(self, names: Iterable[str]) -> bool:
-        return any(item.name in names for item in self.items if item.name)
+    def has(self, options: Iterable[str]) -> bool:
+        return any(item.name in options for item in self.items if item.name)
 
     def last(self, name: str) -> str | None:
-        """The value of an option with one value; the last one counts."""
         return next((item.value for item in reversed(self.items) if item.name == name), None)
 
     def values(self, name: str) -> list[str]:
@@ -161,7 +152,6 @@ class Command(NamedTuple):
 
     @property
     def sources(self) -> tuple[Item, ...]:
-        """The inputs that are compiled as CUDA."""
         language = self.last("x")
         if language is not None:
             return self.inputs if language == "cu" else ()
@@ -170,20 +160,17 @@ class Command(NamedTuple):
     @property
     def makes_host_code(self) -> bool:
         """Does it compile sources into something that launches kernels?"""
-        return bool(self.sources) and not (
-            self.has(INFORMS) or self.has(PREPROCESSES) or self.has(DEVICE_ONLY)
-        )
+        return bool(self.sources) and not self.has(INFORMS | PREPROCESSES | DEVICE_ONLY)
 
     @property
     def links(self) -> bool:
         """Does it make a program or shared library?"""
-        others = (INFORMS, PREPROCESSES, DEVICE_ONLY, STOPS_AT_OBJECT)
-        named = ("cuda", "device-link", "lib")
-        return bool(self.inputs) and not (any(map(self.has, others)) or self.has(named))
+        others = INFORMS | PREPROCESSES | DEVICE_ONLY | STOPS_AT_OBJECT
+        return bool(self.inputs) and not self.has(others | {"cuda", "device-link", "lib"})
 
     def outputs(self) -> list[str]:
         """The objects or the program that it makes, as nvcc names them."""
-        if not self.inputs or self.has(INFORMS) or self.has(PREPROCESSES):
+        if not self.inputs or self.has(INFORMS | PREPROCESSES):
             return []
         named = self.last("output-file")
         if named is not None:
@@ -238,15 +225,16 @@ def split_list(value: str) -> list[str]:
     return parts
 
 
-def _read(words: Sequence[str], depth: int) -> Iterator[Item]:
+def _read(words: Sequence[str], place: int | None = None, depth: int = 0) -> Iterator[Item]:
+    """The items of a command line, or of words that stand at another `place`."""
     index = 0
     while index < len(words):
         item = _item(words, index)
         index += item.length
-        yield item
+        yield item if place is None else item._replace(first=place)
         if depth < _DEEPEST:
             for path in _response_files(item):
-                yield from _placed(_split(_text_of(path)), IN_FILE, depth + 1)
+                yield from _read(_split(_text_of(path)), place or IN_FILE, depth + 1)
 
 
 def _item(words: Sequence[str], index: int) -> Item:
@@ -266,10 +254,6 @@ def _item(words: Sequence[str], index: int) -> Item:
     if index + 1 == len(words):
         return Item(name, "", index, 1)
     return Item(name, words[index + 1], index, 2)
-
-
-def _placed(words: Sequence[str], place: int, depth: int = 0) -> Iterator[Item]:
-    return (item._replace(first=place) for item in _read(words, depth))
 
 
 def _response_files(item: Item) -> list[str]:
@@ -372,15 +356,12 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
             raise Usage(f"unknown option '{word}'", word.partition("=")[0], known)
         found[name] = value
     environment = os.environ
-    modes = _modes(found["mode"]) if "mode" in found else _modes_of_environment()
-    devices = found.get("device") or default_device()
-    strict = "strict" in found or environment.get("CUTUNE_STRICT") == "1"
     settings = Settings(
-        modes,
+        _modes(found["mode"]) if "mode" in found else _modes_of_environment(),
         found.get("workspace") or environment.get("CUTUNE_WORKSPACE"),
-        tuple(devices.split(",")),
+        tuple((found.get("device") or default_device()).split(",")),
         found.get("nvcc"),
-        strict,
+        "strict" in found or environment.get("CUTUNE_STRICT") == "1",
         _variants(found["variants"]) if "variants" in found else environment.get(VARIANTS) != NONE,
         "associative-math" in found or environment.get(ASSOCIATIVE) == "1",
     )

@@ -69,10 +69,8 @@ def main_nvcc(arguments: Sequence[str]) -> int:
     # An nvcc that has run us has had its sources rewritten.
     passes_on = bool(tried())
     os.environ[TRIED] = os.pathsep.join([*tried(), launcher[-1]])
-    environment = os.environ
-    command = Command.parse(
-        words, environment.get("NVCC_PREPEND_FLAGS", ""), environment.get("NVCC_APPEND_FLAGS", "")
-    )
+    around = (os.environ.get(f"NVCC_{place}_FLAGS", "") for place in ("PREPEND", "APPEND"))
+    command = Command.parse(words, *around)
     if passes_on or not something_to_do(command, settings):
         # Only to a person: scripts that configure builds read each line of a compiler.
         is_told = not passes_on and settings.modes == {TUNED} and sys.stderr.isatty()
@@ -130,7 +128,6 @@ def has_models(command: Command, source: Item, workspace: str | None) -> bool:
     folders = workspaces_of(source.value, workspace)
     if not folders:
         return False
-    places = [os.path.join(UNITS, unit_key(command, source)), ""]
-    files = [*(os.path.join(place, "models.json") for place in places)]
-    files.append(os.path.join(places[0], LENDS))
+    unit = os.path.join(UNITS, unit_key(command, source))
+    files = ("models.json", os.path.join(unit, "models.json"), os.path.join(unit, LENDS))
     return any(os.path.exists(os.path.join(folder, file)) for folder in folders for file in files)

@@ -57,6 +57,7 @@ from cutune.tuning.nvcc.command import (
     WORKSPACE,
     Command,
     Settings,
+    names,
     run_instead,
     split_list,
     workspaces_of,
@@ -74,14 +75,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShadowSource:
-    """A rewritten source on disk.
+    """A rewritten source on disk: the copy at `path` takes its place.
 
-    Attributes:
-        path: the copy that takes the place of the source.
-        host_options: options of the host compiler, which preprocesses for nvcc.
-        originals: copy → the name by which the user knows it.
-        tree: where all files of the user were copied, if headers are rewritten too.
-        code: its device code, where that is known.
+    `host_options`: of the host compiler, which preprocesses for nvcc. `originals`: copy → the name
+    by which the user knows it. `tree`: where all files of the user were copied, if headers are
+    rewritten too. `code`: its device code, where that is known.
     """
 
     path: str
@@ -98,8 +96,7 @@ class ShadowSource:
     @staticmethod
     def from_json(entry: Json) -> ShadowSource:
         tree = entry["tree"] and ShadowTree(*map(Path, entry["tree"]))
-        options = tuple(entry["host_options"])
-        return ShadowSource(entry["path"], options, entry["originals"], tree)
+        return ShadowSource(entry["path"], tuple(entry["host_options"]), entry["originals"], tree)
 
     @staticmethod
     def write(unit: TranslationUnit, folder: Path) -> ShadowSource:
@@ -154,14 +151,12 @@ def with_copies(
     tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
     in_files = {item.value for item in command.sources if item.first == IN_FILE}
     takes_apart = tree is not None or not in_files.isdisjoint(shadows)
+    elsewhere = {"dependency-output": dependencies, "output-file": made}
     words: list[str] = []
     for item in command.items:
         is_file = item.name == "options-file" or (not item.name and item.value.startswith("@"))
-        if item.first == IN_ENVIRONMENT or (is_file if takes_apart else item.first == IN_FILE):
-            continue
-        if item.name == "dependency-output" and dependencies:
-            continue
-        if item.name == "output-file" and made:
+        is_left_out = is_file if takes_apart else item.first == IN_FILE
+        if is_left_out or item.first == IN_ENVIRONMENT or elsewhere.get(item.name):
             continue
         if not item.name and item.value in shadows:
             words.append(shadows[item.value].path)
@@ -210,10 +205,8 @@ def restore_dependencies(
 ) -> None:
     """Turn the dependency file that nvcc wrote into the user's, whole or not at all.
 
-    Args:
-        written: what nvcc wrote; it is removed, unless it is `path` itself.
-        original_of: the name that the user knows a file by; None for a file of cutune's.
-        sources: the user's names of files that are no headers.
+    `written` is removed, unless it is `path` itself. `original_of` gives the name that the user
+    knows a file by; None for a file of cutune's. `sources`: the user's names that are no headers.
     """
     file = Path(written)
     if not file.is_file():
@@ -262,12 +255,9 @@ OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
 #: Options of the host compiler by which it names other files after the object.
 _NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
 #: The emulated device gets PTX, without options for real GPUs only.
-_REAL_TARGETS = frozenset(
-    [
-        *("gpu-architecture", "gpu-code", "generate-code", "cudart", "compress-mode"),
-        *("dlink-time-opt", "lto", "gen-opt-lto"),
-    ]
-)
+_REAL_TARGETS = names("""
+    gpu-architecture gpu-code generate-code cudart compress-mode dlink-time-opt lto gen-opt-lto
+""")
 
 
 def compiled_sources(outputs: Path) -> Path:
@@ -460,9 +450,9 @@ class _Rewriter:
         if request is None:
             return self._made()
         from cutune.tuning.inputs import Keeper
-        from cutune.tuning.tune import KeptRewriting, rewriting_for, write_texts
+        from cutune.tuning.kept import keep_rewriting, kept_rewriting, write_texts
 
-        if (kept := rewriting_for(request)) is not None:
+        if (kept := kept_rewriting(request)) is not None:
             write_texts(kept.texts)
             return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
         own = self.unit.own_workspace(self.workspace)
@@ -478,7 +468,7 @@ class _Rewriter:
             if begun is not None:
                 begun.wait()
         files = shadow.originals if shadow is not None else ()
-        KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
+        keep_rewriting(keeper, None if shadow is None else shadow.to_json(), files)
         return shadow
 
     def _request(self) -> Request | None:
@@ -582,18 +572,14 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
 
 
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
-    originals: dict[str, str] = {}
-    for shadow in shadows:
-        originals.update(shadow.originals)
+    originals = {copy: path for shadow in shadows for copy, path in shadow.originals.items()}
 
     def original_of(path: str) -> str | None:
-        if path in originals:
-            return originals[path]
-        if os.path.dirname(path) == str(INCLUDE_DIRECTORY):
+        if path not in originals and os.path.dirname(path) == str(INCLUDE_DIRECTORY):
             return None
         # The folder of a source that was named without one is given to the compiler as `.`.
-        return path.removeprefix("./")
+        return originals.get(path, path.removeprefix("./"))
 
+    sources = [item.value for item in command.sources]
     for path in command.dependency_files():
-        sources = [item.value for item in command.sources]
         restore_dependencies(elsewhere or path, path, original_of, sources)

@@ -56,14 +56,10 @@ _Key = Annotated[str, Meta(pattern=r"(?a)\A\w{1,64}\Z")]
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """One source as one command compiles it.
+    """One source as one command compiles it, by its path as that spells it, seen from `folder`.
 
-    Attributes:
-        source: its path as the command spells it, seen from `folder`.
-        flags: the options that say how it is compiled.
-        key: names its files in the workspace.
-        first_site: its launch sites in the instrumented program have ids above this.
-        variants: kernels with the names of those variants that the instrumented program has.
+    `flags`: the options that say how it is compiled. `key` names its files in the workspace. In the
+    instrumented program its launch sites have ids above `first_site`, and its kernels `variants`.
     """
 
     source: Text
@@ -93,7 +89,6 @@ class CompiledSource:
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
-        """The workspace with its measurements and models."""
         return Workspace(workspace.folder / UNITS / self.key)
 
     def note(self, workspace: Workspace, name: str, schema: str, document: Json) -> None:
@@ -105,13 +100,9 @@ class CompiledSource:
     def has_note(self, workspace: Workspace, name: str) -> bool:
         return (self.own_workspace(workspace).folder / name).exists()
 
-    def working_in(self) -> chdir[str]:
-        """Work in the compiler's folder, so that relative paths mean the same."""
-        return chdir(self.folder)
-
     def read(self, analyzer: Analyzer, require_nvcc: bool = False) -> ReadSource:
         """Read it as the build compiles it, without kernels of others."""
-        with self.working_in():
+        with chdir(self.folder):
             return analyzer.with_flags(self.flags).read(self.source, require_nvcc=require_nvcc)
 
     def instrumented(self, program: Program) -> Program:
@@ -143,7 +134,6 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
-    """The launches of all sources that the last instrumented build compiled."""
     from cutune.proof.analysis.recorded_launches import SeenLaunches
 
     paths = _notes(workspace, _LAUNCHES)
@@ -276,5 +266,4 @@ def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
 
 
 def lends(unit: CompiledSource, workspace: Workspace) -> bool:
-    """May others launch its kernels?"""
     return unit.has_note(workspace, LENDS)

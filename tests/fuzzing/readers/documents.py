@@ -20,8 +20,8 @@ from cutune.search.trials import Trials, read_measured, read_trials
 from cutune.search.tunables.choices import ChoicesDocument, emit_host, read_choices
 from cutune.source.syntax.tokens import word_set
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tuning.kept import model_digests
 from cutune.tuning.nvcc.units import connect, lenders_of, noted_launches, registered, seen_units
-from cutune.tuning.tune import model_digests
 from tests.fuzzing.document_seeds import ORIGIN, UNIT, seeds
 from tests.fuzzing.reader import Reader, Scratch
 

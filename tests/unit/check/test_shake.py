@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.check.shake import Shaken, shake, trials_of
-from cutune.check.verify import Conditions, RunPlace
+from cutune.check.verify import Conditions
 from cutune.cli.comparing import named_trial
 from cutune.cli.main import main
 from cutune.core.codes import Code
@@ -112,7 +112,7 @@ def test_what_varies_is_left_out_with_every_seed() -> None:
 
 
 def test_files_are_compared_one_run_after_the_other() -> None:
-    conditions = replace(PLAIN, place=RunPlace(None, ("out.txt",)))
+    conditions = replace(PLAIN, files=("out.txt",))
     writes = "echo start > out.txt; sleep 0.01; echo $1 >> out.txt"
     assert [one.trial for one in shaken(writes, writes, conditions, jobs=1)] == [None, None]
     wrong = f'{writes}; [ "$CUTUNE_SEED" = 4 ] && echo 3 > out.txt; true'

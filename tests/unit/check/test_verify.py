@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.check.verify import Baseline, Conditions, RunPlace, baseline, verify
+from cutune.check.verify import Baseline, Conditions, baseline, verify
 from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -53,7 +53,7 @@ def refused(original: str, conditions: Conditions = PLAIN) -> Diagnostic:
     ],
 )
 def test_programs(tuned: str, said: str | None) -> None:
-    conditions = replace(PLAIN, place=RunPlace(None, ("out.txt",)))
+    conditions = replace(PLAIN, files=("out.txt",))
     _, difference = compared('echo "sum $1.0"; echo 3 > out.txt', tuned, conditions)
     assert (difference is None) == (said is None)
     if difference is not None and said is not None:
@@ -91,7 +91,7 @@ def test_a_status_that_varies_is_an_error() -> None:
 def test_a_kernel_that_fails_unseen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the emulated device a program may go on as if nothing had happened."""
     monkeypatch.setattr("cutune.check.verify.program_environment", lambda program: {})
-    conditions = replace(PLAIN, place=RunPlace(DeviceProfile.named("h200")))
+    conditions = replace(PLAIN, device=DeviceProfile.named("h200"))
     said = "cutune: illegal address: kernel k"
     found = refused(f"echo 1; echo '{said}' >&2", conditions)
     assert found.code is Code.ORIGINAL_FAILED and "illegal address: kernel k" in found.message
@@ -140,7 +140,7 @@ def test_where_all_lines_vary_nothing_is_compared() -> None:
 
 
 def test_a_file_counts_where_all_lines_vary() -> None:
-    conditions = replace(PLAIN, place=RunPlace(None, ("out.txt",)))
+    conditions = replace(PLAIN, files=("out.txt",))
     assert (
         compared(f"{COUNT}; echo 7 > out.txt", f"{COUNT}; echo 7 > out.txt", conditions)[1] is None
     )

@@ -10,7 +10,7 @@ import pytest
 from cutune.core.source import Source
 from cutune.search.program_space import refusal, says_limits, threads_of
 from cutune.source.program import Program
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.analyzed import analyzed

@@ -41,7 +41,7 @@ from cutune.search.neighbours.table import (
     read_labels,
     read_table,
 )
-from cutune.space.condition import holds
+from cutune.space.columns import holds
 
 PUBLISHED = Path(__file__).parents[3] / "samples" / "tridiagonal" / "published"
 Times = dict[Point, dict[Configuration, float]]

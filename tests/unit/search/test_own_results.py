@@ -9,7 +9,7 @@ import pytest
 
 from cutune.measure.agreement import Agreement
 from cutune.search.regions import CONFIRMING_RUNS, FailedRun, MeasuredRun, ReferenceOutput, rules_of
-from cutune.space.condition import Value
+from cutune.space.annotation import Value
 
 OWN: dict[str, Value] = {"WPT": 1, "KIND": "float"}
 

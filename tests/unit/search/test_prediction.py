@@ -7,7 +7,7 @@ from math import exp
 import pytest
 
 from cutune.search.techniques.local_search import TimePredictor
-from cutune.space.condition import Condition
+from cutune.space.annotation import Condition
 from cutune.space.parameter import Parameter
 from cutune.space.space import Space
 

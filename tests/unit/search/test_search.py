@@ -19,7 +19,7 @@ from cutune.search.techniques.registry import TECHNIQUES, Technique, shuffled, t
 from cutune.search.techniques.tries import Allowance, Budget, SearchEnd, Timed, Tries
 from cutune.search.tunables import verb_options as method_names
 from cutune.space import space as spaces
-from cutune.space.condition import Condition
+from cutune.space.annotation import Condition
 from cutune.space.parameter import Parameter
 from samples.tridiagonal.sweep import RECURSION_SIZES, published_streams
 from tests.support.published_spaces import space_of

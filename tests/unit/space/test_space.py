@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from cutune.core.diagnostics import CutuneError
 from cutune.space import space as tables
-from cutune.space.annotation import Values, read_choice
-from cutune.space.columns import Column, mask
-from cutune.space.condition import Condition, Value
+from cutune.space.annotation import Condition, Value, Values, read_choice
+from cutune.space.columns import Column, is_true, mask
 from cutune.space.parameter import (
     Parameter,
     ParameterOptions,
@@ -27,6 +26,7 @@ from cutune.space.parameter import (
     shown,
 )
 from cutune.space.space import Configuration, Space
+from tests.support.exact_conditions import holds
 from tests.support.published_spaces import SPACES, space_of
 
 # ---- conditions
@@ -77,11 +77,13 @@ def test_many_rows_at_once_are_what_each_is_alone(
         name: Column.of(values) for name, values in zip("ab", zip(*rows, strict=True), strict=True)
     }
     found = np.broadcast_to(mask(condition.tree, columns), len(rows))
-    assert list(found) == [condition.holds(dict(zip("ab", row, strict=True))) for row in rows]
+    named = [dict(zip("ab", row, strict=True)) for row in rows]
+    assert list(found) == [holds(condition, values) for values in named]
+    assert list(found) == [is_true(condition, values) for values in named]
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "is_true"),
+    ("text", "values", "is_held"),
     [
         ("R == none || R >= 20", {"R": "none"}, True),
         ("R == none || R >= 20", {"R": 19}, False),
@@ -95,9 +97,11 @@ def test_many_rows_at_once_are_what_each_is_alone(
     ],
 )
 def test_what_has_no_value_decides_nothing(
-    text: str, values: Mapping[str, Value], is_true: bool
+    text: str, values: Mapping[str, Value], is_held: bool
 ) -> None:
-    assert Condition.read(text).holds(values) is is_true
+    condition = Condition.read(text)
+    assert holds(condition, values) is is_held
+    assert is_true(condition, values) is is_held
 
 
 def test_the_conditions_of_a_conjunction_are_asked_one_by_one() -> None:
@@ -157,7 +161,8 @@ def brute_force(space: Space) -> list[Configuration]:
     """Every combination of which all conditions hold."""
     values = product(*(parameter.values for parameter in space.parameters))
     rows = (dict(zip(space.names, row, strict=True)) for row in values)
-    return [row for row in rows if all(c.holds({**space.known, **row}) for c in space.conditions)]
+    every = space.conditions
+    return [row for row in rows if all(holds(c, {**space.known, **row}) for c in every)]
 
 
 def key(configuration: Configuration) -> tuple[str, ...]:
@@ -333,7 +338,7 @@ def test_published_spaces(name: str) -> None:
     generator = random.Random(5)
     for _ in range(20):
         drawn = space.configuration(generator.randrange(space.size))
-        assert all(c.holds({**space.known, **drawn}) for c in space.conditions)
+        assert all(holds(c, {**space.known, **drawn}) for c in space.conditions)
         number = space.number(drawn)
         assert number is not None and space.configuration(number) == drawn
 

@@ -25,9 +25,9 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import inputs
-from cutune.tuning import tune as store
+from cutune.tuning import kept as store
 from cutune.tuning.inputs import Keeper, Request, inputs_of
-from cutune.tuning.tune import (
+from cutune.tuning.kept import (
     Answer,
     keep,
     kept_for,

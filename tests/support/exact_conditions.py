@@ -1,25 +1,17 @@
-"""Conditions on parameters and sizes, such as `N >= 2 * m`. Takes text, gives a test of values.
+"""The worth of one expression for one value of each name, by Python's fractions alone.
 
-Numbers are exact: `/` gives a fraction. What has no value (a division by zero, a sum with a word)
-makes a condition untrue, unless the rest decides it: `R == none || R >= 20` holds for `none`.
+What `cutune.space.columns` computes for many rows at once, written a second time.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
-from lark import Tree
+from cutune.space.annotation import Condition, Expression, Value, subtree
 
-from cutune.core.source import Source, Span
-from cutune.space.annotation import Expression, names_in, read_condition
-
-#: A value of a parameter: an exact number, or a word.
-Value = int | Fraction | str
 #: What an expression is worth; None where it has no value.
 Worth = Fraction | str | None
 
@@ -31,7 +23,7 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_OPERATIONS: Mapping[str, Callable[[Fraction, Fraction], Fraction | int]] = {
+OPERATIONS: Mapping[str, Callable[[Fraction, Fraction], Fraction | int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -40,7 +32,7 @@ _OPERATIONS: Mapping[str, Callable[[Fraction, Fraction], Fraction | int]] = {
     "%": operator.mod,
     "**": lambda base, exponent: base ** int(exponent),
 }
-_FUNCTIONS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
+FUNCTIONS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
     "ceil": lambda numbers: Fraction(-(-numbers[0] // 1)),
     "floor": lambda numbers: Fraction(numbers[0] // 1),
     "abs": lambda numbers: abs(numbers[0]),
@@ -51,62 +43,10 @@ _FUNCTIONS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
 EXPONENTS = range(65)
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A condition on the values of a configuration.
-
-    Attributes:
-        text: as it was written.
-        tree: of the nodes of the annotation language; `negation`, `word`, `//` and `**` besides.
-        source, span: where it stands, if it does.
-    """
-
-    text: str
-    tree: Expression
-    source: Source | None = field(default=None, compare=False)
-    span: Span | None = field(default=None, compare=False)
-
-    @staticmethod
-    def read(text: str, source: Source | None = None, span: Span | None = None) -> Condition:
-        """Return a condition of the annotation language. Raises lark.UnexpectedInput."""
-        return Condition(text, read_condition(text), source, span)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """All names in it: parameters, sizes, and words."""
-        return names_in(self.tree)
-
-    @property
-    def possible_words(self) -> set[str]:
-        """Names that are compared with something for equality."""
-        return {
-            str(side.children[0])
-            for comparison in self.tree.find_data("comparison")
-            if str(comparison.children[1]) in ("==", "!=")
-            for side in map(subtree, comparison.children[::2])
-            if side.data == "name"
-        }
-
-    def holds(self, values: Mapping[str, Value]) -> bool:
-        """Is it true of these values? A name that has none is a word."""
-        exact = {n: v if isinstance(v, str) else Fraction(v) for n, v in values.items()}
-        return _truth(value_of(self.tree, exact)) is True
-
-    def conjuncts(self) -> Iterator[Condition]:
-        """The conditions of which all must hold; they may be asked one by one."""
-        if self.tree.data != "conjunction":
-            yield self
-            return
-        for child in self.tree.children:
-            yield from replace(self, tree=subtree(child)).conjuncts()
-
-
-def holds(where: str | None, values: Mapping[str, Value]) -> bool:
-    """Is the condition of an annotation true? Names of values may be written with `->`."""
-    if where is None:
-        return True
-    known = {name.replace("->", "."): value for name, value in values.items()}
-    return Condition.read(where).holds(known)
+def holds(condition: Condition, values: Mapping[str, Value]) -> bool:
+    """Is it true of these values? A name that has none is a word."""
+    exact = {n: v if isinstance(v, str) else Fraction(v) for n, v in values.items()}
+    return _truth(value_of(condition.tree, exact)) is True
 
 
 def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
@@ -123,7 +63,7 @@ def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
         case "call":
             worths = [value_of(subtree(child), values) for child in children[1:]]
             numbers = [worth for worth in worths if isinstance(worth, Fraction)]
-            function = _FUNCTIONS[str(children[0])]
+            function = FUNCTIONS[str(children[0])]
             return function(numbers) if len(numbers) == len(worths) else None
         case "condition" | "conjunction":
             return _joined(children, values, decisive=tree.data == "condition")
@@ -143,7 +83,7 @@ def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
             return None
         if str(sign) == "**" and operand not in EXPONENTS:
             return None
-        result = Fraction(_OPERATIONS[str(sign)](result, operand))
+        result = Fraction(OPERATIONS[str(sign)](result, operand))
     return result
 
 
@@ -169,9 +109,3 @@ def _compared(sign: str, left: Worth, right: Worth) -> Worth:
     if sign not in ("==", "!="):
         return None
     return Fraction((left == right) == (sign == "=="))
-
-
-def subtree(child: object) -> Expression:
-    """A child that is no token."""
-    assert isinstance(child, Tree)
-    return child
