@@ -48,6 +48,7 @@ from cutune.model.fit.count_functions import (
     have_functions,
     held_out,
     is_looped,
+    off_text,
     uncertain_accesses,
 )
 from cutune.model.measurement.alignment import (
@@ -234,7 +235,7 @@ def _problem(
     if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
-        off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
+        off = f", {off_text(checked.deviation)}{checked.where}" if checked.where else ""
         return NO_FUNCTION + off
     return uncertain_accesses(kernel, largest)
 

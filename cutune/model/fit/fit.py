@@ -26,6 +26,7 @@ from cutune.model.fit.count_functions import (
     count_points,
     held_out,
     is_looped,
+    off_text,
     uncertain_accesses,
 )
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
@@ -127,8 +128,8 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
         name, most = kernel.parameters[0], largest[0]
         values = ",".join(str(most * factor) for factor in LARGER)
         example = f", such as {values} where {name} was {most} at most"
-    code, name, percent = Code.POOR_FIT, kernel.name, f"{100 * error:.0f}"
-    return Diagnostic.at(code, kernel=name, error=percent, where=checked.where, example=example)
+    code, name, off = Code.POOR_FIT, kernel.name, off_text(error)
+    return Diagnostic.at(code, kernel=name, error=off, where=checked.where, example=example)
 
 
 def _feature_launches(
