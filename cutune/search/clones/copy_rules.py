@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 from cutune.search.clones.declarations import (
@@ -55,19 +55,18 @@ _HOME = "write it at file scope of the source itself"
 
 
 def check(found: Dependent, data: Collection[str]) -> None:
-    """Raise NotBySize for what is not known to mean the same in a copy."""
+    """Raise NotBySize for all that is not known to mean the same in a copy."""
     allowed = _Allowed(found)
-    for index in found.declarations:
-        allowed.check_place(index)
-        for texts in allowed.versions_of(index):
-            if found.of(index).kind is Kind.FUNCTION:
-                allowed.check_head(index, texts)
-                allowed.check_body(index, texts)
-            else:
-                allowed.check_constant(index, texts)
-    allowed.check_outer(data)
-    allowed.check_calls()
-    allowed.check_reached()
+    NotBySize.check_all(
+        [
+            *(partial(allowed.check_declaration, index) for index in found.declarations),
+            allowed.check_parameters,
+            *(partial(allowed.check_size, name) for name in data),
+            allowed.check_outer,
+            allowed.check_calls,
+            allowed.check_reached,
+        ]
+    )
 
 
 def parameters_of(function: Declaration) -> dict[str, tuple[str, ...]]:
@@ -113,6 +112,15 @@ class _Allowed:
         return different.values()
 
     # ---- one declaration
+
+    def check_declaration(self, index: int) -> None:
+        self.check_place(index)
+        for texts in self.versions_of(index):
+            if self.found.of(index).kind is Kind.FUNCTION:
+                self.check_head(index, texts)
+                self.check_body(index, texts)
+            else:
+                self.check_constant(texts)
 
     def check_place(self, index: int) -> None:
         """Refuse what is not at file scope of the source, or shares its name."""
@@ -200,7 +208,7 @@ class _Allowed:
         if word in self.functions and not is_called:
             raise NotBySize(f"'{name}' uses '{word}' without calling it", "call it directly")
 
-    def check_constant(self, index: int, declaration: Declaration) -> None:
+    def check_constant(self, declaration: Declaration) -> None:
         """Refuse all but a constant integer or number, or a plain type."""
         name, texts = declaration.name, declaration.texts
         if declaration.kind is Kind.VARIABLE:
@@ -226,12 +234,9 @@ class _Allowed:
 
     # ---- the outermost function
 
-    def check_outer(self, data: Collection[str]) -> None:
+    def check_parameters(self) -> None:
         outer = self.found.of(self.found.outer)
-        if not data:
-            raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
-        parameters = parameters_of(outer)
-        for name, type_ in parameters.items():
+        for name, type_ in parameters_of(outer).items():
             pointed = [word for word in type_ if word not in _OF_POINTERS][-1:]
             is_passed_on = pointed in (["*"], ["&"]) or self.found.versions.own.is_plain(type_)
             if "&&" in type_ or not is_passed_on:
@@ -239,13 +244,18 @@ class _Allowed:
                     f"'{outer.name}' has the parameter '{' '.join((*type_, name))}'",
                     "pass numbers, pointers, references or plain structs",
                 )
-        types = {name: {*type_} - {"const", "std", "::"} for name, type_ in parameters.items()}
-        for name in data:
-            if not (types.get(name) and types[name] <= INTEGERS):
-                raise NotBySize(
-                    f"'{outer.name}' has no integer parameter '{name}'",
-                    f"pass the size to it under the name {name}",
-                )
+
+    def check_size(self, name: str) -> None:
+        outer = self.found.of(self.found.outer)
+        words = {*parameters_of(outer).get(name, ())} - {"const", "std", "::"}
+        if not words or not words <= INTEGERS:
+            raise NotBySize(
+                f"'{outer.name}' has no integer parameter '{name}'",
+                f"pass the size to it under the name {name}",
+            )
+
+    def check_outer(self) -> None:
+        outer = self.found.of(self.found.outer)
         at = outer.texts.index(outer.name)
         result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
         if result != ["void"] and not self.found.versions.own.is_plain(result):
