@@ -22,7 +22,6 @@ from cutune.cli.main import (
     show_compile_line,
     varied_values,
 )
-from cutune.cli.options import parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
@@ -77,7 +76,7 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     rules = rules_of(options.tolerance, options.ignored)
     how = Measuring(on, options.repetitions, options.timeout, rules)
     search, statuses, workspace = _search(options, on), options.statuses, options.place
-    workers = workers_of(options, on == GPU, workspace.folder, parser().error)
+    workers = workers_of(options, on == GPU, workspace.folder, options.wrong)
     vary, names = varied_values(options.vary), _names(options)
     about = programs[0], options.run, vary, workspace, options.profile, names, how, search
     sweep = HostSweep(*about, options.jobs, statuses, workers, None, options.parameters)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -26,7 +27,8 @@ from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING
-from cutune.core.workspace import write_text
+from cutune.core.reading import read_file
+from cutune.core.workspace import Workspace, write_text
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
         try:
             read.append((own, own.read(one.path)))
         except CutuneError as error:
-            show(error.diagnostic)
+            analyzer.reporter.warn(error.diagnostic)
     progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
     from cutune.proof.analysis.kernels_of_other_sources import linked
@@ -153,7 +155,7 @@ def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
             own.reported([program])
             programs.append(own.code.with_unmodelled(program, compile_flags))
         except CutuneError as error:
-            show(error.diagnostic)
+            analyzer.reporter.warn(error.diagnostic)
     return programs
 
 
@@ -293,6 +295,8 @@ def fit_verb(options: Options) -> int:
     from cutune.cli.report.choices import models_to_json, print_models
     from cutune.tuning.stages import fit
 
+    if options.file is not None:
+        read_file(options.file)  # It says where the workspace lies.
     workspace = options.place
     models = fit(options.analyzer.reporter, workspace, options.fit, options.profile)
     if options.json:
@@ -321,6 +325,8 @@ def emit_verb(options: Options) -> int:
         random_programs(analyzer, programs, options.choose, targets)
     else:
         workspace, devices = options.place, options.profiles
+        if options.model != NEIGHBOURS:
+            _require_models(programs, workspace)
         for program, target in zip(programs, targets, strict=True):
             emit(analyzer, program, workspace, devices, target, options.model, None, asked)
         for program in programs:
@@ -329,6 +335,22 @@ def emit_verb(options: Options) -> int:
     if len(programs) == 1 and (options.make is None or options.choose is not None):
         show_compile_line(analyzer.toolchain, programs[0], targets[0])
     return 0
+
+
+def _require_models(programs: Sequence[Program], workspace: Workspace) -> None:
+    """Raise CT503, CT009 where nothing is known of any source: all would be written as they are."""
+    from cutune.model.emit.programs import models_of
+    from cutune.search.tunables.choices import choices_of
+    from cutune.tuning.stages import nothing_modelled
+
+    for program in programs:
+        chosen = choices_of(program, workspace)
+        if chosen.fixed or chosen.models or models_of(program, workspace):
+            return
+    paths = [program.source.path for program in programs]
+    command = f"cutune tune {shlex.join(paths)} --run './{{program}} …'"
+    reason = f"'{workspace.models}' has no model of its kernels; run first: {command}"
+    raise nothing_modelled(paths, reason)
 
 
 def _emit_values(programs: Sequence[Program], options: Options) -> int:

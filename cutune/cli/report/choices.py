@@ -20,10 +20,11 @@ from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.measure.program_runs import RunPlan
+from cutune.model.fit.count_functions import off_text
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
-from cutune.model.performance.constants import LAUNCH_BOUND
+from cutune.model.performance.constants import LAUNCH_BOUND, REPORTED_BAND
 from cutune.model.selection.choose import PredictedBlock, expected_regret, kind_of
 from cutune.model.selection.chooser import (
     DEFAULT,
@@ -113,7 +114,9 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     """The answer of `cutune select` as text."""
     console, choice = standard_output(), configuration.chosen
     (name,) = instances_of([model])
-    bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
+    # What hardly differs from the best block may be far from what the program asks for.
+    is_alike = choice.launch_bound and (configuration.gain or 1) <= REPORTED_BAND
+    bound = " (bound by launching: the choice hardly matters)" if is_alike else ""
     variant = f"variant {configuration.variant}, " if configuration.variant else ""
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
@@ -144,6 +147,8 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
 def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     ranked = configuration.ranked
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
+    if (own := configuration.plain.own_launch) is not None:
+        shown.append(("", own))
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
     columns = [
         *(variants if configuration.of_variants else ()),
@@ -170,9 +175,12 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
     """` *` for the choice, ` (own)` for the configuration of the source, or nothing."""
     chosen = (configuration.variant, configuration.chosen.block)
-    own = ("", configuration.plain.original)
+    plain = configuration.plain
+    if prediction is plain.own_launch:
+        return " (own)"
+    is_own = plain.own_launch is None and (variant, prediction.block) == ("", plain.original)
     mark = " *" if (variant, prediction.block) == chosen else ""
-    return mark + (" (own)" if (variant, prediction.block) == own else "")
+    return mark + (" (own)" if is_own else "")
 
 
 def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
@@ -218,7 +226,7 @@ def print_models(models: Sequence[FittedModel]) -> None:
         classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
             escape(name),
-            "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
+            "exact" if error == 0 else f"{off_text(error)} at held-out sizes",
             ", ".join(f"{name}: {max(c) + 1}" for name, c in classes) or "1",
             str(len(model.blocks)),
         )
@@ -410,12 +418,12 @@ def _outcome(
         code = Code.FEW_BLOCKS.number
     why = why.removeprefix(f"kernel '{launch.kernel}' ")
     short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
-    if few and code != Code.FEW_BLOCKS.number and outcome is not TuningOutcome.TUNED:
-        short = f"{short}; {few}"
+    is_told = code == Code.FEW_BLOCKS.number or outcome is TuningOutcome.TUNED
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None)
+    remark = "" if is_told else few
+    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None, remark)
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:

@@ -14,7 +14,6 @@ from typing import Any
 from rich.console import Console
 
 from cutune.cli.main import Options, show
-from cutune.cli.options import parser
 from cutune.cli.page.html import DOTS_PER_INCH, STYLE, WIDTH, required
 from cutune.cli.parameters import print_comparison, techniques_table
 from cutune.core.codes import Code
@@ -264,7 +263,7 @@ def _sweep(
     vary, parameters = {"size": [str(options.size)]}, options.parameters
     about = one.program, options.run, vary, one.workspace, one.device, ()
     if on_gpu:
-        workers = workers_of(options, True, one.workspace.folder, parser().error)
+        workers = workers_of(options, True, one.workspace.folder, options.wrong)
         how = Measuring(GPU, _REPETITIONS)
         return HostSweep(*about, how, search, workers=workers, parameters=parameters)
     how = Measuring(EMULATED, 1, once=counted)

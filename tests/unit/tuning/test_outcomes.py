@@ -102,8 +102,11 @@ def test_the_summary_counts_and_names_them(
     assert advice.endswith("cutune inspect --suggest /project/app.cu")
     assert head == "2 launches: 1 tuned, 1 refused"
     assert first.split() == ["/project/app.cu:8", "copy", "tuned"]
-    assert second.split()[:3] == ["/project/app.cu:9", "tile", "refused"]
-    assert second.endswith("[CT211]")
+    # The message with that code has told why.
+    assert second.split() == ["/project/app.cu:9", "tile", "refused", "[CT211]"]
+    assert rows[1].reason.startswith("uses shared memory")
+    few = outcomes([replace(refused, blocks=1)], [], NO_CHOICES, [], 132)
+    assert few[0].cells[3] == "[CT211]; launches 1 block: 131 of 132 multiprocessors idle"
 
 
 def test_files_of_the_current_folder_are_named_from_there(
