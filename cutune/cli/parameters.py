@@ -15,13 +15,7 @@ from lark import UnexpectedInput
 from rich.console import Console
 from rich.table import Table
 
-from cutune.cli.main import (
-    Options,
-    print_values,
-    show,
-    show_compile_line,
-    varied_values,
-)
+from cutune.cli.main import Options, print_values, show, show_compile_line, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text

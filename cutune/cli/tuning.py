@@ -354,12 +354,7 @@ def _require_models(programs: Sequence[Program], workspace: Workspace) -> None:
 
 
 def _emit_values(programs: Sequence[Program], options: Options) -> int:
-    from cutune.search.clones.value_sets import (
-        HEADER,
-        header_text,
-        options_text,
-        without_place,
-    )
+    from cutune.search.clones.value_sets import HEADER, header_text, options_text, without_place
     from cutune.search.tunables.choices import choices_of, replacement
 
     if len(programs) > 1:
@@ -433,12 +428,9 @@ def tune_verb(options: Options) -> int:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
-            from cutune.cli.report.choices import NO_CHOICES, outcomes
+            from cutune.cli.report.choices import tuning_shown
 
-            launches = outcomes(
-                error.launches, [], NO_CHOICES, error.said, multiprocessors=device.sm_count
-            )
-            Shown(device.name, [], [], launches, []).show(options.json)
+            tuning_shown(error.launches, [], error.said, device).show(options.json)
         raise
     workspace.note_command(options.words, options.files, toolchain.flags)
     if isinstance(tuned, Kept):
@@ -448,21 +440,20 @@ def tune_verb(options: Options) -> int:
             show(Diagnostic.at(Code.NOTHING_CHANGED))
         typed(Shown, tuned.shown).show(options.json)
         return 0
-    from cutune.cli.report.choices import choice_table, outcomes
+    from cutune.cli.report.choices import tuning_shown
 
-    choices = choice_table(tuned.models, device, sizes, options.model, _plan(options))
-    launches = outcomes(tuned.launches, tuned.models, choices, tuned.said, device.sm_count)
-    sources = [*map(str, tuned.sources)]
-    shown = Shown(device.name, choices.rows, choices.questions, launches, sources)
+    about = tuned.launches, tuned.models, tuned.said, device
+    shown = tuning_shown(*about, sizes, options.model, _plan(options))
+    shown = replace(shown, written=[*map(str, tuned.sources)])
     shown.show(options.json)
     tuned.keep(asdict(shown))
     return 0
 
 
 def _tune_project(options: Options) -> int:
-    from cutune.cli.report.choices import choice_table, outcomes
-    from cutune.cli.report.tuned import Shown
+    from cutune.cli.report.choices import tuning_shown
     from cutune.measure.program_runs import RunPlan
+    from cutune.model.selection.chooser import DEFAULT
     from cutune.tuning.nvcc.units import noted_launches
     from cutune.tuning.project import ProjectBuild, is_make, kept_tuned, tune_project
     from cutune.tuning.stages import nothing_modelled
@@ -482,15 +473,14 @@ def _tune_project(options: Options) -> int:
     device, workspace = options.profile, options.place
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
-    choices = choice_table(models, device, sizes, plan=plan)
-    launches = outcomes(noted_launches(workspace), models, choices, said, device.sm_count)
+    about = noted_launches(workspace), models, said, device
+    shown = tuning_shown(*about, sizes, DEFAULT, plan)
     built = f"tuned build: what '{options.make}' has made" if models else ""
     if models and is_make(options.make) and "NVCC=" not in options.make:
         # It stays tuned where the command is plain `make`.
         folder = os.path.relpath(workspace.folder / "bin")
         built += f"; from now on: {kept_tuned(options.make, folder)}"
-    about = device.name, choices.rows, choices.questions, launches, list[str](), built
-    Shown(*about).show(options.json)
+    replace(shown, built=built).show(options.json)
     if not models:
         raise nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

@@ -5,6 +5,8 @@ Takes models and what became of each launch; gives what `select`, `fit` and `tun
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import standard_output, table_within
-from cutune.cli.report.fixed_sizes import beyond, closing_line
-from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
+from cutune.cli.report.tuned import ChoiceRow, LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.measure.program_runs import RunPlan
@@ -77,7 +78,6 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
     """The answer of `cutune select --json`."""
     choice = configuration.chosen
     regret = expected_regret(model, choice)
-    is_own = configuration.plain.kept_original and not configuration.variant
     return {
         "schema": SELECT_SCHEMA,
         "kernel": model.kernel.name,
@@ -88,7 +88,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
             "variant": variant_to_json(configuration.variant),
         },
         "launch_bound": choice.launch_bound,
-        "kept_original": is_own,
+        "kept_original": _is_own(configuration),
         "measured_only_at": measured_only_at(model),
         "extrapolated": bool(choice.extrapolated),
         "supported": {name: [r.least, r.largest] for name, r in supported(model).items()},
@@ -288,17 +288,18 @@ def choice_table(
         rows = _choice_rows(name, model, chooser, _usual(model, sizes, held))
         if not rows and not _is_as_run(model, held):
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
-        if not rows or (sizes is None and not any(is_known for _, _, is_known, _ in rows)):
+        # Without a ranking the counts do not hold at that size.
+        if not rows or (sizes is None and not any(made.chosen.ranked for _, made in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
             rows = _choice_rows(name, model, chooser, of_runs) or rows
         if fixed:
             choices.fixed[model.kernel.entry] = fixed
             choices.questions.append(closing_line(name, fixed, plan))
-        choices.rows.extend(row for row, _, _, _ in rows)
-        if idle := next((idle for _, _, _, idle in reversed(rows) if idle), ""):
+        choices.rows.extend(row for row, _ in rows)
+        if idle := next((made.plain.idle for _, made in reversed(rows) if made.plain.idle), ""):
             choices.idle[model.kernel.entry] = idle
-        if rows and all(is_own for _, is_own, _, _ in rows):
-            known = [is_known for _, _, is_known, _ in rows]
+        if rows and all(_is_own(made) for _, made in rows):
+            known = [bool(made.chosen.ranked) for _, made in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             choices.kept[model.kernel.entry] = _AS_GOOD if all(known) else some
     return choices
@@ -337,18 +338,14 @@ def _size_text(model: FittedModel, size: int, held: Mapping[str, int]) -> str:
     return _named(held, str(size) if model.kernel.parameters else _AS_RUN)
 
 
-#: Does the program's own configuration stay? Do the counts support the size, so that blocks are
-#: compared? Is most of the GPU idle?
-_Chosen = tuple[ChoiceRow, bool, bool, str]
+def _is_own(choice: ConfigurationChoice) -> bool:
+    """Does the program's own configuration stay?"""
+    return choice.plain.kept_original and not choice.variant
 
 
 def _choice_rows(
-    name: str,
-    model: FittedModel,
-    chooser: VariantChooser,
-    asked: Iterable[_Asked],
-) -> list[_Chosen]:
-    """A row per answer."""
+    name: str, model: FittedModel, chooser: VariantChooser, asked: Iterable[_Asked]
+) -> list[tuple[ChoiceRow, ConfigurationChoice]]:
     rows = []
     for text, sizes, every in asked:
         # Without an answer its thread space has to be named.
@@ -359,9 +356,21 @@ def _choice_rows(
             chosen = configuration_text(choice.block, made.variant)
             within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
             row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
-            is_own = made.plain.kept_original and not made.variant
-            rows.append((row, is_own, bool(choice.ranked), made.plain.idle))
+            rows.append((row, made))
     return rows
+
+
+def tuning_shown(
+    seen: Iterable[SeenLaunch],
+    models: Sequence[FittedModel],
+    said: Sequence[Diagnostic],
+    device: DeviceProfile,
+    *asked: Any,
+) -> Shown:
+    """What `tune` shows of launches. `asked`: further arguments of `choice_table`."""
+    choices = choice_table(models, device, *asked)
+    launches = outcomes(seen, models, choices, said, device.sm_count)
+    return Shown(device.name, choices.rows, choices.questions, launches, [])
 
 
 def outcomes(
@@ -377,14 +386,8 @@ def outcomes(
         for site in model.kernel.sites:
             modelled.setdefault(site, set()).add(model.kernel.entry)
     return [
-        _outcome(
-            launch,
-            sorted(modelled.get(launch.site, ())),
-            choices,
-            said,
-            idle_text(launch.blocks, multiprocessors),
-        )
-        for launch in seen
+        _outcome(one, sorted(modelled.get(one.site, ())), choices, said, multiprocessors)
+        for one in seen
     ]
 
 
@@ -393,7 +396,7 @@ def _outcome(
     entries: Sequence[str],
     choices: Choices,
     said: Sequence[Diagnostic],
-    few: str,
+    multiprocessors: int,
 ) -> LaunchRow:
     outcome, why, code, kept = TuningOutcome.TUNED, "", "", choices.kept
     fixed = dict.fromkeys(beyond(choices.fixed[one]) for one in entries if one in choices.fixed)
@@ -422,7 +425,7 @@ def _outcome(
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    remark = "" if is_told else few
+    remark = "" if is_told else idle_text(launch.blocks, multiprocessors)
     return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None, remark)
 
 
@@ -438,3 +441,53 @@ def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | 
         if of_kernel is None and one.about == launch.kernel:
             of_kernel = one
     return of_kernel
+
+
+# ---- sizes that no run varied
+
+#: Sizes that a line names.
+MOST_NAMED = 4
+#: A number that is a word of a command line, or the value of an option.
+_WORD = r"(?<![^\s=]){value}(?!\S)"
+
+
+def beyond(fixed: Mapping[str, int]) -> str:
+    """`beyond C = 4`: where a kernel is not modelled."""
+    named = _named(dict([*fixed.items()][:MOST_NAMED]))
+    return f"beyond {named}{', …' if len(fixed) > MOST_NAMED else ''}"
+
+
+def closing_line(name: str, fixed: Mapping[str, int], plan: RunPlan | None) -> str:
+    """`k: not modelled beyond C = 4, which no run varied; try: …`"""
+    line = f"{name}: not modelled {beyond(fixed)}"
+    if plan is None:
+        return line
+    return "; ".join([line, *(_freed(*one, plan) for one in [*fixed.items()][:MOST_NAMED])])
+
+
+def _freed(name: str, value: int, plan: RunPlan) -> str:
+    """What to write so that the runs vary this size."""
+    values = f"{value},{2 * value or 1}"
+    of_vary = [word for word, its in plan.vary.items() if [*its] == [str(value)]]
+    if len(of_vary) == 1:
+        return f"to free {name}, give it other values: --vary {of_vary[0]}={values}"
+    word = _new_word(name, plan.vary)
+    places = [*re.finditer(_WORD.format(value=value), plan.run)] if value >= 0 else []
+    if not of_vary and len(places) == 1:
+        (place,) = places
+        run = f"{plan.run[: place.start()]}{{{word}}}{plan.run[place.end() :]}"
+        return f"to free {name}, try: --run {shlex.quote(run)} and --vary {word}={values}"
+    if places or of_vary:
+        return f"to free {name}, write {{{word}}} for it in --run, and --vary {word}={values}"
+    return (
+        f"no word of --run is {name}: where the program reads it, as from an argument, write"
+        f" {{{word}}} for it in --run, and --vary {word}={values}"
+    )
+
+
+def _new_word(name: str, known: Mapping[str, Sequence[str]]) -> str:
+    """A name for --vary that is none yet."""
+    word = re.sub(r"\W", "", name.rpartition(".")[2]) or "size"
+    while word in known or word == "program":
+        word += "_"
+    return word
