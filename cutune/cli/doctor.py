@@ -1,7 +1,4 @@
-"""Looks at this machine; gives what it has and lacks, and the commands that install that.
-
-Nothing is changed unless the toolkit is to be installed.
-"""
+"""Looks at this machine; gives what it has and lacks, and the commands that install that."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Parameters of a program: measured, fitted, and all of it by `tune --tunables`; `fit --table`.
-
-Takes programs and options, or tables and what their columns mean; prints what was chosen, writes
-the tuned program or a classifier.
-"""
+"""Parameters of a program: measured, fitted, and all of it by `tune --tunables`; `fit --table`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`.
-
-They give tables, the instrumented program; measurements, models, the tuned program.
-"""
+"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ def inspect_verb(options: Options) -> int:
     inputs, plan = inputs_of(options.files), _trial_plan(options)
     programs = _programs_of(replace(analyzer, toolchain=toolchain), inputs)
     failed = len(programs) < len(inputs)
-    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
+    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking, suggestions_of
 
     spaces: list[Spaces] = []
     for program in programs:
@@ -83,8 +80,6 @@ def inspect_verb(options: Options) -> int:
     contradictions = list(lacking(programs, options.require))
     found: Sequence[Suggestion] = ()
     if options.suggest:
-        from cutune.cli.report.programs import suggestions_of
-
         found = suggestions_of(programs)
         if plan is not None and not failed:
             found, failed = _tried(options, inputs, found, plan)
@@ -173,7 +168,7 @@ def _show_inspected(
         document = report.to_json(programs)
         document["spaces"] = [report.space_json(space, known) for _, space, known in spaces]
         if options.suggest:
-            document["suggestions"] = report.suggestions_to_json(found)
+            document["suggestions"] = [asdict(one) for one in found]
         print(json.dumps(document, indent=1))
     elif programs:
         report.print_programs(programs, multiprocessors=options.profile.sm_count)

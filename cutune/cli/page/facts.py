@@ -1,7 +1,4 @@
-"""Programs, launches and kernels as facts of a page, and the sentence that sums them up.
-
-Takes programs and models, gives `ProgramFacts` and `KernelFacts`.
-"""
+"""Takes programs and models, gives `ProgramFacts`, `KernelFacts`, a sentence that sums them up."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Choices and outcomes of launches, as tables for people and as JSON for programs.
-
-Takes models and what became of each launch; gives what `select`, `fit` and `tune` print.
-"""
+"""Takes models and what became of launches, gives what `select`, `fit` and `tune` print."""
 
 from __future__ import annotations
 
@@ -253,9 +250,6 @@ class Choices(NamedTuple):
     kept: dict[str, str]
     fixed: dict[str, Mapping[str, int]]
     idle: dict[str, str]
-
-
-NO_CHOICES = Choices([], [], {}, {}, {})
 
 
 def choice_table(

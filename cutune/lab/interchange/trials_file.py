@@ -97,18 +97,12 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
     origins = OfTrial(*about, ended.rules, ended.measured, ended.compared)
     times = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
     is_timed = times and len(times) == len(ended.measured) and ended.status == Status.OK.value
-    return Result(
-        begun.configuration,
-        {name: read_back(text) for name, text in begun.sizes.items()},
-        Status(ended.status),
-        sum(times) if is_timed else None,
-        ended.times,
-        device,
-        ended.reason,
-        ended.code,
-        ended.seconds if ended.seconds or not is_converted else None,
-        of_trial=None if is_converted else origins,
-    )
+    sizes = {name: read_back(text) for name, text in begun.sizes.items()}
+    timed = sum(times) if is_timed else None
+    took = ended.seconds if ended.seconds or not is_converted else None
+    how = Status(ended.status), timed, ended.times, device, ended.reason, ended.code, took
+    origin = None if is_converted else origins
+    return Result(begun.configuration, sizes, *how, of_trial=origin)
 
 
 def write(results: Results) -> str:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cutune.cli.report.choices import NO_CHOICES, Choices, outcomes
+from cutune.cli.report.choices import Choices, outcomes
 from cutune.cli.report.tuned import Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -19,6 +19,7 @@ from cutune.source.program import Program
 from tests.support.analyzed import analyzed
 from tests.support.measured_kernel import KERNEL
 
+NO_CHOICES = Choices([], [], {}, {}, {})
 TEXT = """
 __global__ void copy(int n, float *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
