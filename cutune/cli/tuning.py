@@ -447,7 +447,6 @@ def tune_verb(options: Options) -> int:
 
 def _tune_project(options: Options) -> int:
     from cutune.cli.report.choices import tuning_shown
-    from cutune.measure.program_runs import RunPlan
     from cutune.model.selection.chooser import DEFAULT
     from cutune.tuning.nvcc.units import noted_launches
     from cutune.tuning.project import ProjectBuild, is_make, kept_tuned, tune_project
@@ -458,9 +457,7 @@ def _tune_project(options: Options) -> int:
     if "{program}" in options.run:
         options.wrong("with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
-    asked = options.run, varied_values(options.vary), options.candidates
-    plan = RunPlan(*asked, launches_only=options.launches_only, statuses=options.statuses)
-    plan.runs(Path())
+    plan = replace(options.plan, launches_only=options.launches_only)
     project = ProjectBuild(options.make, plan, options.clean)
     analyzer = options.analyzer
     reporter, said = analyzer.reporter.remembering()
