@@ -29,6 +29,9 @@ VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 def verify_verb(options: Options) -> int:
     """Do a program and its tuned form give the same?"""
     # Wrong options are reported before anything is built.
+    for path in (options.original, options.tuned):
+        if Path(path).is_dir():
+            options.wrong(f"'{path}' is a folder; name the program in it, or its source")
     conditions = _conditions(options)
     _plan(options, Path("program"))
     runs: list[dict[str, object]] = []
@@ -153,7 +156,7 @@ def named_trial() -> SeededRun | None:
     if not seed:
         return None
     if not re.fullmatch(r"[0-9]+", seed):
-        parser().error(f"shake: {SEED} is an integer, not '{seed}'")
+        parser().verbs()["shake"].error(f"{SEED} is an integer, not '{seed}'")
     return SeededRun(int(seed), os.environ.get(VARIANT) or None)
 
 

@@ -1,7 +1,4 @@
-"""Looks at this machine; gives what it has and lacks, and the commands that install that.
-
-Nothing is changed unless the toolkit is to be installed.
-"""
+"""Looks at this machine; gives what it has and lacks, and the commands that install that."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from cutune.cli.main import Options
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
+from cutune.core.workspace import writing
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.device.present import present_profiles
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
@@ -92,12 +90,9 @@ def _clear_cache(quiet: bool) -> int:
     folder = cache_folder()
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
     size = sum(path.stat().st_size for path in files)
-    try:
-        if folder.is_dir():
+    if folder.is_dir():
+        with writing(folder):
             shutil.rmtree(folder)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise CutuneError.at(Code.UNWRITABLE_FILE, path=folder, reason=reason) from error
     if not quiet:
         plural = "" if len(files) == 1 else "s"
         print(f"removed {folder}: {len(files)} file{plural}, {size / 1e6:.1f} MB")

@@ -1,7 +1,4 @@
-"""`evaluate`: choices against an exhaustive sweep, or against counters; tables, JSON, CSV.
-
-The tables are 2 and 3 of the paper, and the scores of strategies.
-"""
+"""`evaluate`: choices against a sweep (the paper's Table 3) or counters (Table 2); scores, CSV."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show(Diagnostic.at(Code.UNWRITABLE_FILE, path="standard output", reason=reason))
         return 1
     except CutuneError as error:
-        show(error.diagnostic)
+        options.say(error.diagnostic)
         return 1
     except CompilerKilled as error:
         show(error.diagnostic)
@@ -72,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+#: nvcc could not read a source.
+_UNREAD = frozenset((Code.NVCC_FAILED, Code.NOT_PREPROCESSED, Code.NOT_CONFIRMED))
 #: A range of whole numbers, and what looks like one.
 _RANGE = re.compile(r"(\d+)\.\.(\d+):(\d+)")
 _IS_RANGE = re.compile(r"-?\d+\.\.+-?\d+")
@@ -84,7 +87,7 @@ class Options(argparse.Namespace):
 
     def wrong(self, reason: str) -> NoReturn:
         """Say what is wrong about the options of the verb, and end with status 2."""
-        parser().error(f"{self.verb}: {reason}")
+        parser().verbs()[self.verb].error(reason)
 
     @property
     def analyzer(self) -> Analyzer:
@@ -107,7 +110,26 @@ class Options(argparse.Namespace):
     def reporter(self) -> Reporter:
         from cutune.core.progress import Reporter, progress_for
 
-        return Reporter(show, progress_for(self.quiet))
+        return Reporter(self.say, progress_for(self.quiet))
+
+    def say(self, diagnostic: Diagnostic) -> None:
+        """Print a message; where nvcc cannot read a source, also what an earlier command gave."""
+        if diagnostic.code in _UNREAD and (flags := self._earlier_flags()):
+            head, *quoted = diagnostic.message.split("\n", 1)
+            head = f"{head}; an earlier command compiled it with: {shlex.join(flags)}"
+            diagnostic = replace(diagnostic, message="\n".join([head, *quoted]))
+        show(diagnostic)
+
+    def _earlier_flags(self) -> list[str]:
+        """The options with which its sources were compiled before, and that it lacks."""
+        from cutune.cli.page.gather import compiled_sources
+
+        if not self.sources:
+            return []
+        given = self.toolchain.flags
+        paths = {str(Path(path).resolve()) for path in self.sources}
+        earlier = (one for one in compiled_sources(self.place) if paths.intersection(one.paths))
+        return [flag for one in earlier for flag in one.flags if flag not in given]
 
     @property
     def parameters(self) -> ParameterOptions:
@@ -142,11 +164,16 @@ class Options(argparse.Namespace):
     def place(self) -> Workspace:
         from cutune.core.workspace import Workspace
 
-        folder = self.workspace
+        folder = getattr(self, "workspace", None)
         if folder is None:
-            file = getattr(self, "file", None) or next(iter(getattr(self, "files", ())), None)
-            folder = Path(file).parent / WORKSPACE if file else WORKSPACE
+            folder = Path(self.sources[0]).parent / WORKSPACE if self.sources else WORKSPACE
         return Workspace(Path(folder))
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """The sources that are named."""
+        file: str | None = getattr(self, "file", None)
+        return [file] if file else getattr(self, "files", [])
 
     @property
     def plan(self) -> RunPlan:

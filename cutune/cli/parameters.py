@@ -1,8 +1,4 @@
-"""Parameters of a program: measured, fitted, and all of it by `tune --tunables`; `fit --table`.
-
-Takes programs and options, or tables and what their columns mean; prints what was chosen, writes
-the tuned program or a classifier.
-"""
+"""Parameters of a program: measured, fitted, and all of it by `tune --tunables`; `fit --table`."""
 
 from __future__ import annotations
 
@@ -15,14 +11,7 @@ from lark import UnexpectedInput
 from rich.console import Console
 from rich.table import Table
 
-from cutune.cli.main import (
-    Options,
-    print_values,
-    show,
-    show_compile_line,
-    varied_values,
-)
-from cutune.cli.options import parser
+from cutune.cli.main import Options, print_values, show, show_compile_line, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
@@ -76,7 +65,7 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     rules = rules_of(options.tolerance, options.ignored)
     how = Measuring(on, options.repetitions, options.timeout, rules)
     search, statuses, workspace = _search(options, on), options.statuses, options.place
-    workers = workers_of(options, on == GPU, workspace.folder, parser().error)
+    workers = workers_of(options, on == GPU, workspace.folder, options.wrong)
     vary, names = varied_values(options.vary), _names(options)
     about = programs[0], options.run, vary, workspace, options.profile, names, how, search
     sweep = HostSweep(*about, options.jobs, statuses, workers, None, options.parameters)

@@ -1,12 +1,10 @@
-"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`.
-
-They give tables, the instrumented program; measurements, models, the tuned program.
-"""
+"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -26,7 +24,8 @@ from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING
-from cutune.core.workspace import write_text
+from cutune.core.reading import read_file
+from cutune.core.workspace import Workspace, write_text
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def inspect_verb(options: Options) -> int:
     inputs, plan = inputs_of(options.files), _trial_plan(options)
     programs = _programs_of(replace(analyzer, toolchain=toolchain), inputs)
     failed = len(programs) < len(inputs)
-    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
+    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking, suggestions_of
 
     spaces: list[Spaces] = []
     for program in programs:
@@ -81,8 +80,6 @@ def inspect_verb(options: Options) -> int:
     contradictions = list(lacking(programs, options.require))
     found: Sequence[Suggestion] = ()
     if options.suggest:
-        from cutune.cli.report.programs import suggestions_of
-
         found = suggestions_of(programs)
         if plan is not None and not failed:
             found, failed = _tried(options, inputs, found, plan)
@@ -140,7 +137,7 @@ def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
         try:
             read.append((own, own.read(one.path)))
         except CutuneError as error:
-            show(error.diagnostic)
+            analyzer.reporter.warn(error.diagnostic)
     progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
     from cutune.proof.analysis.kernels_of_other_sources import linked
@@ -153,7 +150,7 @@ def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
             own.reported([program])
             programs.append(own.code.with_unmodelled(program, compile_flags))
         except CutuneError as error:
-            show(error.diagnostic)
+            analyzer.reporter.warn(error.diagnostic)
     return programs
 
 
@@ -171,7 +168,7 @@ def _show_inspected(
         document = report.to_json(programs)
         document["spaces"] = [report.space_json(space, known) for _, space, known in spaces]
         if options.suggest:
-            document["suggestions"] = report.suggestions_to_json(found)
+            document["suggestions"] = [asdict(one) for one in found]
         print(json.dumps(document, indent=1))
     elif programs:
         report.print_programs(programs, multiprocessors=options.profile.sm_count)
@@ -293,6 +290,8 @@ def fit_verb(options: Options) -> int:
     from cutune.cli.report.choices import models_to_json, print_models
     from cutune.tuning.stages import fit
 
+    if options.file is not None:
+        read_file(options.file)  # It says where the workspace lies.
     workspace = options.place
     models = fit(options.analyzer.reporter, workspace, options.fit, options.profile)
     if options.json:
@@ -321,6 +320,8 @@ def emit_verb(options: Options) -> int:
         random_programs(analyzer, programs, options.choose, targets)
     else:
         workspace, devices = options.place, options.profiles
+        if options.model != NEIGHBOURS:
+            _require_models(programs, workspace)
         for program, target in zip(programs, targets, strict=True):
             emit(analyzer, program, workspace, devices, target, options.model, None, asked)
         for program in programs:
@@ -331,13 +332,24 @@ def emit_verb(options: Options) -> int:
     return 0
 
 
+def _require_models(programs: Sequence[Program], workspace: Workspace) -> None:
+    """Raise CT503, CT009 where nothing is known of any source: all would be written as they are."""
+    from cutune.model.emit.programs import models_of
+    from cutune.search.tunables.choices import choices_of
+    from cutune.tuning.stages import nothing_modelled
+
+    for program in programs:
+        chosen = choices_of(program, workspace)
+        if chosen.fixed or chosen.models or models_of(program, workspace):
+            return
+    paths = [program.source.path for program in programs]
+    command = f"cutune tune {shlex.join(paths)} --run './{{program}} …'"
+    reason = f"'{workspace.models}' has no model of its kernels; run first: {command}"
+    raise nothing_modelled(paths, reason)
+
+
 def _emit_values(programs: Sequence[Program], options: Options) -> int:
-    from cutune.search.clones.value_sets import (
-        HEADER,
-        header_text,
-        options_text,
-        without_place,
-    )
+    from cutune.search.clones.value_sets import HEADER, header_text, options_text, without_place
     from cutune.search.tunables.choices import choices_of, replacement
 
     if len(programs) > 1:
@@ -412,12 +424,9 @@ def tune_verb(options: Options) -> int:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
-            from cutune.cli.report.choices import NO_CHOICES, outcomes
+            from cutune.cli.report.choices import tuning_shown
 
-            launches = outcomes(
-                error.launches, [], NO_CHOICES, error.said, multiprocessors=device.sm_count
-            )
-            Shown(device.name, [], [], launches, []).show(options.json)
+            tuning_shown(error.launches, [], error.said, device).show(options.json)
         raise
     workspace.note_command(options.words, options.files, toolchain.flags)
     if isinstance(tuned, Kept):
@@ -427,21 +436,19 @@ def tune_verb(options: Options) -> int:
             show(Diagnostic.at(Code.NOTHING_CHANGED))
         typed(Shown, tuned.shown).show(options.json)
         return 0
-    from cutune.cli.report.choices import choice_table, outcomes
+    from cutune.cli.report.choices import tuning_shown
 
-    choices = choice_table(tuned.models, device, sizes, options.model, _plan(options))
-    launches = outcomes(tuned.launches, tuned.models, choices, tuned.said, device.sm_count)
-    sources = [*map(str, tuned.sources)]
-    shown = Shown(device.name, choices.rows, choices.questions, launches, sources)
+    about = tuned.launches, tuned.models, tuned.said, device
+    shown = tuning_shown(*about, sizes, options.model, _plan(options))
+    shown = replace(shown, written=[*map(str, tuned.sources)])
     shown.show(options.json)
     tuned.keep(asdict(shown))
     return 0
 
 
 def _tune_project(options: Options) -> int:
-    from cutune.cli.report.choices import choice_table, outcomes
-    from cutune.cli.report.tuned import Shown
-    from cutune.measure.program_runs import RunPlan
+    from cutune.cli.report.choices import tuning_shown
+    from cutune.model.selection.chooser import DEFAULT
     from cutune.tuning.nvcc.units import noted_launches
     from cutune.tuning.project import ProjectBuild, is_make, kept_tuned, tune_project
     from cutune.tuning.stages import nothing_modelled
@@ -451,9 +458,7 @@ def _tune_project(options: Options) -> int:
     if "{program}" in options.run:
         options.wrong("with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
-    asked = options.run, varied_values(options.vary), options.candidates
-    plan = RunPlan(*asked, launches_only=options.launches_only, statuses=options.statuses)
-    plan.runs(Path())
+    plan = replace(options.plan, launches_only=options.launches_only)
     project = ProjectBuild(options.make, plan, options.clean)
     analyzer = options.analyzer
     reporter, said = analyzer.reporter.remembering()
@@ -461,15 +466,14 @@ def _tune_project(options: Options) -> int:
     device, workspace = options.profile, options.place
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
-    choices = choice_table(models, device, sizes, plan=plan)
-    launches = outcomes(noted_launches(workspace), models, choices, said, device.sm_count)
+    about = noted_launches(workspace), models, said, device
+    shown = tuning_shown(*about, sizes, DEFAULT, plan)
     built = f"tuned build: what '{options.make}' has made" if models else ""
     if models and is_make(options.make) and "NVCC=" not in options.make:
         # It stays tuned where the command is plain `make`.
         folder = os.path.relpath(workspace.folder / "bin")
         built += f"; from now on: {kept_tuned(options.make, folder)}"
-    about = device.name, choices.rows, choices.questions, launches, list[str](), built
-    Shown(*about).show(options.json)
+    replace(shown, built=built).show(options.json)
     if not models:
         raise nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

@@ -96,7 +96,7 @@ class Code(Enum):
     VARIANT_ELSEWHERE = "CT279 note: has no variant '{variant}': another source, {path}, defines it; launch it from there"
     NO_COMPILED_CODE = "CT283 warning: is not proven without its compiled code; to have it give nvcc and the file's own options (-I, -D, -std)"
     UNPROVEN_CODE = "CT263 warning: is not proven on its compiled code, which {what}"
-    KERNEL_REASON = "CT229 note: kernel '{kernel}' {message}"
+    KERNEL_REASON = "CT229 note: here, in kernel '{kernel}'"
     REDUNDANT_THREADS = "CT230 warning: kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads do the same work and race"
     REDUNDANT_BLOCKS = "CT246 warning: kernel '{kernel}' does not index {d}, but its grid has {size} blocks in {d}: they all do the same work and race"
     # Annotations that cannot be applied.
@@ -115,6 +115,7 @@ class Code(Enum):
     RACE = "CT286 warning: may have a race in shared memory, which blocks of one warp do not show: put __syncthreads() between this use of it and the one before"
     BLOCK_RESULT = "CT287 warning: stores what the threads of each block give together, so that another block gives other results; combine these by one atomic operation per block, such as atomicAdd, to have the block chosen"
     FEW_BLOCKS = "CT291 note: launches {blocks}: {idle} of {all} multiprocessors idle{cost}"
+    PARTIAL_WARPS = "CT292 note: blocks of width {widths} are left out: kernel '{kernel}' holds warp-level code, so that its warps stay whole; name multiples of 32"
     NOT_ASSOCIATIVE = "CT285 warning: annotation ignored: kernel '{kernel}' is not known to add up rounded numbers in an order that its block decides{reason}; leave out 'associative'"
     UNKNOWN_CONDITION = "CT239 warning: annotation ignored: its condition holds '{name}'; only x, y and z may occur in it"
 
@@ -138,7 +139,7 @@ class Code(Enum):
     CONSTANT_TWICE = "CT265 warning: pragma ignored: '{name}' is defined in several places; define it in one"
     NO_HOST_TUNABLES = "CT420 error: '{path}' has no parameters; write #pragma cutune tune(m: 4, 8) data(N) before 'int m = VALUE;', or #pragma cutune tune(TILE: 8, 16) before '#define TILE VALUE'"
     NO_REGION = "CT483 error: '{path}' does not say what is timed; write #pragma cutune region begin before it, and #pragma cutune region end behind it{where}"
-    REGIONS_NEED_GPU = "CT421 error: no GPU found, and the emulated device cannot time regions; measure on a GPU, or only try whether the configurations run: cutune collect (in place of tune), or bat, with --on emulated"
+    REGIONS_NEED_GPU = "CT421 error: no GPU found, and the emulated device cannot time regions; measure on a GPU, or only try whether the configurations run: cutune collect --tunables (in place of tune), or bat --search 50, with --on emulated"
     NO_RUN_ENDED_WELL = "CT422 error: nothing was measured: {reason}"
     NOT_SWEPT = "CT431 error: no thread block was timed on {device} for the launches of '{path}' in its present form; run: cutune collect --on gpu, then cutune fit --model neighbours"
     NO_HOST_TIMES = "CT423 error: no times were measured for the host tunables of '{path}' in its present form; run: cutune collect --tunables"
@@ -214,7 +215,7 @@ class Code(Enum):
 
     NOTHING_MODELLED = "CT503 error: no launch of '{path}' is tuned: {reason}"
     NO_MEASUREMENTS = "CT501 warning: kernel '{kernel}' has no complete measurements; its launches stay as they are"
-    POOR_FIT = "CT502 warning: counts of kernel '{kernel}' are {error} % off at sizes that took no part{where}; its launches stay as they are. Run it at larger sizes, apart, by the same command with other values of --vary{example}"
+    POOR_FIT = "CT502 warning: counts of kernel '{kernel}' are {error} at sizes that took no part{where}; its launches stay as they are. Run it at larger sizes, apart, by the same command with other values of --vary{example}"
 
     UNMODELLED_KERNEL = "CT510 error: no model of kernel '{name}'; known: {known}"
     MISSING_SIZE = "CT511 error: kernel '{kernel}' needs more sizes; add: {example}{meaning}"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says means on.
+// Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says is told, once.
 enum cutune_mode { cutune_mode_off = 1, cutune_mode_verbose = 2, cutune_mode_refine = 4 };
 
 inline int cutune_read_mode() {
@@ -19,9 +19,17 @@ inline int cutune_read_mode() {
         const char *const text = getenv("CUTUNE");
         mode = 0;
         if (text != nullptr) {
-            if (strstr(text, "off") != nullptr) mode |= cutune_mode_off;
-            if (strstr(text, "verbose") != nullptr) mode |= cutune_mode_verbose;
-            if (strstr(text, "refine") != nullptr) mode |= cutune_mode_refine;
+            // A bit for each; the last one is what there is without any.
+            static const char *const words[] = {"off", "verbose", "refine", "on"};
+            size_t unknown = 0;  // letters
+            for (const char *at = text; *at != 0; ++at) unknown += *at != ',';
+            for (int i = 0; i < 4; ++i)
+                if (strstr(text, words[i]) != nullptr) {
+                    mode |= 1 << i;
+                    unknown -= strlen(words[i]);
+                }
+            if (unknown != 0)
+                cutune_say(cutune_stderr, "cutune: CUTUNE=%s; known: off, verbose, refine\n", text);
         }
         known.set(mode);
     }

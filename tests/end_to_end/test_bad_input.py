@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from cutune.cli.main import sizes_to_show, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import Workspace
 from cutune.model.fit.fitted_model import SCHEMA
 from tests.support.cutune_runs import QUICK, SAMPLES, cutune
 
@@ -79,6 +81,43 @@ def test_nothing_to_tune(tmp_path: Path) -> None:
         "int main() { float *a = 0; k<<<1, 32>>>(a); }\n"
     )
     refused(cutune("tune", path, *QUICK, cwd=tmp_path), "CT415")
+
+
+def test_emit_says_what_to_run_before(tmp_path: Path) -> None:
+    """Models of other sources are not its own."""
+    path = tmp_path / "copy.cu"
+    path.write_text(
+        "__global__ void k(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n) a[i] = i; }\nint main() { float *a = 0; k<<<1, 32>>>(a, 32); }\n"
+    )
+    folder = tmp_path / ".cutune"
+    folder.mkdir()
+    (folder / "models.json").write_text(json.dumps({"schema": SCHEMA, "models": []}))
+    done = cutune("emit", path, *QUICK)
+    refused(done, "CT503")
+    assert f"run first: cutune tune {path} --run" in done.stderr
+    assert not path.with_name("copy.tuned.cu").exists()
+
+
+def test_options_of_an_earlier_command_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "app.cu"
+    path.write_text("#ifndef WIDTH\n#error no width\n#endif\n")
+    workspace = Workspace(tmp_path / ".cutune").create()
+    workspace.note_command(["tune", str(path)], [str(path)], ["-DWIDTH=8"])
+    done = cutune("emit", path, *QUICK)
+    refused(done, "CT701")
+    head, *_ = done.stderr.splitlines()
+    assert head.endswith("; an earlier command compiled it with: -DWIDTH=8 [CT701]")
+
+
+def test_fit_of_a_file_that_is_not_there(tmp_path: Path) -> None:
+    refused(cutune("fit", "absent.cu", cwd=tmp_path), "CT001")
+
+
+def test_verify_names_what_it_wants_instead_of_a_folder(tmp_path: Path) -> None:
+    done = cutune("verify", GEMM, tmp_path)
+    refused(done, "CT023", 2)
+    assert "name the program in it" in done.stderr and "cutune verify --help" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,22 @@ def assert_left_out(name: str, analyzer: Analyzer, program: Program) -> None:
     assert not proven and [*refused.values()] == [hostile.LEFT_OUT[name][1]]
 
 
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    """No size is named, a template depends on the value, and a variable of the host is used."""
+    text = (
+        "#pragma cutune tune(TILE: 8, 16)\n#ifndef TILE\n#define TILE 16\n#endif\n"
+        "int other;\n"
+        "template <class T> __global__ void fill(T *a) { a[threadIdx.x] = TILE; }\n"
+        "void go(float *a) { fill<<<other, TILE>>>(a); }\n"
+        "int main() { go(0); }\n"
+    )
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    verdict = by_size_verdicts(analyzer.compiler, read(analyzer, written(tmp_path, text)))["TILE"]
+    assert verdict.note is not None
+    for part in ("write data(n) behind tune", "'fill' is declared with 'template", "'other'"):
+        assert part in verdict.note.message
+
+
 @pytest.mark.parametrize("name", sorted({*hostile.REFUSED} - {*hostile.WRONG}))
 def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))

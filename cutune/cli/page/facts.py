@@ -1,7 +1,4 @@
-"""Programs, launches and kernels as facts of a page, and the sentence that sums them up.
-
-Takes programs and models, gives `ProgramFacts` and `KernelFacts`.
-"""
+"""Takes programs and models, gives `ProgramFacts`, `KernelFacts`, a sentence that sums them up."""
 
 from __future__ import annotations
 
@@ -30,6 +27,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.source import Source, Span
 from cutune.model.emit.emitter import Tables
 from cutune.model.emit.model import emit_model
+from cutune.model.fit.count_functions import off_text
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.size_relations import usually_held
@@ -253,7 +251,7 @@ def kernel_facts(
     error = model.held_out_error
     return KernelFacts(
         *names,
-        counts="exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
+        counts="exact" if error == 0 else f"{off_text(error)} at held-out sizes",
         idle_variants=tuple(sorted(model.variant_names - every.variants.keys())),
         sizes=tuple(shown),
         curve=tuple(every.curve()),

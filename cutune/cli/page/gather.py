@@ -118,11 +118,14 @@ def read_subjects(
     analyzer: Analyzer, workspace: Workspace, files: Sequence[str]
 ) -> list[ReportSource]:
     """The named sources, else all that were tuned, with their models. Raises CT001, CT009."""
-    if files:
-        known = _models(workspace)
-        return [subject_of(program, known) for program in analyzer.load_all(files)]
-    units = seen_units(workspace)
     compiled = compiled_sources(workspace)
+    if files:
+        paths = {str(Path(file).resolve()) for file in files}
+        earlier = (one.flags for one in compiled if paths.issubset(one.paths))
+        flags = () if analyzer.toolchain.flags else next(earlier, ())
+        known = _models(workspace)
+        return [subject_of(one, known) for one in analyzer.with_flags(flags).load_all(files)]
+    units = seen_units(workspace)
     known = _models(workspace) if units or compiled else models_in(workspace)
     subjects = [_unit(analyzer, workspace, unit, known) for unit in units]
     for together in compiled:

@@ -44,10 +44,10 @@ from cutune.cli.page.page_facts import (
     PageFacts,
     Standing,
 )
+from cutune.cli.report.choices import variant_to_json
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import make_folder, writing
-from cutune.proof.variants.bounds import NAME as BOUNDS
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.thread_block import Block, configuration_text, shape
 
@@ -300,15 +300,13 @@ def variant_words(name: str) -> str:
     """A variant in words: `pointers are __restrict__, a thread does 4 ids of y`."""
     if not name:
         return "as the source has it"
-    words = []
-    for word in name.split("_"):
-        if word == "restrict":
-            words.append("pointers are __restrict__")
-        elif word[:1] in DIMENSIONS and word[1:].isdecimal():
-            words.append(f"a thread does {word[1:]} ids of {word[0]}")
-        elif word.startswith(BOUNDS):
-            threads, _, blocks = word.removeprefix(BOUNDS).partition("x")
-            words.append(f"registers leave room for {blocks} blocks of {threads} threads")
+    done = variant_to_json(name)
+    words = ["pointers are __restrict__"] if done["restrict"] else []
+    ids = zip(DIMENSIONS, done["coarsen"], strict=True)
+    words += [f"a thread does {count} ids of {d}" for d, count in ids if count > 1]
+    if done["bounds"] is not None:
+        threads, blocks = done["bounds"]
+        words.append(f"registers leave room for {blocks} blocks of {threads} threads")
     return ", ".join(words)
 
 

@@ -1,10 +1,9 @@
-"""Choices and outcomes of launches, as tables for people and as JSON for programs.
-
-Takes models and what became of each launch; gives what `select`, `fit` and `tune` print.
-"""
+"""Takes models and what became of launches, gives what `select`, `fit` and `tune` print."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,15 +14,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import standard_output, table_within
-from cutune.cli.report.fixed_sizes import beyond, closing_line
-from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
+from cutune.cli.report.tuned import ChoiceRow, LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.measure.program_runs import RunPlan
+from cutune.model.fit.count_functions import off_text
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
-from cutune.model.performance.constants import LAUNCH_BOUND
+from cutune.model.performance.constants import LAUNCH_BOUND, REPORTED_BAND
 from cutune.model.selection.choose import PredictedBlock, expected_regret, idle_text, kind_of
 from cutune.model.selection.chooser import (
     DEFAULT,
@@ -75,7 +74,6 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
     """The answer of `cutune select --json`."""
     choice = configuration.chosen
     regret = expected_regret(model, choice)
-    is_own = configuration.plain.kept_original and not configuration.variant
     return {
         "schema": SELECT_SCHEMA,
         "kernel": model.kernel.name,
@@ -86,7 +84,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
             "variant": variant_to_json(configuration.variant),
         },
         "launch_bound": choice.launch_bound,
-        "kept_original": is_own,
+        "kept_original": _is_own(configuration),
         "measured_only_at": measured_only_at(model),
         "extrapolated": bool(choice.extrapolated),
         "supported": {name: [r.least, r.largest] for name, r in supported(model).items()},
@@ -112,7 +110,9 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     """The answer of `cutune select` as text."""
     console, choice = standard_output(), configuration.chosen
     (name,) = instances_of([model])
-    bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
+    # What hardly differs from the best block may be far from what the program asks for.
+    is_alike = choice.launch_bound and (configuration.gain or 1) <= REPORTED_BAND
+    bound = " (bound by launching: the choice hardly matters)" if is_alike else ""
     variant = f"variant {configuration.variant}, " if configuration.variant else ""
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
@@ -143,6 +143,8 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
 def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     ranked = configuration.ranked
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
+    if (own := configuration.plain.own_launch) is not None:
+        shown.append(("", own))
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
     columns = [
         *(variants if configuration.of_variants else ()),
@@ -169,9 +171,12 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
     """` *` for the choice, ` (own)` for the configuration of the source, or nothing."""
     chosen = (configuration.variant, configuration.chosen.block)
-    own = ("", configuration.plain.original)
+    plain = configuration.plain
+    if prediction is plain.own_launch:
+        return " (own)"
+    is_own = plain.own_launch is None and (variant, prediction.block) == ("", plain.original)
     mark = " *" if (variant, prediction.block) == chosen else ""
-    return mark + (" (own)" if (variant, prediction.block) == own else "")
+    return mark + (" (own)" if is_own else "")
 
 
 def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
@@ -217,7 +222,7 @@ def print_models(models: Sequence[FittedModel]) -> None:
         classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
             escape(name),
-            "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
+            "exact" if error == 0 else f"{off_text(error)} at held-out sizes",
             ", ".join(f"{name}: {max(c) + 1}" for name, c in classes) or "1",
             str(len(model.blocks)),
         )
@@ -244,9 +249,6 @@ class Choices(NamedTuple):
     kept: dict[str, str]
     fixed: dict[str, Mapping[str, int]]
     idle: dict[str, str]
-
-
-NO_CHOICES = Choices([], [], {}, {}, {})
 
 
 def choice_table(
@@ -279,17 +281,18 @@ def choice_table(
         rows = _choice_rows(name, model, chooser, _usual(model, sizes, held))
         if not rows and not _is_as_run(model, held):
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
-        if not rows or (sizes is None and not any(is_known for _, _, is_known, _ in rows)):
+        # Without a ranking the counts do not hold at that size.
+        if not rows or (sizes is None and not any(made.chosen.ranked for _, made in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
             rows = _choice_rows(name, model, chooser, of_runs) or rows
         if fixed:
             choices.fixed[model.kernel.entry] = fixed
             choices.questions.append(closing_line(name, fixed, plan))
-        choices.rows.extend(row for row, _, _, _ in rows)
-        if idle := next((idle for _, _, _, idle in reversed(rows) if idle), ""):
+        choices.rows.extend(row for row, _ in rows)
+        if idle := next((made.plain.idle for _, made in reversed(rows) if made.plain.idle), ""):
             choices.idle[model.kernel.entry] = idle
-        if rows and all(is_own for _, is_own, _, _ in rows):
-            known = [is_known for _, _, is_known, _ in rows]
+        if rows and all(_is_own(made) for _, made in rows):
+            known = [bool(made.chosen.ranked) for _, made in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             choices.kept[model.kernel.entry] = _AS_GOOD if all(known) else some
     return choices
@@ -328,18 +331,14 @@ def _size_text(model: FittedModel, size: int, held: Mapping[str, int]) -> str:
     return _named(held, str(size) if model.kernel.parameters else _AS_RUN)
 
 
-#: Does the program's own configuration stay? Do the counts support the size, so that blocks are
-#: compared? Is most of the GPU idle?
-_Chosen = tuple[ChoiceRow, bool, bool, str]
+def _is_own(choice: ConfigurationChoice) -> bool:
+    """Does the program's own configuration stay?"""
+    return choice.plain.kept_original and not choice.variant
 
 
 def _choice_rows(
-    name: str,
-    model: FittedModel,
-    chooser: VariantChooser,
-    asked: Iterable[_Asked],
-) -> list[_Chosen]:
-    """A row per answer."""
+    name: str, model: FittedModel, chooser: VariantChooser, asked: Iterable[_Asked]
+) -> list[tuple[ChoiceRow, ConfigurationChoice]]:
     rows = []
     for text, sizes, every in asked:
         # Without an answer its thread space has to be named.
@@ -350,9 +349,21 @@ def _choice_rows(
             chosen = configuration_text(choice.block, made.variant)
             within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
             row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
-            is_own = made.plain.kept_original and not made.variant
-            rows.append((row, is_own, bool(choice.ranked), made.plain.idle))
+            rows.append((row, made))
     return rows
+
+
+def tuning_shown(
+    seen: Iterable[SeenLaunch],
+    models: Sequence[FittedModel],
+    said: Sequence[Diagnostic],
+    device: DeviceProfile,
+    *asked: Any,
+) -> Shown:
+    """What `tune` shows of launches. `asked`: further arguments of `choice_table`."""
+    choices = choice_table(models, device, *asked)
+    launches = outcomes(seen, models, choices, said, device.sm_count)
+    return Shown(device.name, choices.rows, choices.questions, launches, [])
 
 
 def outcomes(
@@ -368,14 +379,8 @@ def outcomes(
         for site in model.kernel.sites:
             modelled.setdefault(site, set()).add(model.kernel.entry)
     return [
-        _outcome(
-            launch,
-            sorted(modelled.get(launch.site, ())),
-            choices,
-            said,
-            idle_text(launch.blocks, multiprocessors),
-        )
-        for launch in seen
+        _outcome(one, sorted(modelled.get(one.site, ())), choices, said, multiprocessors)
+        for one in seen
     ]
 
 
@@ -384,7 +389,7 @@ def _outcome(
     entries: Sequence[str],
     choices: Choices,
     said: Sequence[Diagnostic],
-    few: str,
+    multiprocessors: int,
 ) -> LaunchRow:
     outcome, why, code, kept = TuningOutcome.TUNED, "", "", choices.kept
     fixed = dict.fromkeys(beyond(choices.fixed[one]) for one in entries if one in choices.fixed)
@@ -409,12 +414,12 @@ def _outcome(
         code = Code.FEW_BLOCKS.number
     why = why.removeprefix(f"kernel '{launch.kernel}' ")
     short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
-    if few and code != Code.FEW_BLOCKS.number and outcome is not TuningOutcome.TUNED:
-        short = f"{short}; {few}"
+    is_told = code == Code.FEW_BLOCKS.number or outcome is TuningOutcome.TUNED
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None)
+    remark = "" if is_told else idle_text(launch.blocks, multiprocessors)
+    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None, remark)
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:
@@ -429,3 +434,53 @@ def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | 
         if of_kernel is None and one.about == launch.kernel:
             of_kernel = one
     return of_kernel
+
+
+# ---- sizes that no run varied
+
+#: Sizes that a line names.
+MOST_NAMED = 4
+#: A number that is a word of a command line, or the value of an option.
+_WORD = r"(?<![^\s=]){value}(?!\S)"
+
+
+def beyond(fixed: Mapping[str, int]) -> str:
+    """`beyond C = 4`: where a kernel is not modelled."""
+    named = _named(dict([*fixed.items()][:MOST_NAMED]))
+    return f"beyond {named}{', …' if len(fixed) > MOST_NAMED else ''}"
+
+
+def closing_line(name: str, fixed: Mapping[str, int], plan: RunPlan | None) -> str:
+    """`k: not modelled beyond C = 4, which no run varied; try: …`"""
+    line = f"{name}: not modelled {beyond(fixed)}"
+    if plan is None:
+        return line
+    return "; ".join([line, *(_freed(*one, plan) for one in [*fixed.items()][:MOST_NAMED])])
+
+
+def _freed(name: str, value: int, plan: RunPlan) -> str:
+    """What to write so that the runs vary this size."""
+    values = f"{value},{2 * value or 1}"
+    of_vary = [word for word, its in plan.vary.items() if [*its] == [str(value)]]
+    if len(of_vary) == 1:
+        return f"to free {name}, give it other values: --vary {of_vary[0]}={values}"
+    word = _new_word(name, plan.vary)
+    places = [*re.finditer(_WORD.format(value=value), plan.run)] if value >= 0 else []
+    if not of_vary and len(places) == 1:
+        (place,) = places
+        run = f"{plan.run[: place.start()]}{{{word}}}{plan.run[place.end() :]}"
+        return f"to free {name}, try: --run {shlex.quote(run)} and --vary {word}={values}"
+    if places or of_vary:
+        return f"to free {name}, write {{{word}}} for it in --run, and --vary {word}={values}"
+    return (
+        f"no word of --run is {name}: where the program reads it, as from an argument, write"
+        f" {{{word}}} for it in --run, and --vary {word}={values}"
+    )
+
+
+def _new_word(name: str, known: Mapping[str, Sequence[str]]) -> str:
+    """A name for --vary that is none yet."""
+    word = re.sub(r"\W", "", name.rpartition(".")[2]) or "size"
+    while word in known or word == "program":
+        word += "_"
+    return word

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -344,11 +343,6 @@ def _kept(kernel: Kernel) -> str:
     if kernel.copy is not None:
         remarks.append(f"launched as a copy that {_change(kernel.copy)}")
     return "; ".join(remarks)
-
-
-def suggestions_to_json(found: Iterable[Suggestion]) -> list[Json]:
-    """The suggestions of `inspect --json`."""
-    return [asdict(suggestion) for suggestion in found]
 
 
 def suggestions_of(programs: Iterable[Program]) -> list[Suggestion]:

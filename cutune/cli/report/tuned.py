@@ -51,7 +51,10 @@ class ChoiceRow:
 
 @dataclass(frozen=True)
 class LaunchRow:
-    """The outcome of a launch; why, and the code of the rule or the message."""
+    """The outcome of a launch; why, and the code of the rule or the message.
+
+    `remark`: that most of the GPU is idle, whatever the block is.
+    """
 
     file: str
     line: int
@@ -59,11 +62,16 @@ class LaunchRow:
     outcome: TuningOutcome
     reason: str
     code: str | None
+    remark: str = ""
 
     @property
     def cells(self) -> list[str]:
-        why = f"{self.reason} [{self.code}]" if self.code else self.reason
-        return [f"{self.file}:{self.line}", self.kernel, self.outcome, why]
+        # Why a launch is refused was told by the message with this code.
+        is_told = self.outcome is TuningOutcome.REFUSED and self.code
+        reason = "" if is_told else self.reason
+        why = f"{reason} [{self.code}]".lstrip() if self.code else reason
+        remarked = "; ".join(filter(None, [why, self.remark]))
+        return [f"{self.file}:{self.line}", self.kernel, self.outcome, remarked]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -23,6 +23,10 @@ KIND = "table of results"
 DEVICE, STATUS, TIME = "device", "status", "ms"
 #: Columns that are neither sizes nor parameters; `times` holds several, with blanks between.
 COLUMNS = (DEVICE, STATUS, TIME, "times", "seconds", "reason", "code", "timestamp", "kernel")
+
+
+#: Cells repeat.
+_label_of = lru_cache(maxsize=1024)(partial(typed, Label))
 
 
 @dataclass(frozen=True)
@@ -88,18 +92,13 @@ class _Table:
             code = typed(Symbol, cells.get("code", ""))
         except ValueError:
             raise self._wrong("its code is no hash", line) from None
-        return Result(
-            {name: self._setting(cell, line) for name, cell in values.items()},
-            {name: self._setting(cells[name], line) for name in sizes},
-            ended,
-            time if ended is Status.OK else None,
-            tuple(self._number(one, line) for one in cells.get("times", "").split()),
-            cells.get(DEVICE, ""),
-            cells.get("reason", ""),
-            code,
-            self._number(seconds, line) if seconds else None,
-            cells.get("timestamp", ""),
-        )
+        configuration = {name: self._setting(cell, line) for name, cell in values.items()}
+        named = {name: self._setting(cells[name], line) for name in sizes}
+        times = tuple(self._number(one, line) for one in cells.get("times", "").split())
+        took = self._number(seconds, line) if seconds else None
+        timed, device = time if ended is Status.OK else None, cells.get(DEVICE, "")
+        told = cells.get("reason", ""), code, took, cells.get("timestamp", "")
+        return Result(configuration, named, ended, timed, times, device, *told)
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         try:
@@ -129,8 +128,10 @@ class _Table:
         return read_back(text)
 
     def _label(self, text: str, line: int) -> None:
-        if not _is_label(text):
-            raise self._wrong(f"{text[:40]!r} is no name or value", line)
+        try:
+            _label_of(text)
+        except ValueError:
+            raise self._wrong(f"{text[:40]!r} is no name or value", line) from None
 
     def _wrong(self, reason: str, line: int) -> CutuneError:
         line = min(line, self.source.line_count)
@@ -163,12 +164,3 @@ def write(results: Results) -> str:
         }
         out.writerow({**one.sizes, **one.configuration, **cells})
     return text.getvalue()
-
-
-@lru_cache(maxsize=1024)
-def _is_label(text: str) -> bool:
-    try:
-        typed(Label, text)
-    except ValueError:
-        return False
-    return True

@@ -16,9 +16,17 @@ from typing import Annotated, Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
+from cutune.core.typed import Label, Meta, Quantity, Symbol, Text
 from cutune.lab.interchange.json_text import JsonText, member
-from cutune.lab.interchange.results import PHASES, Metric, Result, Results, Setting, not_held
+from cutune.lab.interchange.results import (
+    PHASES,
+    Metric,
+    Result,
+    Results,
+    Setting,
+    StatusWord,
+    not_held,
+)
 from cutune.search.trials import Status
 
 KIND = "cache of Kernel Tuner"
@@ -57,7 +65,7 @@ class _Record:
 
     times: tuple[Quantity, ...] = ()
     timestamp: Text = ""
-    status: Annotated[str, one_of(*(one.value for one in Status))] | None = None
+    status: StatusWord | None = None
     reason: Text = ""
     code: Symbol = ""
     seconds: Annotated[float, Meta(ge=0)] | None = None
@@ -127,28 +135,18 @@ def _result(
         for name, value in data.items()
         if name not in members and isinstance(value, (int, float)) and not isinstance(value, bool)
     }
-    return Result(
-        configuration,
-        sizes,
-        status,
-        time if status is Status.OK else None,
-        record.times,
-        head.device_name,
-        record.reason,
-        record.code,
-        record.seconds,
-        "" if record.timestamp == _NEVER else record.timestamp,
-        {n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v},
-        further,
-    )
+    timed = time if status is Status.OK else None
+    when = "" if record.timestamp == _NEVER else record.timestamp
+    about = timed, record.times, head.device_name, record.reason, record.code, record.seconds, when
+    took = {n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v}
+    return Result(configuration, sizes, status, *about, took, further)
 
 
 def write(results: Results) -> str:
     """Return the text of a closed file: one device, one size (CT823), all parameters (CT826)."""
     first = results.results[0]
-    for one in results.results:
-        if (one.device, one.sizes) != (first.device, first.sizes):
-            raise _several(results)
+    if any((one.device, one.sizes) != (first.device, first.sizes) for one in results.results):
+        raise _several(results)
     names, values = results.names, results.all_values
     sizes = tuple(first.sizes.values())
     whole = [one for one in sizes if isinstance(one, int)]

@@ -7,13 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isfinite
+from typing import Annotated
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.core.typed import Integer, Label, Symbol, Text
+from cutune.core.typed import Integer, Label, Symbol, Text, one_of
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Status
 
+StatusWord = Annotated[str, one_of(*(one.value for one in Status))]
 #: A value of a parameter, or a size, as JSON has it.
 Setting = bool | Integer | float | Label
 Settings = Mapping[str, Setting]
@@ -142,14 +144,12 @@ class Results:
 
     def best(self) -> Results:
         """Return the fastest result at each size on each device."""
-        fastest: dict[tuple[object, ...], Result] = {}
+        timed: dict[tuple[object, ...], list[Result]] = {}
         for one in self.results:
-            key = (one.device, *one.sizes.items())
-            if one.milliseconds is not None and (
-                key not in fastest or one.milliseconds < (fastest[key].milliseconds or 0.0)
-            ):
-                fastest[key] = one
-        return replace(self, results=tuple(fastest.values()))
+            if one.milliseconds is not None:
+                timed.setdefault((one.device, *one.sizes.items()), []).append(one)
+        fastest = (min(own, key=lambda one: one.milliseconds or 0.0) for own in timed.values())
+        return replace(self, results=tuple(fastest))
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.lab.interchange.json_text import JsonText, member
-from cutune.lab.interchange.results import Metric, OfTrial, Result, Results, Setting
+from cutune.lab.interchange.results import Metric, OfTrial, Result, Results, Setting, StatusWord
 from cutune.search.trials import Status
 
 KIND = "results file in the T4 format"
@@ -39,7 +39,6 @@ _PHASES = {
     "framework": ("framework",),
 }
 _TIME = "time"
-_STATUSES = one_of(*(one.value for one in Status))
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class _Entry:
     context: Mapping[Label, Setting] = field(default_factory=dict)
     measurements: tuple[_Measurement, ...] = ()
     timestamp: Text = ""
-    status: Annotated[str, _STATUSES] | None = None
+    status: StatusWord | None = None
     device: Text = ""
     reason: Text = ""
     code: Symbol = ""
@@ -122,22 +121,12 @@ def _result(entry: _Entry) -> Result:
         for m in entry.measurements
         if m.name != _TIME and isinstance(m.value, (int, float, str))
     }
-    return Result(
-        entry.configuration,
-        entry.context,
-        # What is correct and has no time says nothing about speed.
-        status if time is not None or status is not Status.OK else Status.RUNTIME,
-        time if status is Status.OK else None,
-        times,
-        entry.device,
-        entry.reason,
-        entry.code,
-        entry.seconds,
-        entry.timestamp,
-        phases,
-        further,
-        entry.trial,
-    )
+    # What is correct and has no time says nothing about speed.
+    ended = status if time is not None or status is not Status.OK else Status.RUNTIME
+    timed = time if status is Status.OK else None, times, entry.device
+    told = entry.reason, entry.code, entry.seconds, entry.timestamp
+    about = *timed, *told, phases, further, entry.trial
+    return Result(entry.configuration, entry.context, ended, *about)
 
 
 def write(results: Results) -> str:

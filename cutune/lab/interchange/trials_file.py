@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.source import Source
-from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of, typed
+from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, typed
 from cutune.lab.interchange.json_text import JsonText, member
-from cutune.lab.interchange.results import OfTrial, Result, Results, not_held, read_back
+from cutune.lab.interchange.results import OfTrial, Result, Results, StatusWord, not_held, read_back
 from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement
 from cutune.search.regions import Settings as ProgramSettings
@@ -36,7 +36,7 @@ class _Begin:
 class _End:
     trial: Symbol
     origin: Origin
-    status: Annotated[str, one_of(*(one.value for one in Status))]
+    status: StatusWord
     reason: str
     code: Symbol
     final: bool
@@ -93,30 +93,16 @@ def read(source: Source, _: object, warn: Warn) -> Results:
 def _result(begun: _Begin, ended: _End, device: str) -> Result:
     is_converted = begun.how.startswith(CONVERTED)
     device = begun.how.removeprefix(CONVERTED) if is_converted else device
-    origins = OfTrial(
-        begun.origin.path,
-        begun.origin.content,
-        begun.how,
-        ended.final,
-        ended.copied,
-        ended.rules,
-        ended.measured,
-        ended.compared,
-    )
+    about = begun.origin.path, begun.origin.content, begun.how, ended.final, ended.copied
+    origins = OfTrial(*about, ended.rules, ended.measured, ended.compared)
     times = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
     is_timed = times and len(times) == len(ended.measured) and ended.status == Status.OK.value
-    return Result(
-        begun.configuration,
-        {name: read_back(text) for name, text in begun.sizes.items()},
-        Status(ended.status),
-        sum(times) if is_timed else None,
-        ended.times,
-        device,
-        ended.reason,
-        ended.code,
-        ended.seconds if ended.seconds or not is_converted else None,
-        of_trial=None if is_converted else origins,
-    )
+    sizes = {name: read_back(text) for name, text in begun.sizes.items()}
+    timed = sum(times) if is_timed else None
+    took = ended.seconds if ended.seconds or not is_converted else None
+    how = Status(ended.status), timed, ended.times, device, ended.reason, ended.code, took
+    origin = None if is_converted else origins
+    return Result(begun.configuration, sizes, *how, of_trial=origin)
 
 
 def write(results: Results) -> str:
@@ -143,16 +129,7 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
         except ValueError as error:
             raise not_held(KIND, str(error)) from None
         measured = (HostMeasurement(origin, device, settings, {}, one.milliseconds),)
-    ended = EndedTrial(
-        one.status,
-        one.reason,
-        measured,
-        one.times,
-        one.code,
-        about.final,
-        about.copied,
-        about.rules,
-        one.seconds or 0.0,
-        about.compared,
-    )
+    how = one.status, one.reason, measured, one.times, one.code
+    kept = about.final, about.copied, about.rules, one.seconds or 0.0, about.compared
+    ended = EndedTrial(*how, *kept)
     return trial.to_json(), trial.ended_json(ended)

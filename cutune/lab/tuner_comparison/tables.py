@@ -32,15 +32,10 @@ def listed_space(configurations: Iterable[Configuration]) -> Space:
     """
     every = list(configurations)
     parameters = tuple(checked(name, _values(every, name)) for name in every[0])
-    places = [{value: i for i, value in enumerate(one.values)} for one in parameters]
-    rows = np.array(
-        [
-            [place[one[p.name]] for p, place in zip(parameters, places, strict=True)]
-            for one in every
-        ],
-        dtype=np.int64,
-    ).reshape(len(every), len(parameters))
-    rows = np.unique(rows, axis=0)
+    places = {p.name: {value: i for i, value in enumerate(p.values)} for p in parameters}
+    listed = [[place[one[name]] for name, place in places.items()] for one in every]
+    numbers = np.array(listed, dtype=np.int64).reshape(len(every), len(parameters))
+    rows = np.unique(numbers, axis=0)
     tables = []
     for group in _groups(parameters, rows):
         combined = np.unique(rows[:, group], axis=0)

@@ -438,20 +438,18 @@ TUNERS = (
 )
 
 
-def tuners_named(names: Sequence[str]) -> list[Tuner]:
-    """Return tuners by their names, cutune always among them; no name: all. Raises CT828."""
-    known = {plain_name(one.name): one for one in TUNERS}
+def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Technique]:
+    """Return the searches to compare, cutune's own among them. Raises CT816, CT817, CT828.
+
+    `names`: of tuners beside cutune; none: all.
+    """
+    by_name = {plain_name(one.name): one for one in TUNERS}
     for name in names:
-        if plain_name(name) not in known:
+        if plain_name(name) not in by_name:
             listed = known_names(name, [one.name for one in TUNERS])
             raise CutuneError.at(Code.UNKNOWN_TUNER, name=name, known=listed)
-    wanted = {known[plain_name(name)].name for name in names} or {one.name for one in TUNERS}
-    return [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
-
-
-def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Technique]:
-    """Return the searches to compare, cutune's own among them. Raises CT816, CT817, CT828."""
-    tuners = tuners_named(names)
+    wanted = {by_name[plain_name(name)].name for name in names} or {one.name for one in TUNERS}
+    tuners = [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
     is_search = plain_name(technique) != plain_name(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):
         technique_named(technique)  # also understands what others call cutune's

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import chdir
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 
 from cutune.cli.main import Options, show
-from cutune.cli.options import parser
 from cutune.cli.page.html import DOTS_PER_INCH, STYLE, WIDTH, required
 from cutune.cli.parameters import print_comparison, techniques_table
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
+from cutune.core.processes import run_to_end
 from cutune.core.progress import progress_for
-from cutune.core.workspace import Workspace, writing
+from cutune.core.reading import read_file
+from cutune.core.typed import Meta, Text
+from cutune.core.workspace import Workspace, make_folder, writing
 from cutune.lab.interchange.convert import read_results, reading_of
-from cutune.lab.tuner_comparison.examples import examples_in, run_examples
+from cutune.lab.interchange.json_text import JsonText
 from cutune.lab.tuner_comparison.live import (
     COUNTED,
     UNIT,
@@ -35,14 +40,7 @@ from cutune.lab.tuner_comparison.live import (
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
-from cutune.search.compare import (
-    TunerComparison,
-    compare,
-    compared,
-    least,
-    quartiles,
-    random_curve,
-)
+from cutune.search.compare import TunerComparison, compare, compared, least, quartiles, random_curve
 from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
@@ -264,7 +262,7 @@ def _sweep(
     vary, parameters = {"size": [str(options.size)]}, options.parameters
     about = one.program, options.run, vary, one.workspace, one.device, ()
     if on_gpu:
-        workers = workers_of(options, True, one.workspace.folder, parser().error)
+        workers = workers_of(options, True, one.workspace.folder, options.wrong)
         how = Measuring(GPU, _REPETITIONS)
         return HostSweep(*about, how, search, workers=workers, parameters=parameters)
     how = Measuring(EMULATED, 1, once=counted)
@@ -304,15 +302,85 @@ def _finite(values: Iterable[float]) -> list[float | None]:
     return [value if isfinite(value) else None for value in values]
 
 
+# ---- BAT's examples: TUNER/BENCHMARK/config.json, run as BAT's main.py does
+
+CONFIG = "config.json"
+#: Files that are kept of a run.
+KEPT = ("*.json", "*.csv")
+#: A build or a run may take so long.
+SECONDS = 24 * 3600.0
+
+Command = Annotated[str, Meta(pattern=r"\S", max_length=4096)]
+
+
+@dataclass(frozen=True)
+class _Config:
+    """Commands, words with blanks between; `run` gets `--size S --technique T`.
+
+    `results`: JSON files with the best parameters.
+    """
+
+    build: tuple[Command, ...]
+    run: Command
+    results: tuple[Text, ...] = ()
+
+
 def _run_examples(options: Options) -> int:
-    names = _names(options.auto_tuner), _names(options.benchmark)
-    examples = examples_in(Path(options.examples), *names)
+    """Build and run each example, and copy its files. Raises CT002, CT821, CT832, CT833."""
     target = Path(options.results).absolute() / str(int(time.time()))
-    for one in run_examples(examples, options.size, options.technique, target):
+    for folder in _examples(options):
+        tuner, benchmark = folder.parts[-2:]
+        text = JsonText.whole(read_file(folder / CONFIG), "config.json of BAT")
+        config = text.typed(_Config, text.read())
+        words = ["--size", str(options.size), "--technique", options.technique]
+        with chdir(folder):
+            said = [_run_example(command.split()) for command in config.build]
+            said.append(_run_example([*config.run.split(), *words]))
+        kept = target / tuner / benchmark
+        make_folder(kept)
+        for path in (path for pattern in KEPT for path in sorted(folder.glob(pattern))):
+            if path.is_file() and path.name != CONFIG:
+                with writing(kept / path.name):
+                    shutil.copyfile(path, kept / path.name)
+        files = ((name, read_file(folder / name)) for name in config.results)
+        found = {n: JsonText.whole(file, "file of best parameters").read() for n, file in files}
         if options.verbose:
-            print(one.said, end="")
-        print(f"{one.example.benchmark} by {one.example.tuner}: files in {one.kept}")
-        for name, best in one.best.items():
+            print("".join(said), end="")
+        print(f"{benchmark} by {tuner}: files in {kept}")
+        for name, best in found.items():
             values = best.items() if isinstance(best, dict) else [("", best)]
             print(f"  {name}: {', '.join(f'{key} = {value}' for key, value in values)}")
     return 0
+
+
+def _examples(options: Options) -> list[Path]:
+    """The folders of the examples with the names that are given; no names: all. Raises CT832."""
+    tuners, benchmarks = _names(options.auto_tuner), _names(options.benchmark)
+    root = Path(options.examples)
+    every = [path.parent for path in sorted(root.glob(f"*/*/{CONFIG}"))]
+    for kind, wanted, known in (
+        ("tuner", tuners, [one.parent.name for one in every]),
+        ("benchmark", benchmarks, [one.name for one in every]),
+    ):
+        for name in wanted or ([] if every else [CONFIG]):
+            if name not in known:
+                code, listed = Code.NO_BENCHMARK, known_names(name, known)
+                raise CutuneError.at(code, kind=kind, name=name, folder=root, known=listed)
+    return [
+        one
+        for one in every
+        if (not tuners or one.parent.name in tuners) and (not benchmarks or one.name in benchmarks)
+    ]
+
+
+def _run_example(words: Sequence[str]) -> str:
+    ended = run_to_end(list(words), os.environ, SECONDS)
+    if ended.status != 0:
+        lines = (ended.errors_text or ended.output_text or ended.not_started).strip().splitlines()
+        raise CutuneError.at(
+            Code.EXAMPLE_FAILED,
+            command=" ".join(words),
+            folder=os.getcwd(),
+            reason=lines[-1] if lines else f"status {ended.status}",
+        )
+    return ended.output_text

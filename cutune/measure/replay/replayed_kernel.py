@@ -190,7 +190,11 @@ def _problem(
     if functions.holds and (reason := count_functions.bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
-        off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
+        off = (
+            f", {count_functions.off_text(checked.deviation)}{checked.where}"
+            if checked.where
+            else ""
+        )
         return NO_FUNCTION + off
     return count_functions.uncertain_accesses(kernel, largest)
 

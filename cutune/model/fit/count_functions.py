@@ -260,6 +260,13 @@ def is_looped(kernel: MeasuredKernel) -> bool:
 # ---- launches that took no part
 
 
+def off_text(relative: float) -> str:
+    """`6.1 % off`; above 200 % `21,946 times off`."""
+    if relative > 2:
+        return f"{relative:,.0f} times off"
+    return f"{100 * relative:.{'2g' if relative < 0.1 else '0f'}} % off"
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """Functions of the sizes, and what held-out launches say of them.

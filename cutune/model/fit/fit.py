@@ -115,8 +115,8 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
         name, most = kernel.parameters[0], largest[0]
         values = ",".join(str(most * factor) for factor in LARGER)
         example = f", such as {values} where {name} was {most} at most"
-    code, name, percent = Code.POOR_FIT, kernel.name, f"{100 * error:.0f}"
-    return Diagnostic.at(code, kernel=name, error=percent, where=checked.where, example=example)
+    code, name, off = Code.POOR_FIT, kernel.name, count_functions.off_text(error)
+    return Diagnostic.at(code, kernel=name, error=off, where=checked.where, example=example)
 
 
 def _feature_launches(

@@ -103,8 +103,8 @@ class Selection:
     extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
     #: Are the counts less than what every thread executes? Nothing is ranked then, either.
     is_impossible: bool = False
-    #: As predicted for the program's own launch, where another number of threads is chosen.
-    own_launch_ms: float | None = None
+    #: The program's own launch, where another number of threads is chosen.
+    own_launch: PredictedBlock | None = None
     #: That most of the GPU has nothing to do, whatever the block is, in words; empty: it has.
     idle: str = ""
 
@@ -115,14 +115,13 @@ class Selection:
     @property
     def has_other_threads(self) -> bool:
         """Are there more or fewer threads than the program asks for?"""
-        return self.own_launch_ms is not None
+        return self.own_launch is not None
 
     @property
     def own_ms(self) -> float | None:
         """The predicted time of what the program itself asks for, if that is a valid candidate."""
-        if self.own_launch_ms is not None:
-            return self.own_launch_ms
-        return self.predicted_ms(self.original)
+        own = self.own_launch or self.predicted(self.original)
+        return own.predicted_ms if own is not None else None
 
     @property
     def chosen_ms(self) -> float | None:
@@ -179,7 +178,13 @@ class Selection:
         return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
 
     def predicted_ms(self, block: Block) -> float | None:
-        return next((p.predicted_ms for p in self.ranked if p.block == block), None)
+        """The predicted time of one block, if it is a valid candidate."""
+        found = self.predicted(block)
+        return found.predicted_ms if found is not None else None
+
+    def predicted(self, block: Block) -> PredictedBlock | None:
+        """The prediction for one block, if it is a valid candidate."""
+        return next((p for p in self.ranked if p.block == block), None)
 
 
 def _known_at(ranges: Mapping[str, SizeRange]) -> str:

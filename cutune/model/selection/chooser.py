@@ -292,7 +292,7 @@ class Chooser:
                 found, least = self._with_threads(launch, axis, threads), best.chosen_ms
                 ms = found.chosen_ms if found is not None else None
                 if found and ms and least and ms * float(constants.OTHER_THREADS) < least:
-                    best = replace(found, own_launch_ms=own.own_ms)
+                    best = replace(found, own_launch=own.predicted(own.original))
         return best if best is not own else replace(own, idle=self._idle(launch, own))
 
     def _idle(self, launch: LaunchSizes, own: Selection) -> str:
@@ -347,13 +347,20 @@ def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]
 def _one_per_id(
     kernel: MeasuredKernel, axis: int, seen: Mapping[tuple[int, ...], int], sizes: Mapping[str, int]
 ) -> int | None:
-    """The thread space, if in all launches one size counts the ids and the blocks just cover it."""
-    if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
+    """The thread space, if in all launches one size counts the ids and the blocks just cover it.
+
+    Of a grid that is kept, the blocks, if in all launches they are as many as one size says.
+    """
+    if len(set(seen.values())) < 2:
         return None
+
+    def covering(ids: int) -> int:
+        return ids if kernel.grid_kept[axis] else _whole_blocks(kernel, axis, ids)
+
     extents = {
-        _whole_blocks(kernel, axis, sizes[name])
+        covering(sizes[name])
         for place, name in enumerate(kernel.parameters)
-        if all(n == _whole_blocks(kernel, axis, values[place]) for values, n in seen.items())
+        if all(extent == covering(values[place]) for values, extent in seen.items())
     }
     return extents.pop() if len(extents) == 1 else None
 

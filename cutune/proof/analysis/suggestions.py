@@ -256,8 +256,8 @@ CONSTANT = (
     "{constant.line} of {constant.path}, and "
     "`#pragma cutune region begin` and `end` around the launch, `cutune tune {source} --tunables` "
     "(and `--run`, as always) finds on a GPU which value is the fastest of those that compute the "
-    "same. Whether they do, `cutune collect` in its place tries without one; in a project with "
-    "`--make` as well (`cutune help parameters`)."
+    "same. Whether they do, `cutune collect {source} --tunables` tries without one; in a project "
+    "with `--make` as well (`cutune help parameters`)."
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import pairwise
 
 from cutune.search.clones.declarations import (
@@ -51,18 +52,25 @@ _HOME = "write it at file scope of the source itself"
 
 
 def check(found: Dependent, data: Collection[str]) -> None:
-    """Raise NotBySize for what is not known to mean the same in a copy."""
-    for index in found.declarations:
-        _check_place(found, index)
-        for version in found.versions_of(index):
-            if version.kind is Kind.FUNCTION:
-                _check_head(found, index, version)
-                _check_body(found, version)
-            else:
-                _check_constant(found, version)
-    _check_outer(found, data)
-    _check_calls(found)
-    _check_all_reached(found)
+    """Raise NotBySize for all that is not known to mean the same in a copy."""
+    NotBySize.check_all(
+        [
+            *(partial(_check_declaration, found, index) for index in found.declarations),
+            partial(_check_parameters, found),
+            *(partial(_check_size, found, name) for name in data),
+            *(partial(one, found) for one in (_check_outer, _check_calls, _check_all_reached)),
+        ]
+    )
+
+
+def _check_declaration(found: Dependent, index: int) -> None:
+    _check_place(found, index)
+    for version in found.versions_of(index):
+        if version.kind is Kind.FUNCTION:
+            _check_head(found, index, version)
+            _check_body(found, version)
+        else:
+            _check_constant(found, version)
 
 
 def parameters_of(function: Declaration) -> dict[str, tuple[str, ...]]:
@@ -198,10 +206,9 @@ def _check_constant(found: Dependent, declaration: Declaration) -> None:
 # ---- the outermost function
 
 
-def _check_outer(found: Dependent, data: Collection[str]) -> None:
+def _check_parameters(found: Dependent) -> None:
     outer = found.of(found.outer)
-    parameters = parameters_of(outer)
-    for name, type_ in parameters.items():
+    for name, type_ in parameters_of(outer).items():
         pointed = [word for word in type_ if word not in _OF_POINTERS][-1:]
         is_passed_on = pointed in (["*"], ["&"]) or found.versions.own.is_plain(type_)
         if "&&" in type_ or not is_passed_on:
@@ -209,13 +216,20 @@ def _check_outer(found: Dependent, data: Collection[str]) -> None:
                 f"'{outer.name}' has the parameter '{' '.join((*type_, name))}'",
                 "pass numbers, pointers, references or plain structs",
             )
-    types = {name: {*type_} - {"const", "std", "::"} for name, type_ in parameters.items()}
-    for name in data:
-        if not (types.get(name) and types[name] <= INTEGERS):
-            raise NotBySize(
-                f"'{outer.name}' has no integer parameter '{name}'",
-                f"pass the size to it under the name {name}",
-            )
+
+
+def _check_size(found: Dependent, name: str) -> None:
+    outer = found.of(found.outer)
+    words = {*parameters_of(outer).get(name, ())} - {"const", "std", "::"}
+    if not words or not words <= INTEGERS:
+        raise NotBySize(
+            f"'{outer.name}' has no integer parameter '{name}'",
+            f"pass the size to it under the name {name}",
+        )
+
+
+def _check_outer(found: Dependent) -> None:
+    outer = found.of(found.outer)
     at = outer.texts.index(outer.name)
     result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
     if result != ["void"] and not found.versions.own.is_plain(result):

@@ -8,7 +8,7 @@ place of a value, shows every use of the value but those in an `#if`. There real
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,6 +35,20 @@ class NotBySize(Exception):
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)
         self.reason, self.remedy = reason, remedy
+
+    @staticmethod
+    def check_all(checks: Iterable[Callable[[], object]]) -> None:
+        """Raise one for all that is wrong: whoever mends a source reads the whole list."""
+        wrong: dict[str, str] = {}
+        for check in checks:
+            try:
+                check()
+            except NotBySize as problem:
+                wrong[problem.reason] = problem.remedy
+        if wrong:
+            *others, (reason, remedy) = wrong.items()
+            before = "".join(f"{one}; {its_remedy}; and " for one, its_remedy in others)
+            raise NotBySize(f"{before}{reason}", remedy)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 from cutune.core.codes import Code
@@ -145,16 +146,24 @@ def found_copies(
     Raises NotBySize for parameters with one value for all sizes, CutuneError for nvcc.
     """
     sizes = tuple(dict.fromkeys(name for one in constants for name in one.data))
-    if not sizes or any(not one.data for one in constants):
-        raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
     if any(one.source.path != program.source.path for one in constants):
         raise NotBySize("it stands in a header", "define it in the source itself")
+    found: list[Dependent] = []
+
+    def check_code() -> None:
+        seen = versions(compiler, program, constants, fixed, sets)
+        found.append(dependent(seen, [one.name for one in constants]))
+        check(found[0], sizes)
+
+    NotBySize.check_all([partial(_check_pragmas, compiler, constants), check_code])
+    return found[0], copies_of(program.source, found[0], constants, sizes, sets or [])
+
+
+def _check_pragmas(compiler: UnitCompiler, constants: Sequence[TunableConstant]) -> None:
+    if not constants or any(not one.data for one in constants):
+        raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
     if _RELOCATABLE & {*compiler.toolchain.flags}:
         raise NotBySize("device code is linked with that of others", "compile it without -rdc=true")
-    seen = versions(compiler, program, constants, fixed, sets)
-    found = dependent(seen, [one.name for one in constants])
-    check(found, sizes)
-    return found, copies_of(program.source, found, constants, sizes, sets or [])
 
 
 # ---- prove

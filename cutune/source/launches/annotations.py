@@ -35,7 +35,7 @@ from cutune.space.annotation import (
     read_annotation,
     read_condition,
 )
-from cutune.toolchain.device.thread_block import LARGEST
+from cutune.toolchain.device.thread_block import LARGEST, WARP
 from cutune.toolchain.kernel_names import plain_name
 
 Typedefs = Mapping[str, Sequence[str]]
@@ -81,6 +81,7 @@ def annotated(
         for its in [n for n in by_name if name in (n, plain_name(n))] or [name]:
             try:
                 found[its] = application.kernels(by_name, its)
+                diagnostics += filter(None, map(application.left_out, found[its]))
             except CutuneError as error:
                 diagnostics.append(error.diagnostic)
     return found, tuple(diagnostics)
@@ -272,6 +273,15 @@ class _Application:
         if kernel.warp_level:
             self._refuse(Code.WARPS_NOT_KEPT, kernel=kernel.name)
         self._refuse(Code.EMPTY_CANDIDATES)
+
+    def left_out(self, kernel: Kernel) -> Diagnostic | None:
+        """The widths that it names and no candidate has, because warps stay whole."""
+        listed = kernel.allowed.listed(0) if kernel.allowed is not None else ()
+        widths = ", ".join(str(width) for width in listed if width % WARP)
+        if not (widths and kernel.warp_level):
+            return None
+        place = self.syntax.source, self.pragma.token.span
+        return Diagnostic.at(Code.PARTIAL_WARPS, *place, kernel=kernel.name, widths=widths)
 
 
 def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:

@@ -446,10 +446,8 @@ def _impure(kernel: Kernel) -> Diagnostic | None:
 
 def because(kernel: Kernel, impurity: Impurity) -> Diagnostic:
     """The refusal of a launch because of its kernel; the note points into the kernel."""
-    place, name, message = (kernel.source, impurity.span), kernel.name, impurity.message
-    note = Diagnostic.at(Code.KERNEL_REASON, *place, kernel=name, message=message)
-    reason = f"kernel '{name}' {message}"
-    return Diagnostic(impurity.code, reason, notes=(note,))
+    note = Diagnostic.at(Code.KERNEL_REASON, kernel.source, impurity.span, kernel=kernel.name)
+    return Diagnostic(impurity.code, f"kernel '{kernel.name}' {impurity.message}", notes=(note,))
 
 
 def _suffices(kernel: Kernel, shared: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import asdict
 from zlib import crc32
 
 from rich.console import Console
@@ -12,7 +13,6 @@ from cutune.cli.report.programs import (
     print_programs,
     print_suggestions,
     suggestions_of,
-    suggestions_to_json,
     to_json,
 )
 from cutune.core.diagnostics import CutuneError
@@ -82,7 +82,7 @@ def read(source: Source) -> Program:
     for diagnostic in program.diagnostics:
         diagnostic.render()
     to_json([program])
-    suggestions_to_json(suggestions_of([program]))
+    [asdict(one) for one in suggestions_of([program])]
     console = Console(file=io.StringIO(), force_terminal=False)
     print_programs([program], console)
     print_suggestions([program], console)

@@ -61,7 +61,7 @@ __global__ void warp(int *a) {
     a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
 }
 __device__ int together(int x) { return __shfl_down_sync(0xffffffff, x, 1); }
-#pragma cutune kernel reduces block(x: 16, 32, 48, 64)
+#pragma cutune kernel reduces block(x: 16, 32, 48, 64)  // expect CT292: blocks of width 16, 48 are left out: kernel 'reduces' holds warp-level code, so that its warps stay whole; name multiples of 32
 __global__ void reduces(int *a) {
     __shared__ int sums[32];
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.report.fixed_sizes import beyond, closing_line
+from cutune.cli.report.choices import beyond, closing_line
 from cutune.measure.program_runs import RunPlan
 
 FREED = "to free C, try: --run './{program} {b} {C} {h}' and --vary C=4,8"

@@ -128,6 +128,23 @@ def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) ->
         assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("mode", "lines"),
+    [("offf", 1), ("verbos", 1), ("off,verbos", 1), ("on", 0), ("refine,off", 0), ("", 0)],
+)
+def test_a_word_that_cutune_does_not_know_is_told_once(
+    mode: str, lines: int, tmp_path: Path
+) -> None:
+    asked = "int main() { return cutune_read_mode() != cutune_read_mode(); }\n"
+    unused = ("-Wno-unused-function", "-Wno-unused-variable")
+    binary = build(emitted() + FAKE_CUDART + asked, tmp_path, "-std=c++11", *unused)
+    environment = {**os.environ, "CUTUNE": mode}
+    done = subprocess.run(
+        [str(binary)], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == lines * f"cutune: CUTUNE={mode}; known: off, verbose, refine\n"
+
+
 def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: Path) -> None:
     (model,) = MODELS
     ranges = (SizeRange(400, 500), SizeRange(64, 700))

@@ -20,6 +20,7 @@ from cutune.model.fit.count_functions import (
     bounded_elsewhere,
     deviation,
     held_out,
+    off_text,
 )
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
@@ -65,6 +66,20 @@ def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
     assert "n = " in found.problem and "% off" in found.problem
     launch = subject("padded").run(Purpose.CHECK, {"n": 992}, ONE_WARP)
     assert deviation(found.subject.kernel, found.functions, launch) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("relative", "text"),
+    [
+        (0.061, "6.1 % off"),
+        (0.5, "50 % off"),
+        (2.0, "200 % off"),
+        (2.6, "3 times off"),
+        (21945.75, "21,946 times off"),
+    ],
+)
+def test_what_is_far_off_is_told_as_a_multiple(relative: float, text: str) -> None:
+    assert off_text(relative) == text
 
 
 def test_functions_that_are_nearly_met_are_not_exact() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.report.choices import choice_table
+from cutune.cli.report.choices import choice_table, print_choice
 from cutune.model.emit.selection import emit_selection
 from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.measurement.measurement import NO_OTHERS
 from cutune.model.selection.choose import idle_text
 from cutune.model.selection.chooser import Chooser
+from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import DeviceProfile
 
 H200 = DeviceProfile.named("h200")
@@ -36,6 +37,21 @@ def test_as_many_threads_as_fill_the_gpu() -> None:
     assert choice.own_ms == own.predicted_ms(own.original)
     assert "any number of threads does the same" in choice.reason
     assert not own.has_other_threads and own.grid[0] * own.block[0] == 256
+
+
+def test_the_program_s_own_launch_is_shown_with_its_grid(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = strided("n")
+    choice = VariantChooser(model, H200, any_threads=True).choose({**SIZES, "n": 100_000})
+    assert choice.chosen.launch_bound and choice.gain is not None and choice.gain > 2
+    print_choice(model, choice)
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert "hardly matters" not in head
+    own = [row.split() for row in rows if "(own)" in row]
+    (launched,) = [row.split() for row in rows if " * " in row]
+    assert [(block, grid) for block, _, grid, *_ in own] == [("256", "1")]
+    assert launched[2] == head.split()[-1] != "1"
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,12 @@ def test_whole_blocks_with_a_thread_per_id_follow_from_two_runs() -> None:
     assert code_of(kept, {"n": 100_000}) is Code.MISSING_SIZE
 
 
+def test_a_block_per_row_follows_from_two_runs() -> None:
+    model = unguarded((((64,), (64, 1, 1)), ((128,), (128, 1, 1))), kept=True)
+    assert ask(model, {"n": 4096}, None).extents == (4096, 1, 1)
+    assert code_of(unguarded((((64,), (64, 1, 1)),), kept=True), {"n": 4096}) is Code.MISSING_SIZE
+
+
 def test_messages_name_variables_as_users_do() -> None:
     kernel = unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1)))).kernel
     assert kernel.as_asked([("n", 3), ("extent_x", 4)]) == {"n": 3, "T.x": 4}

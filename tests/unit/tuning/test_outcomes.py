@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cutune.cli.report.choices import NO_CHOICES, Choices, outcomes
+from cutune.cli.report.choices import Choices, outcomes
 from cutune.cli.report.tuned import Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -19,6 +19,7 @@ from cutune.source.program import Program
 from tests.support.analyzed import analyzed
 from tests.support.measured_kernel import KERNEL
 
+NO_CHOICES = Choices([], [], {}, {}, {})
 TEXT = """
 __global__ void copy(int n, float *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -102,8 +103,11 @@ def test_the_summary_counts_and_names_them(
     assert advice.endswith("cutune inspect --suggest /project/app.cu")
     assert head == "2 launches: 1 tuned, 1 refused"
     assert first.split() == ["/project/app.cu:8", "copy", "tuned"]
-    assert second.split()[:3] == ["/project/app.cu:9", "tile", "refused"]
-    assert second.endswith("[CT211]")
+    # The message with that code has told why.
+    assert second.split() == ["/project/app.cu:9", "tile", "refused", "[CT211]"]
+    assert rows[1].reason.startswith("uses shared memory")
+    few = outcomes([replace(refused, blocks=1)], [], NO_CHOICES, [], 132)
+    assert few[0].cells[3] == "[CT211]; launches 1 block: 131 of 132 multiprocessors idle"
 
 
 def test_files_of_the_current_folder_are_named_from_there(
