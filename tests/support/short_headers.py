@@ -1,24 +1,29 @@
 """Options by which nvcc has less to do, with which tests compile.
 
 Most of what it compiles in a small program are headers, and most of what the host's compiler takes
-is to optimise: `left_out.h` in tests/corpus/headers does without both. Tests that compile as users
-do have all of it.
+is to optimise: `left_out.h` in tests/corpus/headers does without both, and has the rest in one
+file. Tests that compile as users do have all of it.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from unittest.mock import patch
 
+from cutune.core.diagnostics import CutuneError
 from cutune.proof.analysis import read_source
-from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.preprocessed import definitions_before
+from tests.support.flat_headers import write_flat_headers
 
 #: Of programs of which nothing is asked about the standard of C++. The headers of the standard that
 #: nvcc has by itself are twice as long.
@@ -27,7 +32,8 @@ _FOLDER = Path(__file__).parents[1] / "corpus" / "headers"
 _HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
-_VARIABLE = "NVCC_PREPEND_FLAGS"
+#: What nvcc reads before the options that it is given.
+FLAGS_VARIABLE = "NVCC_PREPEND_FLAGS"
 
 
 #: Options that name files, which may be others in another folder.
@@ -39,10 +45,24 @@ _DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
 @contextmanager
 def with_short_headers() -> Iterator[None]:
     """The standard unless another one is asked for, and mathematics where it is included."""
-    options = {_VARIABLE: shlex.join([STANDARD, *_HEADERS, *_LINKER])}
+    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *_flat_headers(), *_HEADERS, *_LINKER])}
     known = patch.object(read_source, "definitions_before", _definitions_before)
     with patch.dict(os.environ, options), known:
         yield
+
+
+@cache
+def _flat_headers() -> tuple[str, ...]:
+    """Options for the folder of `flat.h`, which lasts as long as this process."""
+    try:
+        nvcc = find_nvcc()
+    except CutuneError:
+        return ()
+    folder, maker = Path(mkdtemp(prefix="flat-headers-")), os.getpid()
+    atexit.register(lambda: shutil.rmtree(folder) if os.getpid() == maker else None)
+    with as_users_do():
+        write_flat_headers(nvcc, [STANDARD, *_HEADERS], folder)
+    return "-isystem", str(folder)
 
 
 def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:
@@ -50,7 +70,7 @@ def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:
     own = tuple(flag for flag in flags if not flag.startswith("-iquote,"))
     if any(map(_OF_FILES.search, own)):
         return definitions_before(nvcc, flags)
-    asked = nvcc, own, os.environ.get(_VARIABLE, "")
+    asked = nvcc, own, os.environ.get(FLAGS_VARIABLE, "")
     if asked not in _DEFINITIONS:
         _DEFINITIONS[asked] = definitions_before(nvcc, flags)
     return _DEFINITIONS[asked]
@@ -59,7 +79,7 @@ def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:
 @contextmanager
 def with_all_headers() -> Iterator[None]:
     """Compile with all of CUDA's headers, for programs that rely on them."""
-    with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
+    with patch.dict(os.environ, {FLAGS_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
         yield
 
 
@@ -67,5 +87,5 @@ def with_all_headers() -> Iterator[None]:
 def as_users_do() -> Iterator[None]:
     """With the standard of C++ that nvcc has by itself, and all headers."""
     with patch.dict(os.environ):
-        os.environ.pop(_VARIABLE, None)
+        os.environ.pop(FLAGS_VARIABLE, None)
         yield

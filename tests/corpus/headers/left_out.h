@@ -24,17 +24,21 @@
 #define __SURFACE_INDIRECT_FUNCTIONS_H__
 #define __CHANNEL_DESCRIPTOR_H__
 #define __CUDA_DEVICE_RUNTIME_API_H__
-// These come with them, and others of CUDA's headers rely on that.
-#ifdef __CUDACC__
-#include <initializer_list>
-#include <limits.h>
-#include <stdlib.h>
-#endif
 #ifdef __cplusplus
 // What cuda_runtime.h names of <utility>, which is left out there.
 namespace std {
 template <class T> T forward();
 }
+#endif
+// All others in one file, see tests/support/flat_headers.py.
+#if defined(__CUDACC__) && __has_include("flat.h")
+#include "flat.h"
+#endif
+// These come with them, and others of CUDA's headers rely on that.
+#if defined(__CUDACC__) && !defined(__CUDA_RUNTIME_H__)
+#include <initializer_list>
+#include <limits.h>
+#include <stdlib.h>
 #endif
 // What is emitted asks to be optimised where this macro is there.
 #undef __NVCC_DIAG_PRAGMA_SUPPORT__
