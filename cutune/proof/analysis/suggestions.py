@@ -16,7 +16,7 @@ number.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -36,34 +36,24 @@ _PROPOSED = ASSERTABLE - {Code.RACE, Code.BLOCK_RESULT}
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """A proposed annotation of blocks with one thread in y and z. `widths`: as they are written."""
+def _blocks(kernel: Kernel, sites: Iterable[LaunchSite]) -> str:
+    """`block(x: …)`, perhaps `grid(keep)`: of blocks with one thread in y and z.
 
-    widths: str
-    keeps_grid: bool
-
-    @property
-    def clauses(self) -> str:
-        """block(…), and grid(…) where it is needed."""
-        return f"block(x: {self.widths})" + " grid(keep)" * self.keeps_grid
-
-
-def proposal(kernel: Kernel, sites: Iterable[LaunchSite]) -> Proposal | None:
-    """The widths that the code is known to allow at these launches; None where it is one alone."""
+    With the widths that the code is known to allow at these launches; empty where it is one alone.
+    """
     use = kernel.block_use
     flat, least, most = use.flat, WARP, min(LARGEST, kernel.max_threads, use.flat.most)
     if collective(kernel) is not None or use.order[1] or flat.obstacle:
-        return None
+        return ""
     splits = [split for split in flat.splits if split > WARP]
     for width in map(_flat_width, sites):
         if width is None or (splits and not width):
-            return None
+            return ""
         # What other widths do is known to be meant on the side of the program's own block alone.
         least = max(least, *(split for split in splits if split <= width), WARP)
         most = min(most, *(split - 1 for split in splits if split > width), LARGEST)
     widths = _widths(-(-least // WARP) * WARP, most - most % WARP, flat.needs_powers)
-    return Proposal(widths, flat.keeps_grid) if widths else None
+    return f"block(x: {widths})" + " grid(keep)" * flat.keeps_grid if widths else ""
 
 
 def _flat_width(site: LaunchSite) -> int | None:
@@ -99,40 +89,23 @@ FACTORS = (4, 2, 1)
 _OPENERS = ("(", "{")
 
 
-@dataclass(frozen=True)
-class ProposedConstant:
-    """A macro or constant: its name, where it is defined, and what may be tried, as written."""
+def _constant(program: Program, site: LaunchSite, kernel: Kernel) -> str:
+    """What may be tried of the one constant in the block of a launch; empty where there is none.
 
-    name: str
-    path: str
-    line: int
-    values: tuple[int, ...]
-
-    @property
-    def pragma(self) -> str:
-        """The line to insert before its definition."""
-        return f"#pragma cutune tune({self.name}: {', '.join(map(str, self.values))})"
-
-
-def constant_of_block(
-    program: Program, site: LaunchSite, kernel: Kernel
-) -> ProposedConstant | None:
-    """The one constant in the block of a launch; None where there is none, or more than one.
-
-    None as well where the kernel is seen to need its own value: it has results per block, or
-    numbers of threads that need not follow the constant.
+    Empty as well where there is more than one, and where the kernel is seen to need its own value:
+    it has results per block, or numbers of threads that need not follow the constant.
     """
     use = kernel.block_use
     if len(site.configuration) < 2 or site.resolved is None:
-        return None
+        return ""
     if use.singles_out or use.flat.is_of_block:
-        return None
+        return ""
     extents = [constant(extent) for extent in site.resolved.block]
     known = [int(extent) for extent in extents if extent is not None]
     files = [parse(source) for source in (program.source, *program.headers)]
     own = next((file for file in files if file.source == site.source), None)
     if own is None or len(known) < len(extents):
-        return None
+        return ""
     # File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`.
     defined = [
         (name, file, at, value)
@@ -141,13 +114,16 @@ def constant_of_block(
         for at, value in _definitions(file, name)
     ]
     if len(defined) != 1:
-        return None
+        return ""
     ((name, file, at, value),) = defined
     powers = sum(extent == value for extent in known)
-    values = tuple(_values(value, prod(known), powers, min(kernel.max_threads, LARGEST)))
+    values = [*_values(value, prod(known), powers, min(kernel.max_threads, LARGEST))]
     if value < 2 or not powers or len(values) < 2:
-        return None
-    return ProposedConstant(name, file.source.path, file.source.location(at).line, values)
+        return ""
+    pragma = f"#pragma cutune tune({name}: {', '.join(map(str, values))})"
+    path, line = file.source.path, file.source.location(at).line
+    source = program.source.path
+    return CONSTANT.format(name=name, pragma=pragma, line=line, path=path, source=source)
 
 
 def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
@@ -252,8 +228,7 @@ COLLECTIVE = (
     "right with that block alone, and no annotation helps."
 )
 CONSTANT = (
-    " Its block follows '{constant.name}', though: with `{constant.pragma}` before line "
-    "{constant.line} of {constant.path}, and "
+    " Its block follows '{name}', though: with `{pragma}` before line {line} of {path}, and "
     "`#pragma cutune region begin` and `end` around the launch, `cutune tune {source} --tunables` "
     "(and `--run`, as always) finds on a GPU which value is the fastest of those that compute the "
     "same. Whether they do, `cutune collect {source} --tunables` tries without one; in a project "
@@ -298,28 +273,20 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
                 yield _annotation(kernel, helped, site.code, "associative", text)
             continue
         sites = [s for s in refused if s.kernel == site.kernel and s.code in _PROPOSED]
-        proposed = _proposal(site, kernel, sites)
-        if kernel is None or proposed is None:
+        blocks = _blocks(kernel, sites) if kernel is not None else ""
+        if kernel is None or not (blocks and _is_helped(site, kernel)):
             yield _advice(program, site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
-            helped = [s for s in sites if _proposal(s, kernel, sites)]
-            formulas = {s.shared for s in sites if _asks_for_memory(s)}
-            clauses, text = (
-                _clauses(kernel, proposed, helped, formulas),
-                _assertion(kernel, proposed),
-            )
-            yield _annotation(kernel, helped, helped[0].code, clauses, text)
+            helped = [s for s in sites if _is_helped(s, kernel)]
+            clauses = _clauses(kernel, blocks, sites, helped)
+            yield _annotation(kernel, helped, helped[0].code, clauses, _assertion(kernel))
 
 
-def _proposal(
-    site: LaunchSite, kernel: Kernel | None, sites: Iterable[LaunchSite]
-) -> Proposal | None:
-    """Propose an annotation for launches of the kernel; None where it would not help this one."""
-    if kernel is None or site.code not in _PROPOSED:
-        return None
-    follows_block = kernel.block_use.follows_block
-    return None if _has_unknown_memory(site) and follows_block else proposal(kernel, sites)
+def _is_helped(site: LaunchSite, kernel: Kernel) -> bool:
+    """May an annotation help this launch?"""
+    is_known = not (_has_unknown_memory(site) and kernel.block_use.follows_block)
+    return site.code in _PROPOSED and is_known
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -350,29 +317,27 @@ def _annotation(
 
 
 def _clauses(
-    kernel: Kernel,
-    proposed: Proposal,
-    sites: Iterable[LaunchSite],
-    formulas: Collection[str | None],
+    kernel: Kernel, blocks: str, sites: Iterable[LaunchSite], helped: Iterable[LaunchSite]
 ) -> str:
     integers = (
         p.name for p in kernel.parameters if integer_type(p.type.replace("::", "$").split())
     )
     sizes = kernel.sizes or tuple(integers)
     data = f"data({', '.join(sizes)}) " if sizes else ""
+    formulas = {site.shared for site in sites if _asks_for_memory(site)}
     # What was inferred is used without being said, too: where it differs from launch to launch, or
     # is a choice, for which the annotation language has no form.
     formula = next(iter(formulas)) if len(formulas) == 1 else None
     shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
-    if any(map(_has_unknown_memory, sites)):
+    if any(map(_has_unknown_memory, helped)):
         shared = " shared(keep)"
-    return f"{data}{proposed.clauses}{shared}"
+    return f"{data}{blocks}{shared}"
 
 
-def _assertion(kernel: Kernel, proposed: Proposal) -> str:
+def _assertion(kernel: Kernel) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
     order = OTHER_ORDER if kernel.block_use.adds_rounded else ""
-    if proposed.keeps_grid:
+    if kernel.block_use.flat.keeps_grid:
         return f"{head} and as many blocks as the launch has.{order}"
     return (
         f"{head} that divides its threads.{order} Where threads from some g on have no effect, say "
@@ -396,14 +361,13 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
     line = site.source.location(site.span.start).line
     remedy = code.meaning
     if code in _PROPOSED and kernel is not None:
-        possible = proposal(kernel, [site])
-        if possible is not None and _has_unknown_memory(site):
+        blocks = _blocks(kernel, [site])
+        if blocks and _has_unknown_memory(site):
             code = Code.DYNAMIC_SHARED_MEMORY
-            remedy = MEMORY.format(name=site.kernel, clauses=possible.clauses)
+            remedy = MEMORY.format(name=site.kernel, clauses=blocks)
         else:
             name = collective(kernel)
             remedy = _obstacle(kernel, site) if name is None else COLLECTIVE.format(name=name)
-            if found := constant_of_block(program, site, kernel):
-                remedy += CONSTANT.format(constant=found, source=program.source.path)
+            remedy += _constant(program, site, kernel)
     text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)
