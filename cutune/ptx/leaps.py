@@ -58,7 +58,7 @@ class Leap:
     type: str
     tested: Sum
     bound: Sum
-    steps: tuple[tuple[str, Sum], ...]
+    steps: tuple[tuple[str, Sum], ...] = ()
 
 
 def leap_of(
@@ -87,20 +87,10 @@ def leap_of(
         return None
     if (index == end.targets[0]) == end.negated:
         test = replace(test, comparison=_OPPOSITE[test.comparison])
-    if test.left.start is None:
-        test = _Test(_EXCHANGED[test.comparison], test.type, test.right, test.left)
-    is_bounded = test.right.start is None and test.left.start in dict(steps)
-    if not is_bounded or test.comparison == "eq":
-        return None
-    return Leap(test.comparison, test.type, test.left, test.right, tuple(steps))
-
-
-@dataclass(frozen=True)
-class _Test:
-    comparison: str
-    type: str
-    left: Sum
-    right: Sum
+    if test.tested.start is None:
+        test = Leap(_EXCHANGED[test.comparison], test.type, test.bound, test.tested)
+    is_bounded = test.bound.start is None and test.tested.start in dict(steps)
+    return replace(test, steps=tuple(steps)) if is_bounded and test.comparison != "eq" else None
 
 
 def _is_plain(instruction: Instruction) -> bool:
@@ -114,11 +104,11 @@ def _is_plain(instruction: Instruction) -> bool:
 
 def _executed(
     body: list[Instruction], registers: Container[str]
-) -> tuple[dict[str, Sum | None], dict[str, _Test], list[str]]:
+) -> tuple[dict[str, Sum | None], dict[str, Leap], list[str]]:
     """Registers after the block as sums, the tests made in it, and what is read before written."""
     written = {name for instruction in body for name in results(instruction)}
     values: dict[str, Sum | None] = {}
-    tests: dict[str, _Test] = {}
+    tests: dict[str, Leap] = {}
     carried: list[str] = []
 
     def value(operand: str) -> Sum | None:
@@ -159,7 +149,7 @@ def _sum(instruction: Instruction, value: _Value) -> Sum | None:
     return left.plus(right, 1 if opcode == "add" else -1)
 
 
-def _test(instruction: Instruction, value: _Value) -> _Test | None:
+def _test(instruction: Instruction, value: _Value) -> Leap | None:
     modifiers, operands = instruction.modifiers, instruction.operands
     if instruction.opcode != "setp" or len(modifiers) != 2 or modifiers[1] not in _INTEGERS:
         return None
@@ -168,4 +158,4 @@ def _test(instruction: Instruction, value: _Value) -> _Test | None:
     left, right = value(operands[1]), value(operands[2])
     if modifiers[0] not in _OPPOSITE or left is None or right is None:
         return None
-    return _Test(modifiers[0], modifiers[1], left, right)
+    return Leap(modifiers[0], modifiers[1], left, right)

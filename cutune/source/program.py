@@ -228,7 +228,6 @@ class KernelCopy:
     block: Block
     #: Its namespace, in which it has the name of the kernel.
     namespace: str
-    #: The file that it is inserted into, and the edit that inserts it.
     source: Source
     edit: Edit
     #: Why the kernel itself is launched with no other thread block.
@@ -330,7 +329,7 @@ class Kernel:
     copy: KernelCopy | None = None
     #: Mangled names of those instances of a template for which this is not proven, and why.
     unproven: tuple[tuple[str, Impurity], ...] = ()
-    #: Mangled names of its instances, as the compiler made them.
+    #: Mangled names of its instances.
     entries: tuple[str, ...] = ()
     #: The structures whose members are data parameters; None where one is not known.
     layouts: tuple[Layout, ...] | None = ()
@@ -428,7 +427,6 @@ class LaunchSite:
 
     id: int
     kernel: str
-    #: The file it stands in: the program's own, or a header of the user.
     source: Source
     #: From the first byte of the callee to the `)` of the argument list, without the `;`.
     span: Span

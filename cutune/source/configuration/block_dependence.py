@@ -68,28 +68,24 @@ class _GridReader:
     def form(self, formula: Formula) -> GridForm | None:
         match formula:
             case Call(name, (argument,)) if name in _CEILINGS:
-                inner = self._quotient(plain(argument))
-                return GridForm.FLOAT_CEILING if inner is not None else self._held(formula)
+                if self._quotient(plain(argument)) is not None:
+                    return GridForm.FLOAT_CEILING
             case Call(name, arguments) if name not in _CLAMPS:
                 return GridForm.HELPER if any(map(self._holds, arguments)) else None
             case HostOperation("/" | ">>", (_, divisor)):
-                numerator = self._quotient(formula)
-                if numerator is None:
-                    return self._held(formula)
-                value = constant(divisor)
-                if value is not None and formula.operator == ">>":
-                    value = constant(_power(value))
-                is_ceiling = self._rounds_up(list(_terms(numerator, 1)), value)
-                return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
+                if (numerator := self._quotient(formula)) is not None:
+                    value = constant(divisor)
+                    if value is not None and formula.operator == ">>":
+                        value = constant(_power(value))
+                    is_ceiling = self._rounds_up(list(_terms(numerator, 1)), value)
+                    return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
             case HostOperation("+", _):
-                return self._sum_form(formula)
+                if (found := self._sum_form(formula)) is not None:
+                    return found
             case HostOperation("?:", (_, if_true, if_false)):
                 forms = {self.form(plain(if_true)), self.form(plain(if_false))}
-                is_ceiling = forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}
-                return GridForm.CEILING if is_ceiling else self._held(formula)
-        return self._held(formula)
-
-    def _held(self, formula: Formula) -> GridForm | None:
+                if forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}:
+                    return GridForm.CEILING
         return GridForm.OTHER if self._holds(formula) else None
 
     def _holds(self, formula: Formula) -> bool:
@@ -125,13 +121,13 @@ class _GridReader:
         known = [term for term, _ in quotients]
         others = [(term, sign) for term, sign in terms if term not in known]
         if len(quotients) != 1 or len(others) != 1 or others[0][1] < 0:
-            return self._held(formula)
+            return None
         other, (_, numerator) = others[0][0], quotients[0]
         if constant(other) == 1:
             summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
             is_less_one = any(value is not None and sign * value == -1 for value, sign in summands)
             return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
-        return GridForm.CEILING if self._tests_remainder(other) else self._held(formula)
+        return GridForm.CEILING if self._tests_remainder(other) else None
 
     def _tests_remainder(self, formula: Formula) -> bool:
         """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""

@@ -327,7 +327,7 @@ class HostFunction:
             elif token.text not in ("::", "*", "&", "&&"):
                 break
             place += 1
-        if last < 0 or count < 2 or last > index:
+        if count < 2:
             return None
         if last == index:
             return last

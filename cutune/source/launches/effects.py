@@ -161,7 +161,7 @@ class _Place:
         try:
             expanded = tokens if unit.is_expanded else unit.macros.expand(tokens)
         except Unexpandable as error:
-            return f"macro '{error.token.text}'"
+            return f"macro '{error}'"
         is_path = may_be_any and self._is_path(expanded)
         return None if is_path else next(self._doubts(expanded), None)
 

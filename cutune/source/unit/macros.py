@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from cutune.core.source import Source
 from cutune.source.syntax.directives import CLOSER, OPENER, Macro
@@ -27,11 +27,7 @@ _TYPE_WORDS = QUALIFIERS | {"int", "char", "short", "long", "unsigned", "signed"
 
 
 class Unexpandable(Exception):
-    """The use of a macro whose expansion is not certain."""
-
-    def __init__(self, token: Token) -> None:
-        super().__init__(token.text)
-        self.token = token
+    """The name of a macro whose expansion is not certain."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +74,11 @@ class MacroTable:
             arguments: list[list[Token]] = []
             if is_function:
                 arguments, index = _arguments(tokens, index, token)
-            body = self._substituted(macro, arguments, token, hidden, budget)
+            expand = partial(self._expand, hidden=hidden, budget=budget)
+            body = _substituted(macro, arguments, token, expand)
             budget[0] -= len(body)
             if budget[0] < 0 or len(hidden) > 100:
-                raise Unexpandable(token)
+                raise Unexpandable(token.text)
             out += self._expand(body, hidden | {macro.name}, budget)
         return out
 
@@ -94,7 +91,7 @@ class MacroTable:
             return definitions[0]
         if all(map(_is_formula, definitions)):
             return None
-        raise Unexpandable(token)
+        raise Unexpandable(token.text)
 
     def _is_symbol(self, definitions: Sequence[Macro]) -> bool:
         if all(map(_is_type, definitions)):
@@ -116,33 +113,6 @@ class MacroTable:
             for token in macro.body
         )
 
-    def _substituted(
-        self,
-        macro: Macro,
-        arguments: list[list[Token]],
-        use: Token,
-        hidden: frozenset[str],
-        budget: list[int],
-    ) -> list[Token]:
-        """The body with parameters replaced; `#` and `##` are beyond this expansion."""
-        parameters = macro.parameters or ()
-        is_other = any(t.text in ("#", "##", "__VA_ARGS__", "__VA_OPT__") for t in macro.body)
-        is_variadic = parameters[-1:] and parameters[-1].endswith("...")
-        is_called = len(arguments) == len(parameters) or (not parameters and arguments == [[]])
-        if is_other or is_variadic or not is_called:
-            raise Unexpandable(use)
-        values = {
-            name: self._expand(argument, hidden, budget)
-            for name, argument in zip(parameters, arguments, strict=False)
-        }
-        body: list[Token] = []
-        for token in macro.body:
-            if token.kind == "IDENTIFIER" and token.text in values:
-                body += values[token.text]
-            else:
-                body.append(token._replace(start=use.start))
-        return body
-
 
 def macros_of(words: Iterable[str], sources: Iterable[Source]) -> frozenset[str]:
     """These words, and macros that lead to one of them."""
@@ -158,6 +128,27 @@ def macros_of(words: Iterable[str], sources: Iterable[Source]) -> frozenset[str]
         count = len(found)
         found |= {name for name, used in bodies if used & found}
     return frozenset(found)
+
+
+def _substituted(
+    macro: Macro,
+    arguments: list[list[Token]],
+    use: Token,
+    expand: Callable[[list[Token]], list[Token]],
+) -> list[Token]:
+    """The body with parameters replaced; `#` and `##` are beyond this expansion."""
+    parameters = macro.parameters or ()
+    is_other = any(t.text in ("#", "##", "__VA_ARGS__", "__VA_OPT__") for t in macro.body)
+    is_variadic = parameters[-1:] and parameters[-1].endswith("...")
+    is_called = len(arguments) == len(parameters) or (not parameters and arguments == [[]])
+    if is_other or is_variadic or not is_called:
+        raise Unexpandable(use.text)
+    values = dict(zip(parameters, map(expand, arguments), strict=False))
+    body: list[Token] = []
+    for token in macro.body:
+        is_parameter = token.kind == "IDENTIFIER" and token.text in values
+        body += values[token.text] if is_parameter else [token._replace(start=use.start)]
+    return body
 
 
 def _is_varied(definitions: Sequence[Macro]) -> bool:
@@ -191,7 +182,7 @@ def _arguments(tokens: list[Token], opener: int, use: Token) -> tuple[list[list[
             arguments.append([])
         else:
             arguments[-1].append(tokens[index])
-    raise Unexpandable(use)
+    raise Unexpandable(use.text)
 
 
 COUNTER, LINE = "__COUNTER__", "__LINE__"
