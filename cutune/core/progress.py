@@ -111,19 +111,19 @@ class _Lines:
         self.every_seconds = every_seconds
         self.running: dict[str, _Activity] = {}
 
-    def __call__(self, name: str, done: int, total: int) -> None:
-        activity = self.running.get(name) or _Activity(name, self.every_seconds)
-        self.running[name] = activity
-        activity.done, activity.total = done, total
+    def __call__(self, activity: str, done: int, total: int) -> None:
+        if activity in self.running:
+            self.running[activity].done, self.running[activity].total = done, total
+        else:
+            self.running[activity] = _Activity(activity, done, total, self.every_seconds)
         if done >= total:
-            self.running.pop(name).end()
+            self.running.pop(activity).end()
 
 
 class _Activity:
-    done = total = 0
-
-    def __init__(self, name: str, every_seconds: float) -> None:
+    def __init__(self, name: str, done: int, total: int, every_seconds: float) -> None:
         self.name, self.every_seconds = name, every_seconds
+        self.done, self.total = done, total
         self.begun = time.monotonic()
         self.has_spoken = False
         self.ended = threading.Event()

@@ -20,7 +20,7 @@ from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.typed import parsed, typed
 from cutune.toolchain import dry_run
 from cutune.toolchain.compiler_commands import Words
-from cutune.toolchain.dry_run import FrontEndFailed
+from cutune.toolchain.dry_run import FrontEndFailed, run
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import BEGIN, masked
 
@@ -196,7 +196,7 @@ def built(
                     word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
                     for word in step
                 ]
-                told = dry_run.run(dry_run.with_source(named, stand_in, str(source)), environment)
+                told = run(dry_run.with_source(named, stand_in, str(source)), environment)
                 if is_silent and told:
                     return False
                 if "-E" in step:
