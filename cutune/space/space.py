@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from cutune.space.annotation import Condition, Value
 from cutune.space.columns import Array, Column, Mask, mask
 from cutune.space.parameter import NONE, Parameter
 
+T = TypeVar("T")
 #: Rows that are looked at together.
 CHUNK = 1 << 19
 #: Rows that are tried before a parameter is joined.
@@ -104,13 +106,13 @@ class Table:
         return differing * far + steps
 
 
-def connected(items: Sequence[str], links: Iterable[Collection[str]]) -> list[list[str]]:
+def connected(items: Sequence[T], links: Iterable[Collection[T]]) -> list[list[T]]:
     """Return the groups of items that links hold together, directly or not, in their order."""
     groups = [{item} for item in items]
     for link in links:
         met = [group for group in groups if not group.isdisjoint(link)]
         groups = [group for group in groups if group not in met]
-        groups += [set[str]().union(*met)] if met else []
+        groups += [set[T]().union(*met)] if met else []
     ordered = [[item for item in items if item in group] for group in groups]
     return sorted(ordered, key=lambda group: items.index(group[0]))
 
