@@ -85,7 +85,8 @@ class Column:
     @property
     def numbers(self) -> Mask:
         """Rows that hold a number."""
-        return self.known & (self.words == _NUMBER)
+        numbers: Mask = self.known & (self.words == _NUMBER)
+        return numbers
 
 
 def mask(tree: Expression, columns: Mapping[str, Column]) -> Mask:

@@ -184,7 +184,7 @@ def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str
     constants = dict(_DATA.findall(assembly))
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
-    plain = {one: name.replace(prefix, "") if prefix else name for one, name in shown.items()}
+    plain = {one: name.replace(prefix, "") for one, name in shown.items()}
     texts: dict[str, tuple[str, ...]] = {}
     for symbol, body in _FUNCTION.findall(assembly):
         base = shown.get(symbol, symbol).partition("(")[0].rpartition(" ")[2]
@@ -398,7 +398,7 @@ def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozense
     inside = {name.replace(prefix, "") for name in shown if prefix and prefix in name}
     names = {}
     for symbol, name in zip(symbols, shown, strict=True):
-        plain = name.replace(prefix, "") if prefix else name
+        plain = name.replace(prefix, "")
         # The original of a copy is there as well, under its own name.
         is_own = plain == name and name in inside
         mark = _OTHER if is_own or any(one in name for one in others) else ""
