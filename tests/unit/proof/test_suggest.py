@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from cutune.cli.report.programs import print_suggestions, suggestions_to_json
+from cutune.cli.report.programs import print_suggestions
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.proof.analysis.suggestions import suggestions
@@ -60,7 +60,7 @@ def test_every_refused_launch_is_spoken_of() -> None:
 
 def test_json() -> None:
     text = read_source(GOLDEN / "suggest" / "blocks.cu").text
-    first = suggestions_to_json(suggestions(program(text)))[0]
+    first = asdict(next(suggestions(program(text))))
     assert first["line"] == 5 and first["code"] == "CT284" and first["pragma"]
 
 
