@@ -2,23 +2,29 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Modules are compiled when they are loaded: a fifth of them ever is.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Many processes load the same modules, whatever the machine says about keeping them compiled.
+export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help dev demo test check format golden reference bench gpu docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-# What the demonstration needs, which is less than developers do.
+# What the demonstration needs, which is less than developers do; who needs both gets them at once.
+EXTRAS := report
+$(VENV)/.installed: EXTRAS := dev
 $(VENV)/.usable: pyproject.toml
 	@echo 'installing cutune, and what it needs, in $(VENV)'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
+	@$(PIP) -e '.[$(EXTRAS)]'
 	@echo 'compiling the emulated device, once for this machine'
 	@$(BIN)/python -m cutune doctor --quiet --install-toolkit
-	@touch $@
+	@echo $(EXTRAS) > $@
 
 $(VENV)/.installed: $(VENV)/.usable
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	grep -q dev $< || $(PIP) -e '.[dev]'
 	@touch $@
 
 dev: $(VENV)/.installed ## create .venv and install cutune with its developer tools
@@ -27,9 +33,8 @@ demo: $(VENV)/.usable ## tune samples/demo.cu for an H200, without a GPU
 	@echo 'tuning samples/demo.cu'
 	@$(BIN)/python samples/demo.py
 
-# Its many processes load the same modules, whatever the machine says about keeping them compiled.
 test: $(VENV)/.installed ## run all tests that need no GPU
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
+	$(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
 
 check: $(VENV)/.installed ## formatter, linter, types: read only
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --num-workers auto
@@ -50,7 +55,7 @@ gpu: $(VENV)/.installed ## the tests that need a GPU
 	$(BIN)/python -m pytest -m gpu
 
 $(VENV)/.docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 docs: $(VENV)/.docs ## build the user guide in build/docs; a link that leads nowhere is an error

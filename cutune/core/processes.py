@@ -10,7 +10,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,11 +120,20 @@ def end(process: Popen[bytes]) -> None:
     """End a program and what it started: the program that a script runs, for instance."""
     if process.poll() is not None:
         return  # its number may be another's by now
-    # A group of their own would be simpler, but then Ctrl-C would not reach them.
-    for pid in (process.pid, *_descendants(process.pid)):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    # A group of their own would be simpler, but then Ctrl-C would not reach them. One that is
+    # stopped starts no others while those that it has started are looked for.
+    family: set[int] = set()
+    while found := {process.pid, *_descendants(process.pid)} - family:
+        _send(signal.SIGSTOP, found)
+        family |= found
+    _send(signal.SIGKILL, family)
     process.wait()
+
+
+def _send(number: Signals, pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 def _descendants(ancestor: int) -> list[int]:

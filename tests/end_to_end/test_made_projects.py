@@ -298,9 +298,9 @@ def test_make_is_for_parameters(project: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
 def test_a_build_ends_with_cutune(project: Path, told: signal.Signals) -> None:
-    """A build of a minute; what was told to end does not wait for it, and leaves nothing."""
+    """A build of hours; what was told to end does not wait for it, and leaves nothing."""
     pids = project / "pids"
-    make = f"echo $$ >> '{pids}'; sleep 60; make"
+    make = f"echo $$ >> '{pids}'; sleep 9999; make"
     words = ["collect", "src/app.cu", "--tunables", "--make", make, *RUN]
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from cutune.cli.main import main; sys.exit(main())"
@@ -310,12 +310,11 @@ def test_a_build_ends_with_cutune(project: Path, told: signal.Signals) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    last = time.monotonic() + 60
     while not pids.exists() or len(pids.read_text().split()) < 2:
-        assert time.monotonic() < last and running.poll() is None
+        assert running.poll() is None
         time.sleep(0.05)
     running.send_signal(told)
-    errors = running.communicate(timeout=20)[1]
+    errors = running.communicate(timeout=600)[1]
     assert running.returncode == 130 and "Traceback" not in errors, errors
     for pid in map(int, pids.read_text().split()):
         with pytest.raises(ProcessLookupError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from threading import Event, Timer
 import pytest
 
 from cutune.core.diagnostics import CutuneError
-from cutune.core.processes import GRACE_SECONDS, ProgramResult, run_to_end, signal_name
+from cutune.core.processes import GRACE_SECONDS, ProgramResult, end, run_to_end, signal_name
 from cutune.measure.program_runs import Run, check_kernels, needs_shell, plan_runs, run_program
 
 LONG = 60.0
@@ -83,6 +84,16 @@ def test_what_a_script_started_ends_with_it(tmp_path: Path) -> None:
     assert time.monotonic() - started < LONG
     time.sleep(2.5)
     assert not late.exists()
+
+
+def test_what_a_script_starts_meanwhile_ends_with_it() -> None:
+    """Each of the many would say at its end that it was left."""
+    one = "{ sleep 5; echo left; } &"
+    script = f"echo; i=0; while [ $i -lt 300 ]; do {one} i=$((i + 1)); done; wait"
+    started = subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE)
+    assert started.stdout is not None and started.stdout.readline()
+    end(started)
+    assert started.stdout.read() == b""
 
 
 def test_a_program_that_ends_is_not_kept_by_what_it_left_behind() -> None:
