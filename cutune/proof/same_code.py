@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -32,10 +32,18 @@ _NAME = re.compile(r"[\w$]+")
 _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
 
-def code_of(module: Module, name: str, with_limits: bool = True) -> object:
-    """Text that is equal for entries with the same code. `with_limits`: and launch bounds."""
+def code_of(
+    module: Module,
+    name: str,
+    with_limits: bool = True,
+    in_texts: Callable[[str], str] = lambda text: text,
+) -> object:
+    """Text that is equal for entries with the same code. `with_limits`: and launch bounds.
+
+    `in_texts`: what a string of an assertion says in the other code.
+    """
     function = module.functions[name]
-    texts = {variable.name: variable.initial for variable in module.variables}
+    texts = {variable.name: in_texts(_text(variable.initial)) for variable in module.variables}
     # Named by the function that they stand in; the frame has what they are.
     shared = {
         variable.name: f"@{index}"
@@ -64,6 +72,13 @@ def code_of(module: Module, name: str, with_limits: bool = True) -> object:
     limits = tuple(sorted(function.directives.items())) if with_limits else ()
     frame = [tuple(v.content for v in each) for each in (function.parameters, function.variables)]
     return tuple(frame), limits, registers, body
+
+
+def _text(initial: str) -> str:
+    """The string whose bytes are listed, `{72, 105, 0}`; anything else as it is."""
+    numbers = initial.removeprefix("{").removesuffix("}").split(",")
+    are_bytes = all(one.strip().isdigit() and int(one) < 256 for one in numbers)
+    return bytes(map(int, numbers)).decode("latin-1") if are_bytes else initial
 
 
 Made = frozenset[str]

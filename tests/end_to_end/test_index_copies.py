@@ -35,6 +35,17 @@ ROWS: Mapping[str, tuple[str, bool]] = {
         " for (int j = threadIdx.x; j < n; j += 32) out[row * n + j] = in[row * n + j] * 2;",
         True,
     ),
+    "asserted": (
+        "assert(blockDim.x == 32); int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d)"
+        " for (int j = threadIdx.x; j < n; j += 32) out[row * n + j] = in[row * n + j] * 2;",
+        True,
+    ),
+    # The assertion of a copy would speak of the copy.
+    "asserts_its_rows": (
+        "assert(threadIdx.y < 4); int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d)"
+        " for (int j = threadIdx.x; j < n; j += 32) out[row * n + j] = in[row * n + j] * 2;",
+        False,
+    ),
     # What is read elsewhere is not known to be read at all.
     "by_macro": (
         "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < d)"
@@ -89,7 +100,8 @@ ONES: Mapping[str, tuple[str, bool]] = {
     ),
     "by_id": ("int i = block(); if (blockIdx.x < n) out[i] = in[i] + 1;", False),
 }
-HEAD = """#include <cstdio>
+HEAD = """#include <cassert>
+#include <cstdio>
 #include <cstdlib>
 #define LANE threadIdx.x
 __device__ int lane() { return threadIdx.x; }

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
@@ -27,6 +28,8 @@ from cutune.toolchain.kernel_names import base_name, demangled, namespaces
 _OWNER = "copies"
 #: Built-ins that differ between a block of 32 x y threads and one of 32 * y.
 _INDICES = ("%tid.x", "%tid.y", "%ntid.x", "%ntid.y")
+#: What stands for a built-in in a copy (`index_copies`).
+_CALL = re.compile(r"\bcutune_(threadIdx|blockIdx|blockDim|gridDim)_([xyz])\(\)")
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,11 @@ def _proven_candidates(
 
     def is_right(name: str) -> bool:
         pairs = partial(_pairs, parsed, name, written[name], modules)
-        if not all(k and code_of(m, copy) == code_of(o, k) for m, copy, o, k in pairs(same[name])):
+        in_texts = partial(_as_in_kernel, Path(program.source.path), written[name].namespace)
+        if not all(
+            kernel and code_of(module, copy, in_texts=in_texts) == code_of(original, kernel)
+            for module, copy, original, kernel in pairs(same[name])
+        ):
             return False
         if name in marked and _read_indices(written[name], map(parsed, read.get(name, ()))):
             return False
@@ -95,6 +102,13 @@ def _proven_candidates(
         )
 
     return {name: proof for name, proof in found.items() if name in same and is_right(name)}
+
+
+def _as_in_kernel(source: Path, namespace: str, text: str) -> str:
+    """What an assertion of a copy says, as the kernel's own: its condition, its name, its file."""
+    if Path(text).name == f"{source.stem}.{_OWNER}{source.suffix}":
+        return str(source)
+    return _CALL.sub(r"\1.\2", text.replace(f"{namespace}::", ""))
 
 
 def _read_indices(copy: KernelCopy, modules: Iterable[Module]) -> bool:

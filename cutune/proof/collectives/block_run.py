@@ -297,7 +297,7 @@ class BlockRun:
 
     def _value(self, instruction: Instruction, values: list[Lanes]) -> Lanes:
         opcode, modifiers = instruction.opcode, instruction.modifiers
-        if opcode == "mov" and len(values) == 2:
+        if opcode == "mov" and len(values) > 1:
             return self._packed(modifiers[-1], values)
         if opcode in ("mov", "cvta"):
             return values[0]
@@ -325,10 +325,10 @@ class BlockRun:
         return second.written(condition.data != 0, first)
 
     def _packed(self, kind: str, values: list[Lanes]) -> Lanes:
-        """`mov.b64 %fd2, {%r1, %r2}`: the value whose halves these are."""
-        low, high = values
-        if kind != "b64":
-            return unknown(self.width)
+        """`mov.b64 %fd2, {%r1, %r2}`: the value whose parts these are."""
+        low, high = values[0], values[-1]
+        if kind != "b64" or len(values) > 2:
+            return applied(f"mov.packed.{kind}", values, self.terms)
         if (low.piece, high.piece) == (0, 1) and low.equals(high):
             return Lanes(low.kind, low.data, low.threads)
         if low.is_number and high.is_number:

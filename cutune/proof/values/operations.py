@@ -116,9 +116,13 @@ def divided(
     if step is None or not _is_exact(value, kind, atoms):
         return None
     quotient, rest = _parts(value, step)
-    is_cut = opcode == "and" and any(c % _lowest(number) for _, c in rest.terms)
-    if is_cut or not atoms.interval(rest).within(0, step - 1):
+    if not atoms.interval(rest).within(0, step - 1):
         return None
+    if opcode == "and" and any(c % _lowest(number) for _, c in rest.terms):
+        # Bits of the step and above are not in the mask.
+        properties = replace(atoms.of(rest), interval=Interval(0, number))
+        masked = AtomOperation(f"and.{kind}", (rest, IntegerPolynomial.constant(number)))
+        return atoms.computed(masked, properties) if rest != value else None
     return quotient if opcode in ("shr", "div") else rest
 
 

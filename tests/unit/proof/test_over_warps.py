@@ -27,6 +27,7 @@ namespace cg = cooperative_groups;
 PROVEN: Mapping[str, tuple[str, str]] = {
     "guarded": ("W if (w < n) { ROW }", "x < 32 * n; warps"),
     "returns": ("W if (w >= n) return; SUM", "x < 32 * n; warps"),
+    "some_lanes": ("W if (w < n && l < 8) a[w * 8 + l] = m;", "x < 32 * n; warps"),
     "shifted": (
         "int w = blockIdx.x * (blockDim.x >> 5) + (T >> 5), l = T & 31; if (w < n) { ROW }",
         "x < 32 * n; warps",

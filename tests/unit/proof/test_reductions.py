@@ -157,6 +157,23 @@ WHOLE_WARPS: Mapping[str, str] = {
         FIRST c[m * n + r] = s;
     """,
     "by_a_float": "ROW_IN_SLOTS s = t < D / 32.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }",
+    "adds_to_half_a_word": """
+        ROW_IN_SLOTS
+        FIRST {
+            ADD_SLOTS(i)
+            asm("mov.b32 %0, {%1, %2};" : "=r"(t) : "h"((short)0), "h"(((const short *)b)[r]));
+            c[r] = s + t;
+        }
+    """,
+    "packs_four": """
+        ROW_IN_SLOTS
+        FIRST {
+            ADD_SLOTS(i)
+            long long four; short low = s, x = n;
+            asm("mov.b64 %0, {%1, %2, %2, %2};" : "=l"(four) : "h"(low), "h"(x));
+            ((long long *)a)[r] = four;
+        }
+    """,
     "all_add_up": """
         ROW_IN_SLOTS
         s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; J a[r * n + j] = s;
@@ -240,6 +257,15 @@ LONG: Mapping[str, str] = {
 }
 #: Wrong, or not proven.
 WRONG: Mapping[str, str] = {
+    "packs_its_width": """
+        ROW_IN_SLOTS
+        FIRST {
+            ADD_SLOTS(i)
+            long long four; short low = s, x = D;
+            asm("mov.b64 %0, {%1, %2, %2, %2};" : "=l"(four) : "h"(low), "h"(x));
+            ((long long *)a)[r] = four;
+        }
+    """,
     "asks_its_sum": "R int s = 0; J if (s < m) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;",
     "asks_its_place": """
         R int s = 0; J if (t < 9) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;

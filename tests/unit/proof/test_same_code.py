@@ -35,6 +35,12 @@ def test_texts_are_known_by_what_they_say() -> None:
     assert code(TEXT.replace("{65, 66", "{65, 67")) != code(TEXT)
 
 
+def test_texts_may_say_what_others_do_in_other_words() -> None:
+    module, other = parse(TEXT.replace("{65, 66", "{67, 66")), code(TEXT)
+    assert code_of(module, "kernel", in_texts=lambda text: text.replace("C", "A")) == other
+    assert code_of(module, "kernel", in_texts=lambda text: text.replace("B", "A")) != other
+
+
 def test_what_is_done_matters() -> None:
     assert code(TEXT.replace("%r1, 0;", "%r1, 1;")) != code(TEXT)
     assert code(TEXT.replace("@%p1", "@!%p1")) != code(TEXT)

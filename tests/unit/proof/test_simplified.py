@@ -10,7 +10,7 @@ from math import prod
 import pytest
 
 from cutune.proof.values.operations import chosen, divided
-from cutune.proof.values.polynomial import IntegerPolynomial
+from cutune.proof.values.polynomial import Atom, IntegerPolynomial
 from cutune.proof.values.terms import AtomProperties, Atoms, Interval
 
 #: Ranges of `a` and `b`.
@@ -41,9 +41,16 @@ def number(value: int) -> IntegerPolynomial:
     return IntegerPolynomial.constant(value)
 
 
-def value_of(polynomial: IntegerPolynomial, known: Mapping[str, int]) -> int:
+def value_of(polynomial: IntegerPolynomial, known: Mapping[str, int], atoms: Atoms) -> int:
+    def of_atom(atom: Atom) -> int:
+        operation = atoms.operation(atom)
+        if operation is None:
+            return known[atom.name]
+        first, second = (value_of(one, known, atoms) for one in operation.numbers)
+        return OPERATIONS[operation.name.split(".")[0]](first, second)
+
     return sum(
-        coefficient * prod(known[atom.name] for atom in monomial)
+        coefficient * prod(of_atom(atom) for atom in monomial)
         for monomial, coefficient in polynomial.terms
     )
 
@@ -59,8 +66,8 @@ def test_parts_are_exact(atoms: Atoms, opcode: str, constant: int, by: int) -> N
         if found is None:
             continue
         for known in ({"a": x, "b": y} for x in range(4) for y in range(10)):
-            expected = OPERATIONS[opcode](value_of(value, known), by)
-            assert value_of(found, known) == expected
+            expected = OPERATIONS[opcode](value_of(value, known, atoms), by)
+            assert value_of(found, known, atoms) == expected
 
 
 def test_what_is_known(atoms: Atoms) -> None:
@@ -70,6 +77,13 @@ def test_what_is_known(atoms: Atoms) -> None:
     assert divided("and", "b32", (value, number(3)), atoms) == a
     assert divided("and", "b64", (number(32) * value, number(96)), atoms) == number(32) * a
     assert divided("div", "u32", (value + number(4), number(4)), atoms) == b + number(1)
+    bit = divided("and", "b32", (value, number(2)), atoms)
+    assert bit is not None and [*bit.atoms] != [*a.atoms]
+    assert bit == divided("and", "b32", (value + number(4), number(2)), atoms)
+    assert atoms.interval(bit) == (0, 2)
+    # Bits of the other factor are in the mask, and a rest alone is no simpler.
+    assert divided("and", "b32", (value, number(4)), atoms) is None
+    assert divided("and", "b32", (a, number(2)), atoms) is None
     assert divided("rem", "u32", (value, number(4)), atoms) == a
     assert chosen("max", "s32", (b, number(0)), atoms) == b
     assert chosen("min", "u32", (a, number(3)), atoms) == a
@@ -83,7 +97,6 @@ def test_what_is_not(atoms: Atoms) -> None:
     assert divided("shr", "s32", (number(4) * c + a, number(2)), atoms) is None
     assert divided("shr", "u32", (number(4) * far + a, number(2)), atoms) is None
     assert divided("and", "b32", (number(4) * b + a, number(5)), atoms) is None
-    assert divided("and", "b32", (number(4) * b + a, number(2)), atoms) is None
     assert divided("div", "s32", (number(4) * b + a, number(-4)), atoms) is None
     assert divided("div", "u32", (number(4) * b + a, number(0)), atoms) is None
     # What the register holds of the number counts: 3, -3.
