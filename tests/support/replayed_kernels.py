@@ -1,7 +1,7 @@
 """Small kernels of which launches are replayed: their PTX, a recorded launch, what is known.
 
-`copy` moves a row of elements, `columns` sums up columns of a square matrix, `gather` goes where
-data say. Nothing is compiled.
+`copy` moves a row of elements, `columns` sums up columns of a square matrix, `twice` does that in
+two passes, `gather` goes where data say. Nothing is compiled.
 """
 
 from __future__ import annotations
@@ -63,6 +63,32 @@ NEXT:
   add.s64 %rd4, %rd4, %rd6;
   add.s32 %r6, %r6, 1;
   bra NEXT;
+LAST:
+""",
+    # Sums up columns twice.
+    "twice": """
+  mul.wide.s32 %rd6, %r1, 4;
+  mov.f32 %f1, 0f00000000;
+  mov.u64 %rd7, %rd4;
+  mov.u32 %r6, 0;
+NEXT:
+  setp.ge.s32 %p2, %r6, %r1;
+  @%p2 bra AGAIN;
+  ld.global.f32 %f2, [%rd7];
+  add.f32 %f1, %f1, %f2;
+  add.s64 %rd7, %rd7, %rd6;
+  add.s32 %r6, %r6, 1;
+  bra NEXT;
+AGAIN:
+  mov.u32 %r6, 0;
+SECOND:
+  setp.ge.s32 %p2, %r6, %r1;
+  @%p2 bra LAST;
+  ld.global.f32 %f2, [%rd4];
+  add.f32 %f1, %f1, %f2;
+  add.s64 %rd4, %rd4, %rd6;
+  add.s32 %r6, %r6, 1;
+  bra SECOND;
 LAST:
 """,
     # As many rounds as the least power of two that is not below n.

@@ -20,6 +20,7 @@ from cutune.model.fit import count_functions
 from cutune.model.fit.count_functions import HELD_OUT_LIMIT, CountFunctions, HeldOut
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
+from cutune.model.fit.rereads import SECTOR, reread_columns
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
 from cutune.model.measurement.measurement import (
     MeasuredKernel,
@@ -163,7 +164,10 @@ def model_of(
         arrays=counts.arrays,
         classes=classes,
         blocks=blocks,
-        columns=tuple(feature_columns(kernel, counts, ordered, smaller)),
+        columns=(
+            *feature_columns(kernel, counts, ordered, smaller),
+            *reread_columns(kernel, counts, ordered, len(all_rows(classes))),
+        ),
         held_out_error=_error(kernel, counts),
     )
 
@@ -178,7 +182,6 @@ def _error(kernel: MeasuredKernel, counts: CountFunctions) -> float:
 #: rarer as the size grows.
 WITHIN_WARP = "load_cost_x20"
 SHARED_BY_CHANCE = (WITHIN_WARP, "new_sectors", "missing")
-SECTOR = 32
 #: Bounds between which the number of threads per sector is searched, and the steps of the search.
 LEAST_CROWD, MOST_CROWD, BISECTIONS = 1e-3, 100.0, 30
 #: Threads per sector up to which two sizes determine their number. Above, smaller blocks do.

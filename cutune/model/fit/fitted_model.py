@@ -34,11 +34,14 @@ ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 #: Atomic operations on integers, and on floating-point numbers.
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
+#: Of an array that blocks go through in several passes.
+LOADED, REPEATED, BETWEEN = "loaded", "repeated", "between"
+
 #: All kinds of columns; see `FeatureColumn`.
 KINDS = frozenset((SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL)).union(
     (kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
     ("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
-    ("missed", "missing", "busiest"),
+    ("missed", "missing", "busiest", LOADED, REPEATED, BETWEEN),
 )
 
 
@@ -65,8 +68,9 @@ class Array:
 class FeatureColumn:
     """One address feature, per execution by a warp, for every (alignment class, block).
 
-    Costs per thread and trip of the count group `group`, except `issue`, `barrier`, `step` and
-    `busiest`: these are ratios to the counts of the whole kernel:
+    Costs per thread and trip of the count group `group`. Those without a group of their own are of
+    the whole kernel: `issue`, `barrier`, `step` and `busiest`, ratios to its counts, and what tells
+    of passes:
 
     - `load`: wavefronts, or 0.35 per line if that is more; `store`: bytes / 32, plus 1.5 per line
       with a partially written sector, or 1.65 per line if that is more; `shared`: wavefronts.
@@ -76,6 +80,9 @@ class FeatureColumn:
     - `missed`: sectors that the block accesses for the first time in a window of eight executions;
       they cost only if `array` is not small.
     - `missing`: the share of steps in which the block misses L1.
+    - Of an array that blocks go through in several passes, `loaded` and `repeated`: the shares of
+      its `missed` that are loaded, and that are loaded though an earlier pass has touched them.
+      `between`: what a pass touches, relative to `missed` of all arrays.
     - `atomic`, `atomic_real`: bytes that atomic operations change, on integers and on
       floating-point numbers.
     - `busiest`: load steps of the busiest warp, relative to the mean.

@@ -70,6 +70,13 @@ LAST_BLOCK = Fraction(1, 2)
 #: Bytes of the L1 of an SM that can never be shared memory: 28 KiB, or 32 before Ampere.
 #: Published: NVIDIA's tuning guides, "Unified Shared Memory/L1/Texture Cache".
 L1_BESIDE_SHARED = 28 * 1024
+#: What the blocks of an SM touch between two passes over their rows, by L1, where half of what is
+#: read again hits: if blocks follow each other, and if all start together, in step.
+#: Calibrated on rows_h200.txt.
+ROWS_KEPT, ROWS_KEPT_IN_STEP = Fraction(68, 100), Fraction(95, 100)
+#: What all blocks touch between two passes, by L2, up to which nothing that is read again comes
+#: from DRAM, and from which on all does. Calibrated on rows_h200.txt.
+L2_KEEPS, L2_KEEPS_NOTHING = Fraction(59, 100), Fraction(95, 100)
 #: Sectors per warp: more than any kernel misses. Derived.
 ENDLESS = 10**12
 #: Cost of doubling the planes (z) of a block, relative to doubling its rows (y).

@@ -19,7 +19,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from cutune.model.fit.fitted_model import FeatureColumn, FittedModel, in_single_precision
+from cutune.model.fit.fitted_model import (
+    REPEATED,
+    FeatureColumn,
+    FittedModel,
+    in_single_precision,
+)
 from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
 from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (
@@ -75,6 +80,14 @@ MEANINGS = {
     "dram_misses": "share of the misses of L1 that go to DRAM",
     "missed_fixed": "sectors of array {} that miss L1 with any block, per warp",
     "alone": "sectors of array {} that miss L1 per warp of a block that is alone",
+    "touched": "sectors per warp of a block that all blocks of its SM touch",
+    "repeated": "sectors of array {} per warp that the block has read in an earlier pass",
+    "between": "sectors per warp of a block that its SM touches in a pass over array {}",
+    "crowd": "the same, relative to what L1 keeps half of; a power of it",
+    "kept": "sectors of array {} per warp that L1 has kept since an earlier pass",
+    "from_dram": "sectors of array {} per warp that even L2 has not kept",
+    "repeated_us": "microseconds of DRAM for what is read again",
+    "dram_remaining": "share of the remaining misses of L1 that go to DRAM",
     "once": "sectors of array {} per warp if each SM reads it once",
     "still": "sectors of array {} that miss L1 per warp",
     "far_cycles": "cycles per sector of array {} that misses L1",
@@ -295,6 +308,11 @@ class Features:
         blocks, most = self.model.blocks, self.device.limits.warps_per_sm
         pairs = zip(resident_on(self.model, self.device), blocks, strict=True)
         return tuple(min(resident * warps_of(block), most) for resident, block in pairs)
+
+    @property
+    def has_rereads(self) -> bool:
+        """Do blocks read their part of an array in several passes?"""
+        return bool(self.filled((REPEATED,)))
 
     @property
     def keeps_grid(self) -> bool:

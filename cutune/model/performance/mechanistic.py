@@ -11,7 +11,7 @@ function gives names to terms that others read by these names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import cycle
@@ -42,6 +42,7 @@ from cutune.model.performance.definitions import (
     resident_on,
     resources_of,
 )
+from cutune.model.performance.rereads import SECTOR, Rereads, define_rereads
 from cutune.model.rational.program import (
     CANDIDATE,
     TERM,
@@ -153,40 +154,79 @@ def unmerged_share(lines: float, warps: int, present: float) -> float:
 def define_missed(features: Features) -> Expression:
     """Cycles per warp of the sectors that miss L1 and are served from below it.
 
-    An array that fits into L1 is read once per SM: other blocks of the SM have loaded it. Defines
-    `still_missing`: misses relative to those of a block that runs alone.
+    Defines `still_missing`: misses relative to those of a block that runs alone and forgets what it
+    has read in another loop. Where blocks go through arrays in passes these are misses of loads.
     """
-    lines, device, model = features.lines, features.device, features.model
+    lines = features.lines
+    lines.define("sms", minimum(Reference("blocks"), features.device.sm_count))
+    each, rereads = _alone(features), dict[int, Rereads]()
+    if features.has_rereads:
+        missed = dict(each)
+        each, rereads = iter(missed.items()), define_rereads(features, missed)
+    cycles = alone = together = expression(0)
+    for array, count in each:
+        reread = rereads.get(array)
+        misses = count if reread is None else count - reread.kept
+        still = lines.define(f"still_{array}", _of_sm(features, array, misses))
+        stores = count * _stored(features, array, reread) if rereads else expression(0)
+        alone = alone + (count - stores if rereads else count)
+        together = together + (maximum(0, still - stores) if rereads else still)
+        cost = features.constant("cycles_per_missed_sector") * Reference(f"far_{array}")
+        cycles = cycles + lines.define(f"far_cycles_{array}", cost) * still
+    has_misses = (not features.keeps_grid or rereads) and alone != expression(0)
+    alone = maximum(constants.NEARLY_NONE, alone)
+    lines.define("still_missing", together / alone if has_misses else 1)
+    if rereads:
+        _define_repeated(features, rereads.values(), alone)
+    return cycles
+
+
+def _alone(features: Features) -> Iterator[tuple[int, Reference]]:
+    """By array, the sectors per warp that miss if a block runs alone."""
+    for array in range(len(features.model.arrays)):
+        columns = [(i, c) for i, c in features.filled(("missed",)) if c.array == array]
+        if columns:
+            missed = features.total(f"missed_{array}", expression(0), columns)
+            yield array, features.lines.define(f"alone_{array}", missed)
+
+
+def _of_sm(features: Features, array: int, misses: Expression) -> Expression:
+    """The misses per warp that are left if other blocks of the SM have read the same array.
+
+    An array that fits into L1 is read once per SM. Where the grid is kept, each block has its own
+    rows.
+    """
+    if features.keeps_grid:
+        return misses
+    device, model = features.device, features.model
     pairs = zip(resident_on(model, device), model.blocks, strict=True)
     in_use = (resident * resources_of(model, block).shared_bytes for resident, block in pairs)
     l1_bytes = device.limits.shared_bytes_per_sm + constants.L1_BESIDE_SHARED
     l1_bytes -= max(in_use, default=0)
-    # Where the grid is kept, each block has its own rows.
-    is_shared = not features.keeps_grid
-    sms = lines.define("sms", minimum(Reference("blocks"), device.sm_count))
-    cycles = alone = together = expression(0)
-    for index in range(len(features.model.arrays)):
-        columns = [(i, c) for i, c in features.filled(("missed",)) if c.array == index]
-        if not columns:
-            continue
-        missed = features.total(f"missed_{index}", expression(0), columns)
-        alone = alone + lines.define(f"alone_{index}", missed)
-        if is_shared:
-            extent = Reference(f"array_bytes_{index}")
-            once = choice(
-                less_equal(extent, l1_bytes), extent / Reference("working"), constants.ENDLESS
-            )
-            once = lines.define(f"once_{index}", once)
-            missed = minimum(Reference(f"alone_{index}"), once * sms)
-        still = lines.define(f"still_{index}", missed)
-        together = together + still
-        cost = features.constant("cycles_per_missed_sector") * Reference(f"far_{index}")
-        cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
-    has_misses = is_shared and alone != expression(0)
-    lines.define(
-        "still_missing", together / maximum(constants.NEARLY_NONE, alone) if has_misses else 1
-    )
-    return cycles
+    extent = Reference(f"array_bytes_{array}")
+    once = choice(less_equal(extent, l1_bytes), extent / Reference("working"), constants.ENDLESS)
+    once = features.lines.define(f"once_{array}", once)
+    return minimum(misses, once * Reference("sms"))
+
+
+def _stored(features: Features, array: int, reread: Rereads | None) -> Expression:
+    """The share of the array's missed sectors that stores miss."""
+    if reread is not None:
+        return 1 - reread.loaded
+    one = features.model.arrays[array]
+    return expression(Fraction(one.is_stored, max(1, one.is_loaded + one.is_stored)))
+
+
+def _define_repeated(features: Features, rereads: Iterable[Rereads], alone: Expression) -> None:
+    """Defines the time of DRAM for what is read again, and how many misses go there."""
+    lines = features.lines
+    sectors = sum((one.from_dram for one in rereads), expression(0))
+    rate = features.device.dram_gbs * 1000 * features.constant("dram_efficiency")
+    traffic = sectors * SECTOR * Reference("active_warps")
+    lines.define("repeated_us", traffic / rate)
+    still = maximum(constants.NEARLY_NONE, Reference("still_missing"))
+    far = (Reference("dram_misses") + sectors / alone) / still
+    lines.define("dram_remaining", minimum(1, far))
 
 
 def _typically_missed(features: Features) -> Expression:
@@ -212,6 +252,8 @@ def _typically_missed(features: Features) -> Expression:
 def beside_sms(features: Features) -> Expression:
     """Microseconds of DRAM, or of the busiest address: atomic operations on it are serial."""
     busiest: Expression = Reference("dram_us")
+    if features.has_rereads:
+        busiest = busiest + Reference("repeated_us")
     for index, column in enumerate(features.model.columns):
         if column.kind not in ATOMIC_COSTS:
             continue
@@ -294,7 +336,8 @@ def _latency(features: Features, rows: Expression | None, one_wave: Expression) 
     lines, constant = features.lines, features.constant
     steps, hits, others = _warp(features)
     fixed = lines.define("latency_fixed", constant("latency_cycles_start") + others)
-    miss = constant("latency_cycles_dram") * Reference("dram_misses")
+    far = Reference("dram_remaining" if features.has_rereads else "dram_misses")
+    miss = constant("latency_cycles_dram") * far
     miss = lines.define("miss_latency", constant("latency_cycles_per_miss") + miss)
     # Load steps of a warp in which its block misses L1.
     missing = expression(0)

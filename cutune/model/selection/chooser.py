@@ -170,7 +170,19 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Laun
     for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
         if guard is not None and extent < 1:
             raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
-    return LaunchSizes(sizes, extents)
+    return LaunchSizes(sizes, _launched(kernel, extents))
+
+
+def _launched(kernel: MeasuredKernel, extents: Block) -> Block:
+    """Threads of the launch: without a guard the program rounds up to whole blocks of its own."""
+    return as_block(
+        [
+            _whole_blocks(kernel, axis, extent) if guard is None and covers else extent
+            for axis, (extent, guard, covers) in enumerate(
+                zip(extents, kernel.guards, kernel.covers, strict=True)
+            )
+        ]
+    )
 
 
 def threads_alone(kernel: MeasuredKernel) -> str:

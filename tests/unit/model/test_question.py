@@ -241,6 +241,12 @@ def test_names_may_be_written_in_either_case() -> None:
     assert ask(both, {"n": 8, "N": 9}, None).sizes == {"n": 8, "N": 9}
 
 
+def test_without_a_guard_the_program_launches_whole_blocks_of_its_own() -> None:
+    kernel = replace(COPY.kernel, guards=(None, None, None), covers=("n", None, None))
+    assert kernel.original == (256, 1, 1)
+    assert ask(replace(COPY, kernel=kernel), {"n": 1000}, None).extents == (1024, 1, 1)
+
+
 def test_one_value_may_stand_for_all_that_are_not_named() -> None:
     assert ask(COPY, {}, 500).sizes == {"n": 500}
     assert ask(COPY, {"n": 7}, 500).sizes == {"n": 7}
