@@ -182,7 +182,8 @@ class Options(argparse.Namespace):
 
         vary = varied_values(self.vary)
         plan = RunPlan(self.run, vary, self.candidates, statuses=self.statuses)
-        plan.runs(Path("program"))
+        # What a project builds is named by the template.
+        plan.runs(Path() if getattr(self, "make", None) else Path("program"))
         return plan
 
     @property

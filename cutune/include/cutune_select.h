@@ -136,6 +136,8 @@ inline int cutune_find_valid(const cutune_candidates<Place> &all, const cutune_r
 template <int count, class Place>
 inline int cutune_choose(const cutune_candidates<Place> &all, const double *time,
                          const double *time_with_floor, const unsigned char *valid, int own) {
+    // Of few blocks none need be better than one of which nothing is known.
+    if (own < 0 && count < 4) return -1;
     double best = 1e300;
     for (int c = 0; c < count; ++c) {
         const double here = valid[c] ? time_with_floor[c] : 1e300;

@@ -45,6 +45,8 @@ class OwnBand:
 
 #: The program's own block is treated like all others.
 NO_OWN_BAND = OwnBand.of(Fraction(0))
+#: Candidates of which the best one is taken, whatever is known of the block that a launch asks for.
+_FEWEST = 4
 
 
 def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
@@ -276,11 +278,12 @@ def choose(
     rule: SelectionRule, time: Floats, floored: Floats, valid: NDArray[np.bool_], original: Block
 ) -> int | None:
     """Index of the chosen candidate, or None where none is valid. The emitted C does the same."""
-    if not valid.any():
+    own = rule.blocks.index(original) if original in rule.blocks else None
+    # Of few blocks none need be better than one of which nothing is known.
+    if not valid.any() or (own is None and len(rule.blocks) < _FEWEST):
         return None
     first = int(np.where(valid, floored, np.inf).argmin())
     best = floored[first]
-    own = rule.blocks.index(original) if original in rule.blocks else None
     is_larger = threads_of(rule.blocks[first]) > threads_of(original)
     own_band = rule.own_band.larger if is_larger else rule.own_band.smaller
     if own is not None and valid[own] and floored[own] <= best * float(own_band):
