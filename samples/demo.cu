@@ -39,10 +39,10 @@ __global__ void fdtd_step3_kernel(int NX, int NY, float *ex, float *ey, float *h
     }
 }
 
-void on_device(int N, const Values &data, Values &field) {
+void on_device(int N, const std::vector<float> &data, std::vector<float> &field) {
     float *device_data = upload(data);
     float *device_other = upload(data);
-    float *device_mean = upload(Values(N + 1));
+    float *device_mean = upload(std::vector<float>(N + 1));
     float *device_field = upload(field);
 
     dim3 rows(256), cells(32, 8);
@@ -63,9 +63,9 @@ void on_device(int N, const Values &data, Values &field) {
     CHECK(cudaFree(device_field));
 }
 
-void on_host(int N, Values data, Values &field) {
-    const Values other = data;
-    Values mean(N + 1);
+void on_host(int N, std::vector<float> data, std::vector<float> &field) {
+    const std::vector<float> other = data;
+    std::vector<float> mean(N + 1);
 
     for (int i = 1; i <= N; i++) {
         for (int j = 1; j <= N; j++) mean[j] += data[i * (N + 1) + j];
@@ -85,9 +85,9 @@ void on_host(int N, Values data, Values &field) {
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values data = fixed_values((size_t)(N + 1) * (N + 1), 1);
-    Values field((size_t)N * N, 1.0f);
-    Values expected = field;
+    const std::vector<float> data = fixed_values((size_t)(N + 1) * (N + 1), 1);
+    std::vector<float> field((size_t)N * N, 1.0f);
+    std::vector<float> expected = field;
 
     on_device(N, data, field);
     on_host(N, data, expected);

@@ -23,7 +23,7 @@ __global__ void Convolution2D_kernel(int NI, int NJ, float *A, float *B) {
     }
 }
 
-void convolve_on_device(int NI, int NJ, const Values &A, Values &B) {
+void convolve_on_device(int NI, int NJ, const std::vector<float> &A, std::vector<float> &B) {
     float *device_A = upload(A);
     float *device_B = upload(B);
 
@@ -38,7 +38,7 @@ void convolve_on_device(int NI, int NJ, const Values &A, Values &B) {
     CHECK(cudaFree(device_B));
 }
 
-void convolve_on_host(int NI, int NJ, const Values &A, Values &B) {
+void convolve_on_host(int NI, int NJ, const std::vector<float> &A, std::vector<float> &B) {
     const float c[3][3] = {{0.2f, -0.3f, 0.4f}, {0.5f, 0.6f, 0.7f}, {-0.8f, -0.9f, 0.1f}};
 
     for (int i = 1; i < NI - 1; i++) {
@@ -57,9 +57,9 @@ void convolve_on_host(int NI, int NJ, const Values &A, Values &B) {
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    Values B((size_t)N * N);
-    Values expected_B = B;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    std::vector<float> B((size_t)N * N);
+    std::vector<float> expected_B = B;
 
     convolve_on_device(N, N, A, B);
     convolve_on_host(N, N, A, expected_B);

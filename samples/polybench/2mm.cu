@@ -30,12 +30,12 @@ __global__ void mm2_kernel2(int NI, int NJ, int NL, float *C, float *D, float *E
     }
 }
 
-void mm2_on_device(int NI, int NJ, int NK, int NL, const Values &A,
-                   const Values &B, const Values &D,
-                   Values &E) {
+void mm2_on_device(int NI, int NJ, int NK, int NL, const std::vector<float> &A,
+                   const std::vector<float> &B, const std::vector<float> &D,
+                   std::vector<float> &E) {
     float *device_A = upload(A);
     float *device_B = upload(B);
-    float *device_C = upload(Values((size_t)NI * NJ));
+    float *device_C = upload(std::vector<float>((size_t)NI * NJ));
     float *device_D = upload(D);
     float *device_E = upload(E);
 
@@ -58,9 +58,9 @@ void mm2_on_device(int NI, int NJ, int NK, int NL, const Values &A,
 
 // The product of X (rows x inner) and Y (inner x columns). The loop over j is innermost for the
 // cache's sake; each element's sum keeps its order.
-Values multiply_on_host(int rows, int columns, int inner, const Values &X,
-                                    const Values &Y) {
-    Values product((size_t)rows * columns);
+std::vector<float> multiply_on_host(int rows, int columns, int inner, const std::vector<float> &X,
+                                    const std::vector<float> &Y) {
+    std::vector<float> product((size_t)rows * columns);
     for (int i = 0; i < rows; i++) {
         for (int k = 0; k < inner; k++) {
             for (int j = 0; j < columns; j++) {
@@ -74,13 +74,13 @@ Values multiply_on_host(int rows, int columns, int inner, const Values &X,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values B = fixed_values((size_t)N * N, 2);
-    const Values D = fixed_values((size_t)N * N, 3);
-    Values E((size_t)N * N);
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> B = fixed_values((size_t)N * N, 2);
+    const std::vector<float> D = fixed_values((size_t)N * N, 3);
+    std::vector<float> E((size_t)N * N);
 
     mm2_on_device(N, N, N, N, A, B, D, E);
-    const Values C = multiply_on_host(N, N, N, A, B);
-    const Values expected_E = multiply_on_host(N, N, N, C, D);
+    const std::vector<float> C = multiply_on_host(N, N, N, A, B);
+    const std::vector<float> expected_E = multiply_on_host(N, N, N, C, D);
     return verdict(relative_error(E, expected_E));
 }

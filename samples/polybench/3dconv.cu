@@ -32,8 +32,8 @@ __global__ void convolution3D_kernel(int NI, int NJ, int NK, float *A, float *B,
     }
 }
 
-void convolve_on_device(int NI, int NJ, int NK, const Values &A,
-                        Values &B) {
+void convolve_on_device(int NI, int NJ, int NK, const std::vector<float> &A,
+                        std::vector<float> &B) {
     float *device_A = upload(A);
     float *device_B = upload(B);
 
@@ -50,8 +50,8 @@ void convolve_on_device(int NI, int NJ, int NK, const Values &A,
     CHECK(cudaFree(device_B));
 }
 
-void convolve_on_host(int NI, int NJ, int NK, const Values &A,
-                      Values &B) {
+void convolve_on_host(int NI, int NJ, int NK, const std::vector<float> &A,
+                      std::vector<float> &B) {
     const float c[3][3] = {{0.2f, -0.3f, 0.4f}, {0.5f, 0.6f, 0.7f}, {-0.8f, -0.9f, 0.1f}};
 
     for (int i = 1; i < NI - 1; i++) {
@@ -76,9 +76,9 @@ void convolve_on_host(int NI, int NJ, int NK, const Values &A,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 64, 1024);
 
-    const Values A = fixed_values((size_t)N * N * N, 1);
-    Values B((size_t)N * N * N);
-    Values expected_B = B;
+    const std::vector<float> A = fixed_values((size_t)N * N * N, 1);
+    std::vector<float> B((size_t)N * N * N);
+    std::vector<float> expected_B = B;
 
     convolve_on_device(N, N, N, A, B);
     convolve_on_host(N, N, N, A, expected_B);

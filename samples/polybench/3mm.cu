@@ -42,15 +42,15 @@ __global__ void mm3_kernel3(int NI, int NJ, int NL, float *E, float *F, float *G
     }
 }
 
-void mm3_on_device(int NI, int NJ, int NK, int NL, int NM, const Values &A,
-                   const Values &B, const Values &C,
-                   const Values &D, Values &G) {
+void mm3_on_device(int NI, int NJ, int NK, int NL, int NM, const std::vector<float> &A,
+                   const std::vector<float> &B, const std::vector<float> &C,
+                   const std::vector<float> &D, std::vector<float> &G) {
     float *device_A = upload(A);
     float *device_B = upload(B);
     float *device_C = upload(C);
     float *device_D = upload(D);
-    float *device_E = upload(Values((size_t)NI * NJ));
-    float *device_F = upload(Values((size_t)NJ * NL));
+    float *device_E = upload(std::vector<float>((size_t)NI * NJ));
+    float *device_F = upload(std::vector<float>((size_t)NJ * NL));
     float *device_G = upload(G);
 
     dim3 block(32, 8);
@@ -77,9 +77,9 @@ void mm3_on_device(int NI, int NJ, int NK, int NL, int NM, const Values &A,
 
 // The product of X (rows x inner) and Y (inner x columns). The loop over j is innermost for the
 // cache's sake; each element's sum keeps its order.
-Values multiply_on_host(int rows, int columns, int inner, const Values &X,
-                                    const Values &Y) {
-    Values product((size_t)rows * columns);
+std::vector<float> multiply_on_host(int rows, int columns, int inner, const std::vector<float> &X,
+                                    const std::vector<float> &Y) {
+    std::vector<float> product((size_t)rows * columns);
     for (int i = 0; i < rows; i++) {
         for (int k = 0; k < inner; k++) {
             for (int j = 0; j < columns; j++) {
@@ -93,15 +93,15 @@ Values multiply_on_host(int rows, int columns, int inner, const Values &X,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values B = fixed_values((size_t)N * N, 2);
-    const Values C = fixed_values((size_t)N * N, 3);
-    const Values D = fixed_values((size_t)N * N, 4);
-    Values G((size_t)N * N);
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> B = fixed_values((size_t)N * N, 2);
+    const std::vector<float> C = fixed_values((size_t)N * N, 3);
+    const std::vector<float> D = fixed_values((size_t)N * N, 4);
+    std::vector<float> G((size_t)N * N);
 
     mm3_on_device(N, N, N, N, N, A, B, C, D, G);
-    const Values E = multiply_on_host(N, N, N, A, B);
-    const Values F = multiply_on_host(N, N, N, C, D);
-    const Values expected_G = multiply_on_host(N, N, N, E, F);
+    const std::vector<float> E = multiply_on_host(N, N, N, A, B);
+    const std::vector<float> F = multiply_on_host(N, N, N, C, D);
+    const std::vector<float> expected_G = multiply_on_host(N, N, N, E, F);
     return verdict(relative_error(G, expected_G));
 }

@@ -28,12 +28,12 @@ __global__ void atax_kernel2(int NX, int NY, float *A, float *y, float *tmp) {
     }
 }
 
-void atax_on_device(int NX, int NY, const Values &A, const Values &x,
-                    Values &y) {
+void atax_on_device(int NX, int NY, const std::vector<float> &A, const std::vector<float> &x,
+                    std::vector<float> &y) {
     float *device_A = upload(A);
     float *device_x = upload(x);
     float *device_y = upload(y);
-    float *device_tmp = upload(Values(NX));
+    float *device_tmp = upload(std::vector<float>(NX));
 
     dim3 block(256);
     dim3 grid1((NX + block.x - 1) / block.x);
@@ -51,8 +51,8 @@ void atax_on_device(int NX, int NY, const Values &A, const Values &x,
     CHECK(cudaFree(device_tmp));
 }
 
-void atax_on_host(int NX, int NY, const Values &A, const Values &x,
-                  Values &y) {
+void atax_on_host(int NX, int NY, const std::vector<float> &A, const std::vector<float> &x,
+                  std::vector<float> &y) {
     for (int j = 0; j < NY; j++) y[j] = 0.0f;
     for (int i = 0; i < NX; i++) {
         float tmp = 0.0f;
@@ -64,10 +64,10 @@ void atax_on_host(int NX, int NY, const Values &A, const Values &x,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values x = fixed_values(N, 2);
-    Values y(N);
-    Values expected_y = y;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> x = fixed_values(N, 2);
+    std::vector<float> y(N);
+    std::vector<float> expected_y = y;
 
     atax_on_device(N, N, A, x, y);
     atax_on_host(N, N, A, x, expected_y);

@@ -28,8 +28,8 @@ __global__ void bicg_kernel2(int NX, int NY, float *A, float *p, float *q) {
     }
 }
 
-void bicg_on_device(int NX, int NY, const Values &A, const Values &r,
-                    const Values &p, Values &s, Values &q) {
+void bicg_on_device(int NX, int NY, const std::vector<float> &A, const std::vector<float> &r,
+                    const std::vector<float> &p, std::vector<float> &s, std::vector<float> &q) {
     float *device_A = upload(A);
     float *device_r = upload(r);
     float *device_p = upload(p);
@@ -54,8 +54,8 @@ void bicg_on_device(int NX, int NY, const Values &A, const Values &r,
     CHECK(cudaFree(device_q));
 }
 
-void bicg_on_host(int NX, int NY, const Values &A, const Values &r,
-                  const Values &p, Values &s, Values &q) {
+void bicg_on_host(int NX, int NY, const std::vector<float> &A, const std::vector<float> &r,
+                  const std::vector<float> &p, std::vector<float> &s, std::vector<float> &q) {
     for (int j = 0; j < NY; j++) s[j] = 0.0f;
     for (int i = 0; i < NX; i++) {
         q[i] = 0.0f;
@@ -69,13 +69,13 @@ void bicg_on_host(int NX, int NY, const Values &A, const Values &r,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values r = fixed_values(N, 2);
-    const Values p = fixed_values(N, 3);
-    Values s(N), q(N);
-    Values expected_s = s, expected_q = q;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> r = fixed_values(N, 2);
+    const std::vector<float> p = fixed_values(N, 3);
+    std::vector<float> s(N), q(N);
+    std::vector<float> expected_s = s, expected_q = q;
 
     bicg_on_device(N, N, A, r, p, s, q);
     bicg_on_host(N, N, A, r, p, expected_s, expected_q);
-    return verdict(larger(relative_error(s, expected_s), relative_error(q, expected_q)));
+    return verdict(fmax(relative_error(s, expected_s), relative_error(q, expected_q)));
 }

@@ -43,9 +43,9 @@ __global__ void covar_kernel(int M, int N, float *symmat, float *data) {
     }
 }
 
-void covar_on_device(int M, int N, const Values &data, Values &symmat) {
+void covar_on_device(int M, int N, const std::vector<float> &data, std::vector<float> &symmat) {
     float *device_data = upload(data);
-    float *device_mean = upload(Values(M + 1));
+    float *device_mean = upload(std::vector<float>(M + 1));
     float *device_symmat = upload(symmat);
 
     dim3 block(256);
@@ -68,8 +68,8 @@ void covar_on_device(int M, int N, const Values &data, Values &symmat) {
 }
 
 // The loops over variables are innermost for the cache's sake; each sum keeps its order.
-void covar_on_host(int M, int N, Values data, Values &symmat) {
-    Values mean(M + 1);
+void covar_on_host(int M, int N, std::vector<float> data, std::vector<float> &symmat) {
+    std::vector<float> mean(M + 1);
 
     for (int i = 1; i <= N; i++) {
         for (int j = 1; j <= M; j++) mean[j] += data[i * (M + 1) + j];
@@ -93,9 +93,9 @@ void covar_on_host(int M, int N, Values data, Values &symmat) {
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values data = fixed_values((size_t)(N + 1) * (N + 1), 1);
-    Values symmat((size_t)(N + 1) * (N + 1));
-    Values expected_symmat = symmat;
+    const std::vector<float> data = fixed_values((size_t)(N + 1) * (N + 1), 1);
+    std::vector<float> symmat((size_t)(N + 1) * (N + 1));
+    std::vector<float> expected_symmat = symmat;
 
     covar_on_device(N, N, data, symmat);
     covar_on_host(N, N, data, expected_symmat);

@@ -41,8 +41,8 @@ __global__ void fdtd_step3_kernel(int NX, int NY, float *ex, float *ey, float *h
     }
 }
 
-void fdtd_on_device(int NX, int NY, const Values &source, Values &ex,
-                    Values &ey, Values &hz) {
+void fdtd_on_device(int NX, int NY, const std::vector<float> &source, std::vector<float> &ex,
+                    std::vector<float> &ey, std::vector<float> &hz) {
     float *device_source = upload(source);
     float *device_ex = upload(ex);
     float *device_ey = upload(ey);
@@ -69,8 +69,8 @@ void fdtd_on_device(int NX, int NY, const Values &source, Values &ex,
     CHECK(cudaFree(device_hz));
 }
 
-void fdtd_on_host(int NX, int NY, const Values &source, Values &ex,
-                  Values &ey, Values &hz) {
+void fdtd_on_host(int NX, int NY, const std::vector<float> &source, std::vector<float> &ex,
+                  std::vector<float> &ey, std::vector<float> &hz) {
     for (int t = 0; t < TMAX; t++) {
         for (int j = 0; j < NY; j++) ey[j] = source[t];
         for (int i = 1; i < NX; i++) {
@@ -95,17 +95,17 @@ void fdtd_on_host(int NX, int NY, const Values &source, Values &ex,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values source = fixed_values(TMAX, 1);
-    Values ex = fixed_values((size_t)N * (N + 1), 2);
-    Values ey = fixed_values((size_t)(N + 1) * N, 3);
-    Values hz = fixed_values((size_t)N * N, 4);
-    Values expected_ex = ex, expected_ey = ey, expected_hz = hz;
+    const std::vector<float> source = fixed_values(TMAX, 1);
+    std::vector<float> ex = fixed_values((size_t)N * (N + 1), 2);
+    std::vector<float> ey = fixed_values((size_t)(N + 1) * N, 3);
+    std::vector<float> hz = fixed_values((size_t)N * N, 4);
+    std::vector<float> expected_ex = ex, expected_ey = ey, expected_hz = hz;
 
     fdtd_on_device(N, N, source, ex, ey, hz);
     fdtd_on_host(N, N, source, expected_ex, expected_ey, expected_hz);
 
     double error = relative_error(ex, expected_ex);
-    error = larger(error, relative_error(ey, expected_ey));
-    error = larger(error, relative_error(hz, expected_hz));
+    error = fmax(error, relative_error(ey, expected_ey));
+    error = fmax(error, relative_error(hz, expected_hz));
     return verdict(error);
 }

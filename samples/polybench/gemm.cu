@@ -19,8 +19,8 @@ __global__ void gemm_kernel(int NI, int NJ, int NK, float alpha, float beta, flo
     }
 }
 
-void gemm_on_device(int NI, int NJ, int NK, float alpha, float beta, const Values &A,
-                    const Values &B, Values &C) {
+void gemm_on_device(int NI, int NJ, int NK, float alpha, float beta, const std::vector<float> &A,
+                    const std::vector<float> &B, std::vector<float> &C) {
     float *device_A = upload(A);
     float *device_B = upload(B);
     float *device_C = upload(C);
@@ -38,8 +38,8 @@ void gemm_on_device(int NI, int NJ, int NK, float alpha, float beta, const Value
 }
 
 // The loop over j is innermost for the cache's sake; each element's sum keeps its order.
-void gemm_on_host(int NI, int NJ, int NK, float alpha, float beta, const Values &A,
-                  const Values &B, Values &C) {
+void gemm_on_host(int NI, int NJ, int NK, float alpha, float beta, const std::vector<float> &A,
+                  const std::vector<float> &B, std::vector<float> &C) {
     for (int i = 0; i < NI; i++) {
         for (int j = 0; j < NJ; j++) C[i * NJ + j] *= beta;
         for (int k = 0; k < NK; k++) {
@@ -52,10 +52,10 @@ int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
     const float alpha = 1.5f, beta = 0.8f;
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values B = fixed_values((size_t)N * N, 2);
-    Values C = fixed_values((size_t)N * N, 3);
-    Values expected_C = C;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> B = fixed_values((size_t)N * N, 2);
+    std::vector<float> C = fixed_values((size_t)N * N, 3);
+    std::vector<float> expected_C = C;
 
     gemm_on_device(N, N, N, alpha, beta, A, B, C);
     gemm_on_host(N, N, N, alpha, beta, A, B, expected_C);

@@ -21,12 +21,12 @@ __global__ void gesummv_kernel(int N, float alpha, float beta, float *A, float *
     }
 }
 
-void gesummv_on_device(int N, float alpha, float beta, const Values &A,
-                       const Values &B, const Values &x,
-                       Values &y) {
+void gesummv_on_device(int N, float alpha, float beta, const std::vector<float> &A,
+                       const std::vector<float> &B, const std::vector<float> &x,
+                       std::vector<float> &y) {
     float *device_A = upload(A);
     float *device_B = upload(B);
-    float *device_tmp = upload(Values(N));
+    float *device_tmp = upload(std::vector<float>(N));
     float *device_x = upload(x);
     float *device_y = upload(y);
 
@@ -45,9 +45,9 @@ void gesummv_on_device(int N, float alpha, float beta, const Values &A,
     CHECK(cudaFree(device_y));
 }
 
-void gesummv_on_host(int N, float alpha, float beta, const Values &A,
-                     const Values &B, const Values &x,
-                     Values &y) {
+void gesummv_on_host(int N, float alpha, float beta, const std::vector<float> &A,
+                     const std::vector<float> &B, const std::vector<float> &x,
+                     std::vector<float> &y) {
     for (int i = 0; i < N; i++) {
         float sum_A = 0.0f, sum_B = 0.0f;
         for (int j = 0; j < N; j++) {
@@ -62,11 +62,11 @@ int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
     const float alpha = 1.5f, beta = 0.8f;
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values B = fixed_values((size_t)N * N, 2);
-    const Values x = fixed_values(N, 3);
-    Values y(N);
-    Values expected_y = y;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> B = fixed_values((size_t)N * N, 2);
+    const std::vector<float> x = fixed_values(N, 3);
+    std::vector<float> y(N);
+    std::vector<float> expected_y = y;
 
     gesummv_on_device(N, alpha, beta, A, B, x, y);
     gesummv_on_host(N, alpha, beta, A, B, x, expected_y);

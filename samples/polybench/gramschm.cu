@@ -6,8 +6,6 @@
 //
 //     nvcc -O2 -o gramschm gramschm.cu && ./gramschm 512
 
-#include <cmath>
-
 #include "polybench.h"
 
 __global__ void gramschmidt_kernel1(int NI, int NJ, float *A, float *R, int k) {
@@ -44,8 +42,8 @@ __global__ void gramschmidt_kernel3(int NI, int NJ, float *A, float *R, float *Q
     }
 }
 
-void gramschmidt_on_device(int NI, int NJ, const Values &A, Values &R,
-                           Values &Q) {
+void gramschmidt_on_device(int NI, int NJ, const std::vector<float> &A, std::vector<float> &R,
+                           std::vector<float> &Q) {
     float *device_A = upload(A);
     float *device_R = upload(R);
     float *device_Q = upload(Q);
@@ -72,8 +70,8 @@ void gramschmidt_on_device(int NI, int NJ, const Values &A, Values &R,
 }
 
 // The loops over columns are innermost for the cache's sake; each sum keeps its order.
-void gramschmidt_on_host(int NI, int NJ, Values A, Values &R,
-                         Values &Q) {
+void gramschmidt_on_host(int NI, int NJ, std::vector<float> A, std::vector<float> &R,
+                         std::vector<float> &Q) {
     for (int k = 0; k < NJ; k++) {
         float norm = 0.0f;
         for (int i = 0; i < NI; i++) norm += A[i * NJ + k] * A[i * NJ + k];
@@ -93,8 +91,8 @@ void gramschmidt_on_host(int NI, int NJ, Values A, Values &R,
 // A well-conditioned matrix, since Gram-Schmidt multiplies rounding errors by the condition
 // number. Random entries of mean zero have singular values up to 0.6 sqrt(N); the diagonal
 // sqrt(N) keeps all of them away from zero.
-Values initial_matrix(int N) {
-    Values A = fixed_values((size_t)N * N, 1);
+std::vector<float> initial_matrix(int N) {
+    std::vector<float> A = fixed_values((size_t)N * N, 1);
     for (float &value : A) value -= 0.5f;
     for (int i = 0; i < N; i++) A[i * N + i] += sqrtf((float)N);
     return A;
@@ -103,11 +101,11 @@ Values initial_matrix(int N) {
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = initial_matrix(N);
-    Values R((size_t)N * N), Q((size_t)N * N);
-    Values expected_R = R, expected_Q = Q;
+    const std::vector<float> A = initial_matrix(N);
+    std::vector<float> R((size_t)N * N), Q((size_t)N * N);
+    std::vector<float> expected_R = R, expected_Q = Q;
 
     gramschmidt_on_device(N, N, A, R, Q);
     gramschmidt_on_host(N, N, A, expected_R, expected_Q);
-    return verdict(larger(relative_error(R, expected_R), relative_error(Q, expected_Q)));
+    return verdict(fmax(relative_error(R, expected_R), relative_error(Q, expected_Q)));
 }

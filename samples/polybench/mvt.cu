@@ -26,9 +26,9 @@ __global__ void mvt_kernel2(int N, float *A, float *x2, float *y2) {
     }
 }
 
-void mvt_on_device(int N, const Values &A, Values &x1,
-                   Values &x2, const Values &y1,
-                   const Values &y2) {
+void mvt_on_device(int N, const std::vector<float> &A, std::vector<float> &x1,
+                   std::vector<float> &x2, const std::vector<float> &y1,
+                   const std::vector<float> &y2) {
     float *device_A = upload(A);
     float *device_x1 = upload(x1);
     float *device_x2 = upload(x2);
@@ -52,9 +52,9 @@ void mvt_on_device(int N, const Values &A, Values &x1,
     CHECK(cudaFree(device_y2));
 }
 
-void mvt_on_host(int N, const Values &A, Values &x1,
-                 Values &x2, const Values &y1,
-                 const Values &y2) {
+void mvt_on_host(int N, const std::vector<float> &A, std::vector<float> &x1,
+                 std::vector<float> &x2, const std::vector<float> &y1,
+                 const std::vector<float> &y2) {
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < N; j++) {
             x1[i] += A[i * N + j] * y1[j];
@@ -66,14 +66,14 @@ void mvt_on_host(int N, const Values &A, Values &x1,
 int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values y1 = fixed_values(N, 2);
-    const Values y2 = fixed_values(N, 3);
-    Values x1 = fixed_values(N, 4);
-    Values x2 = fixed_values(N, 5);
-    Values expected_x1 = x1, expected_x2 = x2;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> y1 = fixed_values(N, 2);
+    const std::vector<float> y2 = fixed_values(N, 3);
+    std::vector<float> x1 = fixed_values(N, 4);
+    std::vector<float> x2 = fixed_values(N, 5);
+    std::vector<float> expected_x1 = x1, expected_x2 = x2;
 
     mvt_on_device(N, A, x1, x2, y1, y2);
     mvt_on_host(N, A, expected_x1, expected_x2, y1, y2);
-    return verdict(larger(relative_error(x1, expected_x1), relative_error(x2, expected_x2)));
+    return verdict(fmax(relative_error(x1, expected_x1), relative_error(x2, expected_x2)));
 }

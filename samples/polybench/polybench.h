@@ -9,11 +9,11 @@
 #ifndef POLYBENCH_H
 #define POLYBENCH_H
 
-#include <cfloat>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <vector>
 
 #include <cuda_runtime.h>
 
@@ -37,38 +37,13 @@ inline int size_argument(int argc, char **argv, int default_size, int largest_si
     exit(2);
 }
 
-// Floats that are copied as a whole. <vector>, and <cmath> and <random> below, would be most of what
-// is compiled with each program.
-class Values {
-  public:
-    explicit Values(size_t count, float value = 0.0f) : count(count), values(new float[count]) {
-        for (size_t i = 0; i < count; i++) values[i] = value;
-    }
-    Values(const Values &other) : Values(other.count) {
-        memcpy(values, other.values, count * sizeof(float));
-    }
-    ~Values() { delete[] values; }
-    Values &operator=(const Values &) = delete;
-
-    float &operator[](size_t i) { return values[i]; }
-    const float &operator[](size_t i) const { return values[i]; }
-    float *data() { return values; }
-    const float *data() const { return values; }
-    float *begin() { return values; }
-    float *end() { return values + count; }
-    size_t size() const { return count; }
-
-  private:
-    size_t count;
-    float *values;
-};
-
 // Numbers in [0, 1), the same in every run: those of mt19937 for a seed, as the standard fixes them.
-inline Values fixed_values(size_t count, unsigned seed) {
+// <random> would be more than half of what is compiled with each program.
+inline std::vector<float> fixed_values(size_t count, unsigned seed) {
     uint32_t state[624] = {seed};
     for (uint32_t i = 1; i < 624; i++)
         state[i] = 1812433253u * (state[i - 1] ^ (state[i - 1] >> 30)) + i;
-    Values values(count);
+    std::vector<float> values(count);
     for (size_t i = 0; i < count; i++) {
         uint32_t *x = state + i % 624, next = state[(i + 1) % 624];
         uint32_t both = (*x & 0x80000000u) | (next & 0x7fffffffu);
@@ -81,7 +56,7 @@ inline Values fixed_values(size_t count, unsigned seed) {
     return values;
 }
 
-inline float *upload(const Values &values) {
+inline float *upload(const std::vector<float> &values) {
     float *device_values;
     size_t size_bytes = values.size() * sizeof(float);
     CHECK(cudaMalloc((void **)&device_values, size_bytes));
@@ -89,23 +64,20 @@ inline float *upload(const Values &values) {
     return device_values;
 }
 
-inline void download(Values &values, const float *device_values) {
+inline void download(std::vector<float> &values, const float *device_values) {
     size_t size_bytes = values.size() * sizeof(float);
     CHECK(cudaMemcpy(values.data(), device_values, size_bytes, cudaMemcpyDeviceToHost));
 }
 
-inline double absolute(double x) { return x < 0.0 ? -x : x; }
-inline double larger(double x, double y) { return x < y ? y : x; }
-
 // The largest difference, relative to the largest expected magnitude. Sums with terms of both
 // signs may cancel, so that an element's own magnitude says nothing about its rounding error.
-inline double relative_error(const Values &actual, const Values &expected) {
+inline double relative_error(const std::vector<float> &actual,
+                             const std::vector<float> &expected) {
     double difference = 0.0, magnitude = 0.0;
     for (size_t i = 0; i < expected.size(); i++) {
-        bool is_finite = actual[i] - actual[i] == 0.0f;
-        if (!is_finite) return DBL_MAX;
-        difference = larger(difference, absolute((double)actual[i] - expected[i]));
-        magnitude = larger(magnitude, absolute(expected[i]));
+        if (!std::isfinite(actual[i])) return INFINITY;
+        difference = fmax(difference, fabs((double)actual[i] - expected[i]));
+        magnitude = fmax(magnitude, fabs(expected[i]));
     }
     return magnitude > 0.0 ? difference / magnitude : difference;
 }

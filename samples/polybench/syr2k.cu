@@ -20,8 +20,8 @@ __global__ void syr2k_kernel(int NI, int NJ, float alpha, float beta, float *A, 
     }
 }
 
-void syr2k_on_device(int NI, int NJ, float alpha, float beta, const Values &A,
-                     const Values &B, Values &C) {
+void syr2k_on_device(int NI, int NJ, float alpha, float beta, const std::vector<float> &A,
+                     const std::vector<float> &B, std::vector<float> &C) {
     float *device_A = upload(A);
     float *device_B = upload(B);
     float *device_C = upload(C);
@@ -38,8 +38,8 @@ void syr2k_on_device(int NI, int NJ, float alpha, float beta, const Values &A,
     CHECK(cudaFree(device_C));
 }
 
-void syr2k_on_host(int NI, int NJ, float alpha, float beta, const Values &A,
-                   const Values &B, Values &C) {
+void syr2k_on_host(int NI, int NJ, float alpha, float beta, const std::vector<float> &A,
+                   const std::vector<float> &B, std::vector<float> &C) {
     for (int i = 0; i < NI; i++) {
         for (int j = 0; j < NI; j++) {
             C[i * NI + j] *= beta;
@@ -55,10 +55,10 @@ int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
     const float alpha = 1.5f, beta = 0.8f;
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    const Values B = fixed_values((size_t)N * N, 2);
-    Values C = fixed_values((size_t)N * N, 3);
-    Values expected_C = C;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    const std::vector<float> B = fixed_values((size_t)N * N, 2);
+    std::vector<float> C = fixed_values((size_t)N * N, 3);
+    std::vector<float> expected_C = C;
 
     syr2k_on_device(N, N, alpha, beta, A, B, C);
     syr2k_on_host(N, N, alpha, beta, A, B, expected_C);

@@ -18,8 +18,8 @@ __global__ void syrk_kernel(int NI, int NJ, float alpha, float beta, float *A, f
     }
 }
 
-void syrk_on_device(int NI, int NJ, float alpha, float beta, const Values &A,
-                    Values &C) {
+void syrk_on_device(int NI, int NJ, float alpha, float beta, const std::vector<float> &A,
+                    std::vector<float> &C) {
     float *device_A = upload(A);
     float *device_C = upload(C);
 
@@ -34,8 +34,8 @@ void syrk_on_device(int NI, int NJ, float alpha, float beta, const Values &A,
     CHECK(cudaFree(device_C));
 }
 
-void syrk_on_host(int NI, int NJ, float alpha, float beta, const Values &A,
-                  Values &C) {
+void syrk_on_host(int NI, int NJ, float alpha, float beta, const std::vector<float> &A,
+                  std::vector<float> &C) {
     for (int i = 0; i < NI; i++) {
         for (int j = 0; j < NI; j++) {
             C[i * NI + j] *= beta;
@@ -50,9 +50,9 @@ int main(int argc, char **argv) {
     const int N = size_argument(argc, argv, 128);
     const float alpha = 1.5f, beta = 0.8f;
 
-    const Values A = fixed_values((size_t)N * N, 1);
-    Values C = fixed_values((size_t)N * N, 2);
-    Values expected_C = C;
+    const std::vector<float> A = fixed_values((size_t)N * N, 1);
+    std::vector<float> C = fixed_values((size_t)N * N, 2);
+    std::vector<float> expected_C = C;
 
     syrk_on_device(N, N, alpha, beta, A, C);
     syrk_on_host(N, N, alpha, beta, A, expected_C);
