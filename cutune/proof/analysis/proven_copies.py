@@ -94,11 +94,15 @@ def _proven_candidates(
         may_round = is_associative and any(
             p.reassociates for p in found[name].compiled.proofs[name]
         )
-        if may_round or not candidates[name].has_rolled_loops:
-            return True
-        return all(
-            kernel and rounds_alike(original.functions[kernel], module.functions[copy])
-            for module, copy, original, kernel in pairs(compiled[name])
+        # Numbers that an id is made of have other names where threads are numbered anew.
+        is_numbered = written[name].is_flat or written[name].block == (1, 1, 1)
+        return (
+            may_round
+            or is_numbered
+            or all(
+                kernel and rounds_alike(original.functions[kernel], module.functions[copy])
+                for module, copy, original, kernel in pairs(compiled[name])
+            )
         )
 
     return {name: proof for name, proof in found.items() if name in same and is_right(name)}

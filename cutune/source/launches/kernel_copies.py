@@ -86,8 +86,6 @@ class CopyCandidate:
 
     copy: KernelCopy
     unchanged: Edit
-    #: Are there loops in it that stay as they are written, where the compiler might unroll them?
-    has_rolled_loops: bool = False
     #: Inserts it with registers that no program reads for the built-ins that it has otherwise.
     marked: Edit | None = None
 
@@ -198,7 +196,7 @@ def _copy_with_block(
 
     known = tuple(widths) if read else ()
     copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), kernel.reason, known)
-    return CopyCandidate(copy, edit(None, ()), bool(loops))
+    return CopyCandidate(copy, edit(None, ()))
 
 
 @lru_cache(maxsize=1)
