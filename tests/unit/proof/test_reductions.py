@@ -8,6 +8,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.proof.entry import judge, prove
+from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.ptx.types import Module
 from tests.support.proof_verdicts import compiled
@@ -23,10 +24,15 @@ COMMON = """
 #define WAIT __syncthreads();
 #define WARPS for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
 #define DOWN for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
+#define LARGEST(max) for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
 #define FIRST if (t == 0)
 #define I ((const int *)b)
 #define SLOTS if (t % 32 == 0) w[t / 32] = s; WAIT
 #define ADD_SLOTS(i) for (int i = 1; i < D / 32; ++i) s += w[i];
+#define LARGEST_IN_SLOTS(begin) \\
+    __shared__ float w[32]; R float s = begin; J s = fmaxf(s, b[r * n + j]); LARGEST(fmaxf) SLOTS
+#define LARGEST_OF_SLOTS if (t < 32) { \\
+    s = t < D / 32 ? w[t] : -INFINITY; LARGEST(fmaxf) FIRST a[r] = s; }
 #define FIRST_WARP(act) if (t < 32) { s = t < D / 32 ? w[t] : 0; act }
 #define ROW_OF_WARPS __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
 #define ROW_IN_SLOTS ROW_OF_WARPS SLOTS
@@ -83,21 +89,12 @@ WHOLE_WARPS: Mapping[str, str] = {
     """,
     "greatest": """
         __shared__ int w[32]; R int s = -2147483647 - 1; J s = max(s, c[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(max)
         SLOTS
         s = w[0]; for (int i = 1; i < D / 32; ++i) s = max(s, w[i]);
         J a[r * n + j] = c[r * n + j] - s;
     """,
-    "greatest_real": """
-        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        SLOTS
-        if (t < 32) {
-            s = t < D / 32 ? w[t] : -INFINITY;
-            for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-            FIRST a[r] = s;
-        }
-    """,
+    "greatest_real": "LARGEST_IN_SLOTS(-INFINITY) LARGEST_OF_SLOTS",
     "by_redux": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s = __reduce_add_sync(~0u, s);
         SLOTS
@@ -116,7 +113,7 @@ WHOLE_WARPS: Mapping[str, str] = {
     """,
     "long_numbers": """
         __shared__ long long w[32]; R long long s = 0; J s += c[r * n + j];
-        for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        WARPS
         SLOTS
         FIRST { ADD_SLOTS(i) *(long long *)(a + 2 * r) = s; }
     """,
@@ -150,10 +147,10 @@ WHOLE_WARPS: Mapping[str, str] = {
     """,
     "begins_with_its_row": """
         R int s = c[r * n]; J s = max(s, c[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(max)
         if (t % 32 == 0) words[t / 32] = s; WAIT
         s = t < D / 32 ? words[t % 32] : words[0];
-        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(max)
         FIRST c[m * n + r] = s;
     """,
     "by_a_float": "ROW_IN_SLOTS s = t < D / 32.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }",
@@ -188,11 +185,9 @@ ROUNDED: Mapping[str, str] = {
         if (t < 32) { s = t < D / 32 ? w[t] : 0; WARPS FIRST a[r] = s; }
     """,
     "filled": """
-        __shared__ float w[32]; R float s = -1e20f; J s = fmaxf(s, b[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        SLOTS
+        LARGEST_IN_SLOTS(-1e20f)
         s = t < D / 32 ? w[t] : -1e20f;
-        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(fmaxf)
         FIRST w[0] = s; WAIT float top = w[0]; WAIT
         s = 0; J s += expf(b[r * n + j] - top); WARPS
         SLOTS
@@ -216,9 +211,7 @@ ROUNDED: Mapping[str, str] = {
         FIRST_WARP(DOWN FIRST atomicAdd(a + r, s);)
     """,
     "softmax": """
-        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        SLOTS
+        LARGEST_IN_SLOTS(-INFINITY)
         s = w[0]; for (int i = 1; i < D / 32; ++i) s = fmaxf(s, w[i]);
         WAIT
         float top = s; s = 0; J s += expf(b[r * n + j] - top); WARPS
@@ -272,7 +265,7 @@ WRONG: Mapping[str, str] = {
     """,
     "begins_with_its_own": """
         R int s = c[r * n + t]; J s = max(s, I[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(max)
         if (t % 32 == 0) words[t / 32] = s; WAIT
         s = words[0]; for (int i = 1; i < D / 32; ++i) s = max(s, words[i]);
         FIRST c[m * n + r] = s;
@@ -338,7 +331,7 @@ WRONG: Mapping[str, str] = {
         """,
     "other_operation": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
-        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(max)
         SLOTS
         FIRST { for (int i = 1; i < D / 32; ++i) s = max(s, w[i]); c[r] = s; }
         """,
@@ -443,25 +436,14 @@ WRONG: Mapping[str, str] = {
         __shared__ short w[1024]; R int s = 0; J s |= c[r * n + j]; w[t] = s; WAIT
         s = 0; for (int i = 0; i < D; ++i) s |= w[i]; J a[r * n + j] = s;
         """,
-    "begins_at_nan": """
-        __shared__ float w[32]; R float s = NAN; J s = fmaxf(s, b[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        SLOTS
-        if (t < 32) {
-            s = t < D / 32 ? w[t] : -INFINITY;
-            for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-            FIRST a[r] = s;
-        }
-        """,
+    "begins_at_nan": "LARGEST_IN_SLOTS(NAN) LARGEST_OF_SLOTS",
     "begins_at_minus_zero": """
         __shared__ float w[32]; R float s = -0.f; J s += b[r * n + j]; WARPS
         SLOTS
         if (t < 32) { s = t < D / 32 ? w[t] : 0.f; WARPS FIRST a[r] = s; }
         """,
     "flushes_between_warps": """
-        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
-        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
-        SLOTS
+        LARGEST_IN_SLOTS(-INFINITY)
         FIRST {
             for (int i = 1; i < D / 32; ++i) asm("max.ftz.f32 %0, %0, %1;" : "+f"(s) : "f"(w[i]));
             a[r] = s;
@@ -495,7 +477,7 @@ OF_ALL: Mapping[str, str] = {
     """,
     "greatest_of_all": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : -1;
-        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        LARGEST(max)
         SLOTS
         FIRST { for (int k = 1; k < D / 32; ++k) s = max(s, w[k]); atomicMax(c, s); }
     """,
@@ -562,31 +544,28 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
     return compiled(bodies, COMMON, tmp_path_factory.mktemp("reductions"))
 
 
-@pytest.mark.parametrize("name", WHOLE_WARPS)
-def test_whole_warps(module: Module, name: str) -> None:
+def _proven(module: Module, name: str) -> EntryProof:
     proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is None, proof.refused
-    assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
+    return proof
+
+
+@pytest.mark.parametrize("name", [*WHOLE_WARPS, *ROUNDED])
+def test_whole_warps(module: Module, name: str) -> None:
+    proof = _proven(module, name)
+    assert proof.widths == tuple(range(32, 1025, 32))
+    assert proof.reassociates == (name in ROUNDED)
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_long_runs(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
-    assert proof.refused is None, proof.refused
+    proof = _proven(module, name)
     assert {32, 64, 128, 256, 512, 1024} <= {*proof.widths} < {*range(32, 1025, 32)}
-
-
-@pytest.mark.parametrize("name", ROUNDED)
-def test_rounded(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
-    assert proof.refused is None, proof.refused
-    assert proof.widths == tuple(range(32, 1025, 32)) and proof.reassociates
 
 
 @pytest.mark.parametrize("name", POWERS)
 def test_powers_of_two(module: Module, name: str) -> None:
-    proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
-    assert proof.refused is None, proof.refused
+    proof = _proven(module, name)
     assert proof.widths == (32, 64, 128, 256, 512, 1024)
 
 
