@@ -110,10 +110,10 @@ class BySizeVerdict:
 
 
 def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySizeVerdict]:
-    return {one.name: _by_size_verdict(compiler, program, one) for one in program.constants}
+    return {one.name: by_size_verdict(compiler, program, one) for one in program.constants}
 
 
-def _by_size_verdict(
+def by_size_verdict(
     compiler: UnitCompiler, program: Program, constant: TunableConstant
 ) -> BySizeVerdict:
     try:
