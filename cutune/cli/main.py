@@ -126,9 +126,13 @@ class Options(argparse.Namespace):
 
         if not self.sources:
             return []
+        try:
+            compiled = compiled_sources(self.place)
+        except CutuneError:
+            return []  # What is wrong with the source is said in any case.
         given = self.toolchain.flags
         paths = {str(Path(path).resolve()) for path in self.sources}
-        earlier = (one for one in compiled_sources(self.place) if paths.intersection(one.paths))
+        earlier = (one for one in compiled if paths.intersection(one.paths))
         return [flag for one in earlier for flag in one.flags if flag not in given]
 
     @property

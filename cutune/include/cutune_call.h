@@ -77,7 +77,6 @@ class cutune_launch {
         innermost() = this;
     }
     cutune_launch(const cutune_launch &) = delete;
-    cutune_launch &operator=(const cutune_launch &) = delete;
     ~cutune_launch() { innermost() = outer_; }
     explicit operator bool() const { return false; }
 

@@ -9,28 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says is told, once.
+// Of CUTUNE=off|verbose|refine, or several with commas. Any other word is told, and does nothing.
 enum cutune_mode { cutune_mode_off = 1, cutune_mode_verbose = 2, cutune_mode_refine = 4 };
 
 inline int cutune_read_mode() {
     static cutune_atomic<int> known = {-1};
     int mode = known.get();
     if (mode < 0) {
+        // A bit for each; "on" is what there is without any, and the last bit is of all others.
+        static const char *const words[] = {"off", "verbose", "refine", "on"};
         const char *const text = getenv("CUTUNE");
         mode = 0;
-        if (text != nullptr) {
-            // A bit for each; the last one is what there is without any.
-            static const char *const words[] = {"off", "verbose", "refine", "on"};
-            size_t unknown = 0;  // letters
-            for (const char *at = text; *at != 0; ++at) unknown += *at != ',';
-            for (int i = 0; i < 4; ++i)
-                if (strstr(text, words[i]) != nullptr) {
-                    mode |= 1 << i;
-                    unknown -= strlen(words[i]);
-                }
-            if (unknown != 0)
-                cutune_say(cutune_stderr, "cutune: CUTUNE=%s; known: off, verbose, refine\n", text);
+        for (const char *at = text; at != nullptr && *at != 0; at += *at != 0) {
+            const size_t letters = strcspn(at, ", ");
+            int word = 0;
+            while (word < 4 &&
+                   (strlen(words[word]) != letters || strncmp(at, words[word], letters) != 0))
+                ++word;
+            if (letters != 0) mode |= 1 << word;
+            at += letters;
         }
+        if (mode >> 4 != 0)
+            cutune_say(cutune_stderr, "cutune: CUTUNE=%s; known: off, verbose, refine\n", text);
         known.set(mode);
     }
     return mode;
@@ -68,22 +68,18 @@ inline cutune_device cutune_current_device() {
     unsigned facts = known[ordinal].get();
     if (facts == 0) {
         if (cudaPeekAtLastError() != cudaSuccess) return device;
-        int count = 0, major = 0, minor = 0;
-        if (cutune_refused(cudaDeviceGetAttribute(
-                &count, cudaDevAttrMultiProcessorCount, ordinal)) ||
-            cutune_refused(cudaDeviceGetAttribute(
-                &major, cudaDevAttrComputeCapabilityMajor, ordinal)) ||
-            cutune_refused(cudaDeviceGetAttribute(
-                &minor, cudaDevAttrComputeCapabilityMinor, ordinal)))
-            return device;
-        facts = static_cast<unsigned>(count) << 16 | static_cast<unsigned>(major) << 8 |
-                static_cast<unsigned>(minor);
+        static const cudaDeviceAttr attributes[] = {cudaDevAttrMultiProcessorCount,
+                                                    cudaDevAttrComputeCapabilityMajor,
+                                                    cudaDevAttrComputeCapabilityMinor};
+        for (const cudaDeviceAttr one : attributes) {
+            int value = 0;
+            if (cutune_refused(cudaDeviceGetAttribute(&value, one, ordinal))) return device;
+            facts = facts << 8 | static_cast<unsigned>(value);
+        }
         known[ordinal].set(facts);
     }
-    device.multiprocessors = static_cast<int>(facts >> 16);
-    device.major = static_cast<int>(facts >> 8 & 255u);
-    device.minor = static_cast<int>(facts & 255u);
-    return device;
+    return cutune_device{static_cast<int>(facts >> 16), static_cast<int>(facts >> 8 & 255u),
+                         static_cast<int>(facts & 255u)};
 }
 
 #endif  // CUTUNE_CHOICE_H

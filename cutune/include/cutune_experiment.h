@@ -32,10 +32,7 @@ inline cutune_atomic<bool> &cutune_experiment_running() {
 // Nothing may be asked of the device while a stream is capturing, and nothing is asked while an
 // error is pending: the program has to find it.
 inline bool cutune_may_interfere(cudaStream_t stream) {
-    if (cudaPeekAtLastError() != cudaSuccess) return false;
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return !cutune_refused(cudaStreamIsCapturing(stream, &status)) &&
-           status == cudaStreamCaptureStatusNone;
+    return cudaPeekAtLastError() == cudaSuccess && !cutune_captures(stream);
 }
 
 inline bool cutune_is_probing() { return cutune_current_probe_mode() != cutune_probe_off; }

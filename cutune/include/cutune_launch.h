@@ -75,11 +75,12 @@ struct cutune_request {
 
 enum { cutune_most_listed = 4 };
 
-// Most threads per dimension: well below 2^32, so that a kernel may add something to an id.
-enum : long long { cutune_most_ids = (1ll << 30) - (1ll << 20) };
-
-// Most threads behind a guard bound for it to be used.
-enum : long long { cutune_most_idle = 1ll << 24 };
+enum : long long {
+    // Most threads per dimension: well below 2^32, so that a kernel may add something to an id.
+    cutune_most_ids = (1ll << 30) - (1ll << 20),
+    // Most threads behind a guard bound for it to be used.
+    cutune_most_idle = 1ll << 24
+};
 
 // What a selection routine returns besides its choice.
 struct cutune_shortlist {
@@ -159,6 +160,13 @@ struct cutune_members {};
 inline bool cutune_refused(cudaError_t error) {
     if (error != cudaSuccess) cudaGetLastError();
     return error != cudaSuccess;
+}
+
+// Is a stream being captured, or must it not be asked?
+inline bool cutune_captures(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return cutune_refused(cudaStreamIsCapturing(stream, &status)) ||
+           status != cudaStreamCaptureStatusNone;
 }
 
 template <class T>

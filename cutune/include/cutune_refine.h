@@ -252,10 +252,7 @@ class cutune_timed_launch {
             cudaPeekAtLastError() != cudaSuccess)
             return entry->blocks[candidate];
         const cutune_refine_lock lock;
-        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (!lock.is_held || cutune_refused(cudaStreamIsCapturing(stream, &status)) ||
-            status != cudaStreamCaptureStatusNone)
-            return entry->blocks[candidate];
+        if (!lock.is_held || cutune_captures(stream)) return entry->blocks[candidate];
         cutune_read_timings(entry);
         candidate = entry->current.get();
         const bool is_over = entry->tried == entry->count || entry->timed == cutune_most_timed;

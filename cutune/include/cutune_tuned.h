@@ -65,9 +65,7 @@ inline bool cutune_limits_of(int row, int device, const void *kernel, cutune_lim
     cutune_known_kernel &known = cutune_known_kernels[row][variant];
     if (kernel == nullptr || known.kernel != kernel || known.device != device) {
         if (!cutune_ask_kernel(cutune_sites[row], kernel, limits)) return false;
-        known.kernel = kernel;
-        known.device = device;
-        known.limits = *limits;
+        known = {kernel, device, *limits};
     }
     *limits = known.limits;
     return true;
@@ -81,10 +79,7 @@ inline bool cutune_is_legacy(cudaStream_t stream) { return stream == nullptr; }
 #endif
 
 inline bool cutune_is_captured(cudaStream_t stream) {
-    if (cutune_is_legacy(stream)) return false;
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return cutune_refused(cudaStreamIsCapturing(stream, &status)) ||
-           status != cudaStreamCaptureStatusNone;
+    return !cutune_is_legacy(stream) && cutune_captures(stream);
 }
 
 // What a launch asks for, as far as its decision depends on it.

@@ -108,6 +108,12 @@ def test_options_of_an_earlier_command_are_named(tmp_path: Path) -> None:
     refused(done, "CT701")
     head, *_ = done.stderr.splitlines()
     assert head.endswith("; an earlier command compiled it with: -DWIDTH=8 [CT701]")
+    workspace.commands.unlink()
+    workspace.commands.mkdir()
+    # What cannot be read does not hide what is wrong with the source.
+    done = cutune("emit", path, *QUICK)
+    refused(done, "CT701")
+    assert "an earlier command" not in done.stderr
 
 
 def test_fit_of_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -141,6 +141,26 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         assert part in verdict.note.message
 
 
+@pytest.mark.parametrize(
+    ("head", "call", "only"),
+    [
+        ("void operator+(App, Size size)", "App() + Size{n, a}", "declares no or several names"),
+        ("template <class T> void run(Size size)", "run<int>(Size{n, a})", "is declared with"),
+    ],
+)
+def test_of_another_head_nothing_else_is_told(
+    head: str, call: str, only: str, tmp_path: Path
+) -> None:
+    """Its parameters, its result and its calls would be read as those of a plain function."""
+    launch = f"int n = size.n, *a = size.a; {hostile.LAUNCH}"
+    run = f"struct App {{}};\nstruct Size {{ int n, *a; }};\n{head} {{ {launch} }}\n"
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    text = hostile.HEAD + hostile.ADD + run + hostile.main(call)
+    verdict = by_size_verdicts(analyzer.compiler, read(analyzer, written(tmp_path, text)))["WPT"]
+    assert verdict.note is not None and only in verdict.note.message
+    assert "; and " not in verdict.note.message
+
+
 @pytest.mark.parametrize("name", sorted({*hostile.REFUSED} - {*hostile.WRONG}))
 def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))

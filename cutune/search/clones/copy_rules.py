@@ -56,21 +56,39 @@ def check(found: Dependent, data: Collection[str]) -> None:
     NotBySize.check_all(
         [
             *(partial(_check_declaration, found, index) for index in found.declarations),
-            partial(_check_parameters, found),
-            *(partial(_check_size, found, name) for name in data),
-            *(partial(one, found) for one in (_check_outer, _check_calls, _check_all_reached)),
+            partial(_check_outermost, found, data),
+            partial(_check_all_reached, found),
         ]
     )
 
 
 def _check_declaration(found: Dependent, index: int) -> None:
+    _check_form(found, index)
+    for version in found.versions_of(index):
+        if version.kind is Kind.FUNCTION:
+            _check_body(found, version)
+        else:
+            _check_constant(found, version)
+
+
+def _check_form(found: Dependent, index: int) -> None:
     _check_place(found, index)
     for version in found.versions_of(index):
         if version.kind is Kind.FUNCTION:
             _check_head(found, index, version)
-            _check_body(found, version)
-        else:
-            _check_constant(found, version)
+
+
+def _check_outermost(found: Dependent, data: Collection[str]) -> None:
+    # A head of another form, as of an operator or a template, cannot be read for the rest.
+    _check_form(found, found.outer)
+    NotBySize.check_all(
+        [
+            partial(_check_parameters, found),
+            *(partial(_check_size, found, name) for name in data),
+            partial(_check_outer, found),
+            partial(_check_calls, found),
+        ]
+    )
 
 
 def parameters_of(function: Declaration) -> dict[str, tuple[str, ...]]:

@@ -110,10 +110,12 @@ class BySizeVerdict:
 
 
 def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySizeVerdict]:
-    return {one.name: _by_size_verdict(compiler, program, one) for one in program.constants}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        verdicts = pool.map(partial(by_size_verdict, compiler, program), program.constants)
+        return {one.name: its for one, its in zip(program.constants, verdicts, strict=True)}
 
 
-def _by_size_verdict(
+def by_size_verdict(
     compiler: UnitCompiler, program: Program, constant: TunableConstant
 ) -> BySizeVerdict:
     try:

@@ -24,7 +24,7 @@ from cutune.proof.compiled import UnitCompiler
 from cutune.search.clones.dependence import NotBySize
 from cutune.search.clones.prove_copies import (
     ProgramWithCopies,
-    by_size_verdicts,
+    by_size_verdict,
     found_copies,
     note_of,
     tag,
@@ -393,10 +393,9 @@ def chosen_together(
     if not sized:
         return []
     free = _without_conditions(parameters, program, {one.name for one in sized})
-    verdicts = by_size_verdicts(compiler, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in sized:
-        if one.name in free and (outer := verdicts[one.name].outer):
+        if one.name in free and (outer := by_size_verdict(compiler, program, one).outer):
             groups.setdefault(outer, []).append(one)
     return max(groups.values(), key=len, default=[])
 
@@ -409,9 +408,7 @@ def _without_conditions(
     conditions += parameters.conditions
     others = {one.name for one in (*places, *parameters.parameters)}
     free = {*names}
-    while tied := free.intersection(
-        *[{name for one in conditions if one.names & others - free for name in one.names}]
-    ):
+    while tied := free & {n for one in conditions if one.names & others - free for n in one.names}:
         free -= tied
     return free
 

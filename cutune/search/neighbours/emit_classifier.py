@@ -197,9 +197,17 @@ def run_mode(name: str) -> str:
     return f"""\
 // 0: the program's own values (CUTUNE=off); 1: chosen ones; 2: these are shown (CUTUNE=verbose).
 static inline int {name}() {{
-    static const char *const text = cutune_environment("CUTUNE");
-    if (text == nullptr) return 1;
-    if (__builtin_strstr(text, "off") != nullptr) return 0;
-    return __builtin_strstr(text, "verbose") != nullptr ? 2 : 1;
+    static const int mode = []() -> int {{
+        const char *at = cutune_environment("CUTUNE");
+        int known = 1;
+        while (at != nullptr && *at != 0) {{
+            const unsigned long letters = __builtin_strcspn(at, ", ");
+            if (letters == 3 && __builtin_memcmp(at, "off", letters) == 0) return 0;
+            if (letters == 7 && __builtin_memcmp(at, "verbose", letters) == 0) known = 2;
+            at += letters + (at[letters] != 0);
+        }}
+        return known;
+    }}();
+    return mode;
 }}
 """

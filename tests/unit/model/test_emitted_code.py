@@ -145,6 +145,22 @@ def test_a_word_that_cutune_does_not_know_is_told_once(
     assert done.stderr == lines * f"cutune: CUTUNE={mode}; known: off, verbose, refine\n"
 
 
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        *(("off", 1), ("verbose,off", 3), ("refine, off", 5), (",,off,", 1), ("off,verbos", 1)),
+        *(("offf", 0), ("xoff", 0), ("of", 0), ("on", 0), ("verbosely", 0), ("", 0)),
+    ],
+)
+def test_words_count_as_a_whole(mode: str, expected: int, tmp_path: Path) -> None:
+    """What is mistyped switches nothing off."""
+    asked = "int main() { return cutune_read_mode() & 7; }\n"
+    unused = ("-Wno-unused-function", "-Wno-unused-variable")
+    binary = build(emitted() + FAKE_CUDART + asked, tmp_path, "-std=c++11", *unused)
+    environment = {**os.environ, "CUTUNE": mode}
+    assert subprocess.run([str(binary)], env=environment, check=False).returncode == expected
+
+
 def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: Path) -> None:
     (model,) = MODELS
     ranges = (SizeRange(400, 500), SizeRange(64, 700))

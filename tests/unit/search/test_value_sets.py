@@ -133,6 +133,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({}, "0 0 1 0 2 0 "),
         ({"CUTUNE": "off"}, "0 0 0 0 0 0 "),
         ({"CUTUNE": "refine,off"}, "0 0 0 0 0 0 "),
+        ({"CUTUNE": "offf"}, "0 0 1 0 2 0 "),
         ({"CUTUNE": "off", "CUTUNE_VALUES": "1"}, "0 0 0 0 0 0 "),
         ({"CUTUNE_VALUES": "1"}, "1 1 1 1 1 1 "),
         ({"CUTUNE_VALUES": "7"}, "0 0 0 0 0 0 "),

@@ -94,6 +94,9 @@ def test_many_rows_at_once_are_what_each_is_alone(
         ("a / b != 3", {"a": 1, "b": 0}, False),
         ("a / 3 * 3 == a", {"a": 10**30 + 1}, True),
         ("n / 4 == m / 2", {"n": 6, "m": 3}, True),
+        # A word without letters is no number.
+        ("R == 0 || R < 1 || min(R, 1) == 0", {"R": ""}, False),
+        ("R != 0 && R != none", {"R": ""}, True),
     ],
 )
 def test_what_has_no_value_decides_nothing(
