@@ -91,8 +91,10 @@ class DifferingPlace:
         if begin < 0 or begin + size > len(self.found):
             return f"byte {self.at} of what {name} points to differs with block {block}"
         (expected,), (found,) = (unpack_from(form, b, begin) for b in (self.expected, self.found))
-        where = f"{name}[{self.at // size}]"
-        return f"{where} is {found:.9g} in place of {expected:.9g} with block {block}"
+        where, digits = f"{name}[{self.at // size}]", "d" if isinstance(found, int) else ".9g"
+        if f"{found:{digits}}" == f"{expected:{digits}}":
+            digits = ".17g"
+        return f"{where} is {found:{digits}} in place of {expected:{digits}} with block {block}"
 
 
 #: Bytes that the sweep shows of a place that differs, from a multiple of as many.

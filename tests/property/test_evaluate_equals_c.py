@@ -100,15 +100,16 @@ def random_program(seed: int) -> RationalProgram:
     )
 
 
-def _rule(band: OwnBand) -> SelectionRule:
+def _rule(band: OwnBand, candidates: int = CANDIDATES) -> SelectionRule:
     # In no order.
-    blocks = [(1 << 5 * i % CANDIDATES, 32, 1) for i in range(CANDIDATES)]
+    blocks = [(1 << 5 * i % CANDIDATES, 32, 1) for i in range(candidates)]
     return selection_rule(blocks, False, Fraction(4), band)
 
 
 RULES = {
     "alike": _rule(OwnBand.of(OWN_BAND_STRAIGHT)),
     "apart": _rule(OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER)),
+    **{f"of_{few}": _rule(OwnBand.of(OWN_BAND_STRAIGHT), few) for few in (1, 3, 4)},
 }
 
 
@@ -171,7 +172,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         emit(f'extern "C" int choose_{name}(const double *a, const double *b,')
         with emit.braces("    const unsigned char *v, int own)"):
             emit_rule(emit, rule, ('"k"', '"threads"', "7u", "0u"), tables)
-            emit(f"return cutune_choose<{CANDIDATES}>(cutune_all, a, b, v, own);")
+            emit(f"return cutune_choose<{len(rule.blocks)}>(cutune_all, a, b, v, own);")
         parts.append(str(emit))
     parts.insert(2, str(tables))
     return compiled("".join(parts), folder)
@@ -224,20 +225,34 @@ def test_more_shapes_than_a_byte_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL, name: str) -> None:
     rule = RULES[name]
-    blocks = rule.blocks
+    blocks, count = rule.blocks, len(rule.blocks)
     rng = np.random.default_rng(7)
     for _ in range(2000):
         scale = rng.choice([1.0, 100.0])
-        time = np.round(scale * (4 + rng.random(CANDIDATES) * rng.choice([0.03, 3.0])), 2)
+        time = np.round(scale * (4 + rng.random(count) * rng.choice([0.03, 3.0])), 2)
         floored = np.maximum(time, rng.choice([0.0, scale * 4.1]))
-        valid = rng.random(CANDIDATES) < 0.7
-        own = int(rng.integers(-1, CANDIDATES))
+        valid = rng.random(count) < 0.7
+        own = int(rng.integers(-1, count))
         original = blocks[own] if own >= 0 else (7, 7, 7)
         expected = choose(rule, time, floored, valid, original)
-        doubles = ctypes.c_double * CANDIDATES
-        flags = (ctypes.c_ubyte * CANDIDATES)(*valid.astype(int).tolist())
+        doubles = ctypes.c_double * count
+        flags = (ctypes.c_ubyte * count)(*valid.astype(int).tolist())
         found = getattr(library, f"choose_{name}")(doubles(*time), doubles(*floored), flags, own)
         assert found == (-1 if expected is None else expected)
+
+
+@pytest.mark.parametrize(
+    ("few", "own", "chosen"), [(1, -1, -1), (3, -1, -1), (4, -1, 2), (3, 0, 2)]
+)
+def test_few_candidates_take_no_place_of_an_unknown_block(
+    library: ctypes.CDLL, few: int, own: int, chosen: int
+) -> None:
+    rule, times = RULES[f"of_{few}"], [80.0, 70.0, 20.0, 60.0][:few]
+    original = rule.blocks[own] if own >= 0 else (7, 7, 7)
+    expected = choose(rule, np.array(times), np.array(times), np.full(few, True), original)
+    doubles, valid = (ctypes.c_double * few)(*times), (ctypes.c_ubyte * few)(*[1] * few)
+    assert expected == (None if chosen < 0 else chosen)
+    assert getattr(library, f"choose_of_{few}")(doubles, doubles, valid, own) == chosen
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))

@@ -19,8 +19,8 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit import count_functions
 from cutune.model.fit.count_functions import HELD_OUT_LIMIT, CountFunctions, HeldOut
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
-from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
-from cutune.model.fit.rereads import SECTOR, reread_columns
+from cutune.model.fit.fitted_model import SECTOR, FittedModel, PublishedCounts
+from cutune.model.fit.rereads import reread_columns
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
 from cutune.model.measurement.measurement import (
     MeasuredKernel,

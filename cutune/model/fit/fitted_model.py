@@ -34,6 +34,9 @@ ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 #: Atomic operations on integers, and on floating-point numbers.
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
+#: Bytes of a sector.
+SECTOR = 32
+
 #: Of an array that blocks go through in several passes.
 LOADED, REPEATED, BETWEEN = "loaded", "repeated", "between"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from math import prod
 
 from cutune.model.fit.count_functions import LITTLE, CountFunctions
@@ -18,13 +19,14 @@ from cutune.model.fit.fitted_model import (
     BETWEEN,
     LOADED,
     REPEATED,
+    SECTOR,
     FeatureColumn,
     in_single_precision,
 )
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
 
-#: Bytes of a sector, and sectors of a line of L1.
-SECTOR, SECTORS_OF_LINE = 32, 4
+#: Of L1.
+SECTORS_OF_LINE = 4
 #: What a loop may touch more than once, and by how much the passes may differ from a whole number:
 #: sectors at both ends of a row belong to two rows.
 TOLERANCE = 0.05
@@ -129,6 +131,7 @@ def reread_columns(
     how many passes there are.
     """
     aligned = [_Launch(kernel, counts, one) for one in launches[: len(launches) // classes]]
+    spreads: list[tuple[float, ...]] = []
     for index in range(len(counts.arrays)):
         found = [launch.passes(index) for launch in aligned]
         passes = [one for one in found if one is not None]
@@ -136,11 +139,10 @@ def reread_columns(
             continue
         if all(one.of_all < LITTLE for one in passes):
             continue
+        spreads = spreads or [_spreads(kernel, counts, launch) for launch in launches]
         between = [
-            aligned[place % len(aligned)].between(
-                index, passes[0].number, _spreads(kernel, counts, launch)
-            )
-            for place, launch in enumerate(launches)
+            launch.between(index, passes[0].number, spread)
+            for launch, spread in zip(cycle(aligned), spreads, strict=False)
         ]
         loaded = [one.loaded for one in passes] * classes
         repeated = [one.repeated for one in passes] * classes

@@ -23,6 +23,7 @@ from cutune.model.fit.fitted_model import (
     BARRIER,
     FIXED,
     ISSUE,
+    SECTOR,
     STEP,
     FeatureColumn,
     FittedModel,
@@ -42,7 +43,7 @@ from cutune.model.performance.definitions import (
     resident_on,
     resources_of,
 )
-from cutune.model.performance.rereads import SECTOR, Rereads, define_rereads
+from cutune.model.performance.rereads import Rereads, define_rereads
 from cutune.model.rational.program import (
     CANDIDATE,
     TERM,

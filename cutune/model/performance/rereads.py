@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cutune.model.fit.fitted_model import BETWEEN, LOADED, REPEATED, in_single_precision
+from cutune.model.fit.fitted_model import (
+    BETWEEN,
+    LOADED,
+    REPEATED,
+    SECTOR,
+    in_single_precision,
+)
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import Features, resident_on, resources_of
 from cutune.model.rational.program import (
@@ -25,8 +31,6 @@ from cutune.model.rational.program import (
     minimum,
 )
 from cutune.toolchain.device.thread_block import warps_of
-
-SECTOR = 32
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ class Selection:
 
     @property
     def chosen_ms(self) -> float | None:
+        """The predicted time of the choice; None where it stays because nothing is known of it."""
         return self.predicted_ms(self.block)
 
     @property
@@ -157,6 +158,11 @@ class Selection:
         if self.kept_original and own is not None and own > self.ranked[0].predicted_ms:
             gain = 100 * (own / self.ranked[0].predicted_ms - 1)
             return f"the program's own block stays: a gain of {gain:.1f} % is not certain"
+        if self.kept_original and own is None:
+            return (
+                "the program's own block stays: nothing is known of it, and the candidates are too"
+                " few for one of them to be better"
+            )
         if self.kept_original:
             return "the program's own block is the choice"
         if own is None:
@@ -351,8 +357,8 @@ def kind_of(model: FittedModel, choice: Selection) -> str:
 
 
 def expected_regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
-    """Regret by the best time: geometric mean, 90th percentile; None where nothing is predicted."""
-    return constants.EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None
+    """Regret by the best time: geometric mean, 90th percentile; None: it has no prediction."""
+    return constants.EXPECTED_REGRET[kind_of(model, choice)] if choice.chosen_ms else None
 
 
 #: A launch has few blocks where so many times as many would still have a multiprocessor each.

@@ -132,7 +132,7 @@ class VariantChooser:
             kernel = one.model.kernel
             of_variants[kernel.variant] = choice
             us = _chosen_us(choice) + chooser.asking_us
-            if choice.ranked and us < best_us:
+            if choice.chosen_ms and us < best_us:
                 best_us, variant, is_sure = us, kernel.variant, us >= one.sure_us
         if not is_sure and best_us >= float(VARIANT_SHARE) * _chosen_us(plain):
             variant = ""
@@ -254,10 +254,10 @@ def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
         asked += [({name: one}, others) for name in own.size_names for one, others in CORNERS]
     chosen = {name: chooser.choose_each(asked) for name, chooser in choosers.items()}
     for number, plain in enumerate(own.choose_each(asked)):
-        if isinstance(plain, CutuneError) or not plain.ranked:
-            continue  # too large for a grid
+        if isinstance(plain, CutuneError) or not plain.chosen_ms:
+            continue  # too large for a grid, for example
         choices = ((name, each[number]) for name, each in chosen.items())
-        valid = {n: c for n, c in choices if not isinstance(c, CutuneError) and c.ranked}
+        valid = {n: c for n, c in choices if not isinstance(c, CutuneError) and c.chosen_ms}
         us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in valid.items()}
         yield _Row(plain, valid, us)
 

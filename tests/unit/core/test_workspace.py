@@ -10,6 +10,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import (
     append_lines,
+    entries_of,
     read_document,
     read_lines,
     replace_file,
@@ -27,6 +28,17 @@ def test_a_torn_last_line_is_skipped_and_the_file_stays_usable(tmp_path: Path) -
     entries = list(read_lines(path, "s", lambda entry: entry, "cutune collect", warnings.append))
     assert [entry["n"] for entry in entries] == [1, 2]
     assert [w.code for w in warnings] == [Code.TORN_LINE]
+
+
+def test_a_log_has_an_entry_per_line_end_alone(tmp_path: Path) -> None:
+    path = tmp_path / "launches.jsonl"
+    assert list(entries_of(path, "s")) == []
+    lines = ['{"schema": "s", "name": "a\u2028b\u0085c"}', '["s"]', "{", '{"schema": "s"}', '{"sch']
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert list(entries_of(path, "s")) == [
+        {"schema": "s", "name": "a\u2028b\u0085c"},
+        {"schema": "s"},
+    ]
 
 
 def test_a_document_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -134,6 +134,28 @@ def test_the_value_that_differs_is_named(type_: str, expected: bytes, at: int, s
     assert DifferingPlace.of({**entry, "arguments": pointers[:1]}) is None
 
 
+@pytest.mark.parametrize(
+    ("type_", "form", "expected", "found"),
+    [
+        ("int *", "<i", "1234567891", "1234567892"),
+        ("long long *", "<q", "9007199254740993", "9007199254740994"),
+        ("double *", "<d", "1.0000000000000002", "1"),
+        ("float *", "<f", "1.00000012", "1"),
+    ],
+)
+def test_values_that_hardly_differ_are_told_apart(
+    type_: str, form: str, expected: str, found: str
+) -> None:
+    number = float if form in ("<d", "<f") else int
+    before, after = (pack(form, number(text)).hex() for text in (expected, found))
+    arguments = [{"kind": "pointer", "address": 1024, "base": 1024}]
+    place = {"base": 1024, "at": 0, "expected": before, "found": after}
+    differing = DifferingPlace.of({"block": [32, 1, 1], "arguments": arguments, "place": place})
+    assert differing is not None
+    said = f"b[0] is {found} in place of {expected} with block 32"
+    assert differing.said(["b"], [type_]) == said
+
+
 def test_elements_are_counted_from_where_the_argument_points() -> None:
     inner = [{"kind": "pointer", "address": 1032, "base": 1024}]
     place = {"base": 1024, "at": 20, "expected": bytes(8).hex(), "found": pack("<ii", 0, 3).hex()}
