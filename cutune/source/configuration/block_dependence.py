@@ -113,16 +113,13 @@ class _GridReader:
     def _sum_form(self, formula: HostOperation) -> GridForm | None:
         """quotient "+" 1, quotient "+" (remainder test)."""
         terms = list(_terms(formula, 1))
-        quotients = [
-            (term, numerator)
-            for term, sign in terms
-            if sign > 0 and (numerator := self._quotient(plain(term))) is not None
-        ]
-        known = [term for term, _ in quotients]
-        others = [(term, sign) for term, sign in terms if term not in known]
+        numerators = [self._quotient(plain(term)) if sign > 0 else None for term, sign in terms]
+        quotients = [numerator for numerator in numerators if numerator is not None]
+        pairs = zip(terms, numerators, strict=True)
+        others = [signed for signed, numerator in pairs if numerator is None]
         if len(quotients) != 1 or len(others) != 1 or others[0][1] < 0:
             return None
-        other, (_, numerator) = others[0][0], quotients[0]
+        (other, _), numerator = others[0], quotients[0]
         if constant(other) == 1:
             summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
             is_less_one = any(value is not None and sign * value == -1 for value, sign in summands)

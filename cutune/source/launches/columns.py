@@ -1,4 +1,4 @@
-"""LaunchColumns that a program may see. Takes a unit and launches, gives the name that may see one.
+"""Columns that a program may see. Takes a unit and launches, gives the name that may see one.
 
 The compiler writes a rewritten launch as longer text, and what begins on its line, or goes on
 behind it, stands in other columns. A column is given to a parameter by default, or to a member: so

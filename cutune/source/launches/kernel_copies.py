@@ -35,7 +35,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import count, pairwise
 
 from cutune.core.codes import Code
@@ -93,15 +93,18 @@ class CopyCandidate:
 def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
     texts, found = KernelTexts((program.source, *program.headers), unsteady=unsteady), {}
-    for kernel, sites in _launched_alone(program):
-        codes = {site.code for site in sites}
-        if codes.isdisjoint(_HELPED):
-            continue
+    refused = [
+        (kernel, sites)
+        for kernel, sites in _launched_alone(program)
+        if any(site.code in _HELPED for site in sites)
+    ]
+    constants = _constants(texts.files) if refused else {}
+    for kernel, sites in refused:
         block = _usual_block(sites)
         launched = [(site.configuration, site.arguments, site.resolved) for site in sites]
         places = range(len(kernel.parameters))
         widths = [i for i in places if all(_is_width(i, *one) for one in launched)]
-        copy = _copy_with_block(texts, kernel, block, widths)
+        copy = _copy_with_block(texts, constants, kernel, block, widths)
         if copy is not None:
             found[kernel.name] = copy
     return found
@@ -168,7 +171,11 @@ def _definition(texts: KernelTexts, kernel: Kernel) -> tuple[Syntax, SourceFunct
 
 
 def _copy_with_block(
-    texts: KernelTexts, kernel: Kernel, block: Block, widths: Sequence[int]
+    texts: KernelTexts,
+    constants: Mapping[str, int | None],
+    kernel: Kernel,
+    block: Block,
+    widths: Sequence[int],
 ) -> CopyCandidate | None:
     """`widths`: positions of arguments that are the width of the block."""
     definition = _definition(texts, kernel)
@@ -176,7 +183,7 @@ def _copy_with_block(
         return None
     syntax, function = definition
     names = frozenset(kernel.parameters[i].name for i in widths)
-    wrapping = _Wrapping(syntax, function, block, _constants(texts.files), names)
+    wrapping = _Wrapping(syntax, function, block, constants, names)
     edits = list(wrapping.edits())
     read = list(wrapping.read_widths())
     loops = wrapping.loops_over_rows()
@@ -199,8 +206,7 @@ def _copy_with_block(
     return CopyCandidate(copy, edit(None, ()))
 
 
-@lru_cache(maxsize=1)
-def _constants(files: tuple[Source, ...]) -> Mapping[str, int | None]:
+def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
     found: dict[str, int | None] = {}
     for file in files:
         for match in _CONSTANT.finditer(file.text):

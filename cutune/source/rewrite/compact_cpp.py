@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, product, takewhile
+from itertools import product, takewhile
 from string import ascii_letters, ascii_lowercase
 
 from cutune.source.rewrite.c_text import one_line
@@ -144,7 +144,7 @@ def _ends_template(before: Sequence[str]) -> bool:
 
 def _head(tokens: list[str], place: int) -> tuple[str, ...]:
     """The words before the name of a constant that is neither pointer nor reference."""
-    words = [*takewhile(str.isidentifier, islice(tokens, place, None))]
+    words = [*takewhile(str.isidentifier, (tokens[i] for i in range(place, len(tokens))))]
     is_constant = len(words) > 2 and words[0] in ("const", "static") and "const" in words[:2]
     is_given = tokens[place + len(words) : place + len(words) + 1] in (["="], ["["])
     return tuple(words[:-1]) if is_constant and is_given else ()

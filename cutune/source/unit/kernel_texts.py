@@ -398,7 +398,7 @@ class KernelTexts:
             return False
         named = {token.text for token in syntax.tokens[brace:last]}
         # What stands in parentheses is text that a macro is given.
-        around = syntax.innermost(first)
-        if function.name in named or (around >= 0 and syntax.tokens[around].text == "("):
+        around = {syntax.tokens[index].text for index in syntax.around(first)}
+        if function.name in named or "(" in around:
             return False
         return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from cutune.core.source import Source, Span
 from cutune.source.syntax.directives import CLOSER, OPENER
-from cutune.source.syntax.parse import SourceFunction, Syntax
+from cutune.source.syntax.parse import SourceFunction, Syntax, attribute_opener
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import integer_type, literal_value
 from cutune.source.unit.macros import MacroTable, Unexpandable, Unsteady
@@ -75,19 +75,39 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
             yield index, token
 
 
-def namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
-    """("namespace" (NAME ("::" NAME)*)? | "extern" STRING) "{"; None for other braces."""
-    if opener >= 2 and tokens[opener - 1].kind == "STRING":
+#: Of one brace; no code has more.
+_MOST_NAMES = 20
+
+
+def _namespace(syntax: Syntax, opener: int) -> tuple[str, ...] | None:
+    """("namespace" attribute* (NAME ("::" NAME)*)? attribute* | "extern" STRING) "{".
+
+    None for other braces.
+    """
+    tokens, index = syntax.tokens, opener - 1
+    if opener >= 2 and tokens[index].kind == "STRING":
         return () if tokens[opener - 2].text == "extern" else None
     names: list[str] = []
-    for token in reversed(tokens[max(0, opener - 20) : opener]):
-        if token.text == "namespace":
+    while index >= 0 and len(names) < _MOST_NAMES:
+        kind, text, _ = tokens[index]
+        first = _attribute(syntax, index)
+        if text == "namespace":
             return tuple(reversed(names))
-        if token.text not in ("::", "inline"):
-            names.append(token.text)
-        if token.kind != "IDENTIFIER" and token.text != "::":
+        if kind == "IDENTIFIER" and text != "inline":
+            names.append(text)
+        if kind != "IDENTIFIER" and text != "::" and first is None:
             return None
+        index = (index if first is None else first) - 1
     return None
+
+
+def _attribute(syntax: Syntax, last: int) -> int | None:
+    """The first token of ("[[" … "]]" | "__attribute__" "(" … ")") that ends with this one."""
+    tokens, opener = syntax.tokens, syntax.brackets.partner[last]
+    if 0 < opener < last and tokens[opener - 1].text == "__attribute__":
+        return opener - 1
+    opener = attribute_opener(tokens, syntax.brackets, last)
+    return opener if opener > 0 else None
 
 
 def scope_around(
@@ -96,7 +116,7 @@ def scope_around(
     """The namespaces around a token; None within a class, unless that does not matter."""
     found: list[str] = []
     for place in syntax.around(index):
-        inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
+        inner = _namespace(syntax, place) if syntax.tokens[place].text == "{" else ()
         if inner is None and not (through_classes or syntax.functions_around(place + 1)):
             return None
         found = [*(inner or ()), *found]

@@ -227,6 +227,26 @@ def test_texts_without_a_variant(text: str, code: int, words: str) -> None:
     assert reason.code.number == f"CT{code}" and words in reason.message
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "namespace [[deprecated]] a",
+        'namespace __attribute__((visibility("hidden"))) a',
+        "namespace a __attribute__((unused))",
+        "inline namespace a",
+    ],
+)
+def test_a_namespace_with_attributes_is_no_class(head: str) -> None:
+    kernel = varied(f"{head} {{ __global__ void k(float *A, float *B, int n) {BODY} }}\n")
+    assert kernel.scope == ("a",) and [one.name for one in kernel.variants] == ["restrict"]
+
+
+def test_a_namespace_that_a_macro_is_given_is_not_repeated() -> None:
+    kernel = f"namespace a {{ __global__ void k(float *A, float *B, int n) {BODY} }}"
+    reason = reason_of(f"#define TEXT(...) __VA_ARGS__\nTEXT({kernel})\n")
+    assert reason.code is Code.VARIANT_TEXT and "repeated" in reason.message
+
+
 def test_a_kernel_that_a_macro_makes() -> None:
     head = "__global__ void k(float *A, float *B, int n)"
     kernel = analyzed(Source("test.cu", f"{head} {BODY}\n")).kernels[0]

@@ -90,6 +90,9 @@ def test_the_address_says_which(text: str, callee: str) -> None:
         "void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         "template <class... T> __global__ void k(int n, float *x, T... more) K;"
         "void f(int n, float *x) { k<<<1, 2>>>(n, x, n, n); }",
+        # Of a pointer to pointers T is no pointee of what is passed.
+        "template <class T> __global__ void k(int n, float *x, T **) K;"
+        "void f(int n, float *x, int **y) { k<<<1, 2>>>(n, x, y); }",
         f"namespace a {{ {PLAIN} }} using a::k; void f(int n, float *x) {{ k<<<1, 2>>>(n, x); }}",
     ],
 )

@@ -140,6 +140,7 @@ def test_blocks(body: str, sizes: list[int | None]) -> None:
         ("k<<<n / B + (n % B ? 1 : 0), B>>>();", GridForm.CEILING),
         ("k<<<n % B ? n / B + 1 : n / B, B>>>();", GridForm.CEILING),
         ("k<<<n / B + 1, B>>>();", GridForm.ONE_MORE),
+        ("k<<<n / B - n / B + 1, B>>>();", GridForm.OTHER),
         ("k<<<n / B, B>>>();", GridForm.TRUNCATING),
         ("k<<<n >> 7, B>>>();", GridForm.TRUNCATING),
         ("k<<<(n + 127) >> 7, B>>>();", GridForm.CEILING),
