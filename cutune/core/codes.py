@@ -107,7 +107,7 @@ class Code(Enum):
     UNKNOWN_GRID_FORMULA = "CT235 warning: annotation ignored: write the grid in {d} as ceil(g / {d}) or g / {d}, with g a formula of integer parameters, or as keep; as a number only where block(...) does not name {d}"
     NO_ANNOTATED_DIMENSION = "CT236 warning: annotation of kernel '{kernel}' names no dimension; add block(x: 32..1024) for those in which any block gives the same results"
     UNINDEXED_DIMENSION = "CT237 warning: annotation ignored: kernel '{kernel}' does not index {d}"
-    DYNAMIC_SHARED_MEMORY = "CT238 warning: the launch asks for dynamic shared memory, and its dependence on the thread block is not known; add shared(bytes as a formula of x, y, z) to the annotation, or shared(keep)"
+    DYNAMIC_SHARED_MEMORY = "CT238 warning: the launch asks for dynamic shared memory, and its dependence on the thread block is not known; compute it from the variables that define its block, or annotate it with shared(bytes as a formula of x, y, z) or shared(keep)"
     UNKNOWN_SHARED_FORMULA = "CT247 warning: annotation ignored: shared must be a number of bytes made of x, y, z and integers by + - * /, min, max, ceil; '/' and '%' by a number only"
     USELESS_ANNOTATION = "CT248 warning: annotation ignored: kernel '{kernel}' {message}, which no annotation can settle"
     WARPS_NOT_KEPT = "CT249 warning: annotation ignored: kernel '{kernel}' holds warp-level code, and none of its candidates has whole warps in x; name multiples of 32"

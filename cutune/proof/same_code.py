@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from cutune.ptx.taint import names, results
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module
@@ -125,9 +126,13 @@ _OF_PARAMETER = "parameter"
 
 @dataclass
 class FloatOperations:
-    """The operations of a function with a body."""
+    """The operations of a function with a body.
+
+    `counts_as`: other names of built-in variables; without one they are left out.
+    """
 
     function: Function
+    counts_as: Mapping[str, str] = field(default_factory=dict)
     #: The names that registers and memory depend on, whoever writes them.
     _made: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     #: The same of registers that were written before in the same basic block.
@@ -202,7 +207,8 @@ class FloatOperations:
         for name in _REGISTER.findall(operand):
             # A condition selects values, it is no part of them.
             if (kind := self.function.registers.get(name)) != "pred":
-                found |= {name} if kind is None else self._local.get(name, self._made[name])
+                known = {self.counts_as.get(name, name)} - {""}
+                found |= known if kind is None else self._local.get(name, self._made[name])
         return found
 
     def _add(self, number: int, one: Instruction) -> None:
@@ -390,15 +396,17 @@ def _may_be(of_copy: Sum, of_kernel: Sum) -> bool:
     )
 
 
-def rounds_alike(kernel: Function, copy: Function) -> bool:
-    """Tell whether one of these is known.
+def rounds_alike(
+    kernel: Function, copy: Function, counts_as: Mapping[str, str] = MappingProxyType({})
+) -> bool:
+    """Tell whether one of these is known. `counts_as`: as in `FloatOperations`, in both.
 
     - Both have the same floating-point operations and loads in the same order.
     - Both have the same expressions, and products that are added to each other are different ones.
     - Both fuse the same products, round the same ones, and add the same ones to each other; these
       are made of different values.
     """
-    of_kernel, of_copy = FloatOperations(kernel), FloatOperations(copy)
+    of_kernel, of_copy = (FloatOperations(one, counts_as) for one in (kernel, copy))
     if _numbered(of_kernel) == _numbered(of_copy):
         return True
     table: dict[Operation, int] = {}

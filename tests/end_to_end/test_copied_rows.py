@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from cutune.cli.report.programs import print_programs
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
@@ -174,6 +177,8 @@ def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
     found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
     assert found == {name: is_tunable for name, (_, is_tunable) in OF_WIDTHS.items()}
     copied = {kernel.name: kernel.copy.widths for kernel in program.kernels if kernel.copy}
+    print_programs([program], Console(file=(shown := StringIO()), width=200))
+    assert "copy that reads its block in place of an argument" in shown.getvalue()
     # Those of the last two are never launched.
     assert copied == dict.fromkeys(("reads", "adds", "halved", "doubled"), (3,))
     shaken = cutune(

@@ -81,6 +81,13 @@ ONES: Mapping[str, tuple[str, bool]] = {
         "int x = blockIdx.x, y = blockIdx.y, i = x + y * gridDim.x; out[i] = in[i] * x + y;",
         True,
     ),
+    "sums": ("int i = blockIdx.x; float x = in[3]; out[i] = in[i] * x + i * 1.1f;", True),
+    # Of two products the compiler fuses one in the kernel, and the other one in the copy.
+    "rounds": (
+        "int i = blockIdx.x, j = ((i ^ 5) * 3 ^ 7) * 5; float x = n * 0.37f;"
+        " out[i] = j * 1.1f + x * x;",
+        False,
+    ),
     "by_first": (
         "if (threadIdx.x == 0) { int i = blockIdx.y * n + blockIdx.x; out[i] = in[i]; }",
         True,

@@ -329,7 +329,8 @@ def _change(copy: KernelCopy) -> str:
     if copy.block == (1, 1, 1):
         return "has the blocks' places as ids of threads"
     sizes = " x ".join(str(size) for size in copy.block if size > 0)
-    return f"reads its block in place of {sizes}" if sizes else "has loops that are not unrolled"
+    read = " and ".join(filter(None, (sizes, "an argument" if copy.widths else "")))
+    return f"reads its block in place of {read}" if read else "has loops that are not unrolled"
 
 
 def _kept(kernel: Kernel) -> str:

@@ -19,7 +19,7 @@ from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.callees import callee_of_copy
 from cutune.source.launches.kernel_copies import CopyCandidate, copies, index_copies
-from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
+from cutune.source.program import DIMENSIONS, Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.rewrite.edits import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.macros import Unsteady
@@ -94,18 +94,20 @@ def _proven_candidates(
         may_round = is_associative and any(
             p.reassociates for p in found[name].compiled.proofs[name]
         )
-        # Numbers that an id is made of have other names where threads are numbered anew.
-        is_numbered = written[name].is_flat or written[name].block == (1, 1, 1)
-        return (
-            may_round
-            or is_numbered
-            or all(
-                kernel and rounds_alike(original.functions[kernel], module.functions[copy])
-                for module, copy, original, kernel in pairs(compiled[name])
-            )
+        counts_as = _counts_as(written[name])
+        return may_round or all(
+            kernel and rounds_alike(original.functions[kernel], module.functions[copy], counts_as)
+            for module, copy, original, kernel in pairs(compiled[name])
         )
 
     return {name: proof for name, proof in found.items() if name in same and is_right(name)}
+
+
+def _counts_as(copy: KernelCopy) -> Mapping[str, str]:
+    """Built-ins that a copy reads where its kernel has a constant (''), or another built-in."""
+    constants = ("ntid", "tid") if copy.block == (1, 1, 1) else ("ntid",)
+    known = dict.fromkeys((f"%{name}.{d}" for name in constants for d in DIMENSIONS), "")
+    return known | ({"%tid.y": "%tid.x"} if copy.is_flat else {})
 
 
 def _as_in_kernel(source: Path, namespace: str, text: str) -> str:

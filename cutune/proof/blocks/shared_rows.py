@@ -413,17 +413,23 @@ class RowJudge:
 
     def _is_by_first_threads(self, predicate: Predicate) -> bool:
         """Is it decided by whether a thread is one of the first, and by uniform conditions?"""
-
-        def is_first(comparison: Relation) -> bool:
-            return self.kept_grid.first_threads((comparison, comparison.negated())) > 0
-
         may_be = self._is_raw(predicate) and not self.reductions
-        return may_be and self._is_decided_by(predicate, is_first)
+        return may_be and self._is_decided_by(predicate, self._is_of_first_threads)
+
+    def _is_of_first_threads(self, comparison: Relation) -> bool:
+        return self.kept_grid.first_threads((comparison, comparison.negated())) > 0
+
+    def _is_of_any_block(self, comparison: Relation) -> bool:
+        """Does it hold for the same of the first threads in all blocks that have them?"""
+        return self._is_of_first_threads(comparison) or self._is_first(comparison)
 
     def _of_first_threads(self, access: MemoryAccess) -> Position | None:
         """Where an access happens that the first threads of a block make, one element each."""
         threads = self.kept_grid.first_threads(access.known)
         if not threads or self.reductions or self._around(access.block):
+            return None
+        branches = (self.walk.branches[block] for block in self.dividing(access.block))
+        if not all(self._is_decided_by(branch, self._is_of_any_block) for branch in branches):
             return None
         self.walk.by_first_threads.add(threads)
         element = self.kept_grid.element_of(threads, self.atoms)

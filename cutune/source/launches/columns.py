@@ -20,6 +20,8 @@ from cutune.source.unit.unit import Unit
 _WORDS = word_set("source_location __builtin_COLUMN __builtin_source_location")
 _CLASSES = word_set("struct class union")
 _ENDS = frozenset({";", "{", "}"})
+#: In place of the name of an operator that has parameters: `(` may call it anywhere.
+_OPERATOR = "("
 #: What stands behind a type, and what it is of: a value, parameters, a launch.
 _TYPE_ENDS = _ENDS | {"=", "(", ")", "<<<"}
 _PARAMETER_ENDS = _TYPE_ENDS | {",", ":"}
@@ -75,7 +77,8 @@ class LaunchColumns:
             known |= {*self._objects(syntax, where)}
             if "return" in moved:  # what is converted to the type of the result
                 moved += (syntax.tokens[index].text for index in where)
-        return next((word for word in (*moved, *converted) if word in known), None)
+        word = next((word for word in (*moved, *converted) if word in known), None)
+        return "operator" if word == _OPERATOR else word
 
 
 def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
@@ -143,7 +146,7 @@ def _name_before(tokens: Sequence[Token], opener: int) -> str:
     head = [token.text for token in tokens[begin_of(tokens, opener, _ENDS) : opener]]
     if "=" in head and tokens[opener - 1].text == "]":
         return head[head.index("=") - 1]
-    return "("
+    return _OPERATOR
 
 
 def _class_names(head: Sequence[Token]) -> Iterator[str]:

@@ -88,7 +88,7 @@ void run(float *a, float *b, int *c, int n, shape p) {
     bounded<<<n, 256>>>(n, n, a);
     tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, n);
     tiled<<<dim3(n / 16, n / 16), dim3(16, 16), 0>>>(a, b, n);
-    tiled<<<dim3(n / 16, n / 16), dim3(16, 16), n>>>(a, b, n);  // expect CT238: the launch asks for dynamic shared memory, and its dependence on the thread block is not known; add shared(bytes as a formula of x, y, z) to the annotation, or shared(keep)
+    tiled<<<dim3(n / 16, n / 16), dim3(16, 16), n>>>(a, b, n);  // expect CT238: the launch asks for dynamic shared memory, and its dependence on the thread block is not known; compute it from the variables that define its block, or annotate it with shared(bytes as a formula of x, y, z) or shared(keep)
     waits<<<n, 256>>>(n, a);
     spelled<<<n, 256>>>(a);
     old<<<n, 256>>>(a, n);

@@ -99,6 +99,19 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     # What the first threads do.
     "few_by_ids": ("TABLE FEW(64) s[t] = b[i]; READ", "what a block does by an id"),
     "few_by_blocks": ("TABLE FEW(64) s[t] = b[t + blockIdx.x]; READ", "blockIdx.x in an address"),
+    "few_under_ids": (
+        "TABLE if (i < n) { a[i] = 7; FEW(64) s[t] = b[t]; } READ",
+        "an effect of some threads",
+    ),
+    "few_sums_under_ids": (
+        "__shared__ int s[64]; ID FEW(64) s[t] = 0; WAIT if (i < n) atomicAdd(s + V % 64u, 1);"
+        " WAIT if (i < n) { a[i] = 1; FEW(64) atomicAdd(c + t, s[t]); }",
+        "an effect of some threads",
+    ),
+    "few_of_the_last": (
+        "TABLE K s[j] = 0; WAIT FEW(64) { if (n == 3) s[t] = 1; LAST s[t] = b[t]; } READ",
+        "an effect of some threads",
+    ),
     "few_by_width": ("TABLE FEW(64) s[t] = D; READ", "blockDim.x in a stored value"),
     "few_neighbours": (
         "TABLE FEW(64) s[t] = b[t]; WAIT FEW(63) s[t] = s[t + 1]; READ",

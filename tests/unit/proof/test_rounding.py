@@ -99,6 +99,13 @@ tex.1d.v4.f32.s32 {{%f2, %f7, %f8, %f9}}, [%rd1, {{%r1}}];
 tex.1d.v4.f32.s32 {{%f3, %f10, %f11, %f12}}, [%rd2, {{%r1}}];
 mul.f32 %f4, {0}, {0}; fma.rn.f32 %f5, {1}, {1}, %f4; st.global.f32 [%rd1], %f5;
 """
+#: An id times a number, and a square; the id is that of a block, or of a thread.
+OF_ID = """\
+mov.u32 %r1, %ctaid.x; {} cvt.rn.f32.u32 %f2, %r1; mul.f32 %f3, {}; fma.rn.f32 %f4, {}, %f3;
+st.global.f32 [%rd1], %f4;
+"""
+ID = "mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r1, %r1, %r2, %r3;"
+NUMBERED, SQUARED_ID = ("%f1, %f1", "%f2, 0f3F8CCCCD"), ("%f2, 0f3F8CCCCD", "%f1, %f1")
 
 
 def function(body: str) -> Function:
@@ -150,3 +157,12 @@ def test_it_ends_where_memory_holds_what_was_read_from_it() -> None:
     st.global.v2.f32 [%rd1], {%f4, %f3}; setp.lt.s32 %p1, %r1, 9; @%p1 bra $again;
     """
     assert rounds_alike(function(body), function(body))
+
+
+@pytest.mark.parametrize(("order", "expected"), [(NUMBERED, True), (SQUARED_ID, False)])
+def test_ids_have_other_names_where_threads_are_numbered_anew(
+    order: tuple[str, str], expected: bool
+) -> None:
+    kernel, copy = function(OF_ID.format("", *NUMBERED)), function(OF_ID.format(ID, *order))
+    anew = {"%tid.x": "", "%ntid.x": ""}
+    assert rounds_alike(kernel, copy, anew) is expected

@@ -51,7 +51,7 @@ def seen(before: str, body: str, types: list[str]) -> str | None:
         (
             "struct Call { int operator()(int c = __builtin_COLUMN()); } call;\n",
             "k<<<n, 32>>>(a, call());",
-            "(",
+            "operator",
         ),
         # A parameter of a template is no class with that in it.
         (
