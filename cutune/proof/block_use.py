@@ -183,7 +183,7 @@ class _Seen:
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
         atoms = access.address.atoms if access.address is not None else ()
-        found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
+        found = (self.variables.get(atom.symbol or "") for atom in atoms)
         return next((one for one in found if one is not None and one.space == _SHARED), None)
 
     def singles_out(self) -> bool:

@@ -103,7 +103,9 @@ def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
             unproven.append((name, reason))
         else:
             return None
-    known = _Joined(kernel, found).kernel_as_proven() if found else kernel
+    if not found:
+        return None
+    known = _Joined(kernel, found).kernel_as_proven()
     return replace(known, unproven=tuple(unproven)) if known.pure_dimensions else None
 
 

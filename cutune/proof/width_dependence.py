@@ -69,7 +69,7 @@ class WidthDependence:
         return found
 
     def parts(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
-        """A value, and all numbers that it is computed from."""
+        """A value, and all numbers that it is computed from, but not those of conditions."""
         left, seen = [value], set[IntegerPolynomial]()
         while left:
             one = left.pop()

@@ -121,7 +121,7 @@ def _executed(
         return Sum(start=operand) if operand in written else Sum(terms=((operand, 1),))
 
     for instruction in body:
-        carried += (n for n in sources(instruction) if n in written - values.keys())
+        carried += (n for n in sources(instruction) if n in written and n not in values)
         found = _sum(instruction, value)
         test = _test(instruction, value)
         for name in results(instruction):

@@ -13,8 +13,7 @@ place of the table, and about twenty times slower otherwise (measured on an H200
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
-from operator import add
+from dataclasses import dataclass
 from typing import TypeVar
 
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, Loop
@@ -48,7 +47,13 @@ class Demand:
     constants: int = 0
 
     def __add__(self, other: Demand) -> Demand:
-        return Demand(*map(add, astuple(self), astuple(other)))
+        return Demand(
+            self.slots + other.slots,
+            self.double + other.double,
+            self.special + other.special,
+            self.barriers + other.barriers,
+            self.constants + other.constants,
+        )
 
 
 def demand_of(block: BasicBlock) -> Demand:

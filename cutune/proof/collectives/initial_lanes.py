@@ -119,7 +119,7 @@ class InitialLanes:
             return np.full(self.width, self.width, np.int64)
         if atom.kind != OPAQUE:
             return None
-        if (address := self.addresses.of(atom.name.removeprefix("&"))) is not None:
+        if (address := self.addresses.of(atom.symbol or "")) is not None:
             return np.full(self.width, address, np.int64)
         operation = self.walk.atoms.operation(atom)
         return self._operation(operation) if operation is not None else None

@@ -14,7 +14,6 @@ from cutune.proof.values.id_bounds import ID_BITS
 from cutune.proof.values.launch_conditions import SizeConditions
 from cutune.proof.values.polynomial import (
     IDENTITY,
-    OPAQUE,
     PARAMETER,
     ZERO,
     Atom,
@@ -185,7 +184,7 @@ def are_equal_stores(first: AccessPlace, second: AccessPlace) -> bool:
 def _is_base(atom: Atom) -> bool:
     if atom.kind == PARAMETER:
         return atom.name.endswith(":b64")
-    return atom.kind == OPAQUE and atom.name.startswith("&")
+    return atom.symbol is not None
 
 
 def terms_by_ids(value: IntegerPolynomial) -> Iterator[tuple[list[Atom], Monomial, int]]:

@@ -410,8 +410,7 @@ class Recorder:
             raise NotUnderstood(Code.NOT_PROVEN, f"the address '{text}'", moment.instruction)
         address = self._value(moment, found[1]) + integer(found[2] or "0")
         for atom in address.atoms:
-            name = atom.name.removeprefix("&")
-            variable = self.variables.get(name) if atom.kind == OPAQUE else None
+            variable = self.variables.get(atom.symbol or "")
             if variable is not None and variable.space in _OWN_SPACES:
                 return address, variable.space
         return address, space if space in _OWN_SPACES else "global"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
+from cutune.proof.values.polynomial import Atom, IntegerPolynomial
 from cutune.ptx.types import Variable
 
 #: Operations that may be done in parts, and their neutral values; None: a sum may begin at any
@@ -55,9 +55,8 @@ class BlockSums:
 
     def variable_of(self, address: IntegerPolynomial) -> str | None:
         """Return the shared variable that an address lies in; None where it is not one."""
-        names = [atom.name[1:] for atom in address.atoms if atom.kind == OPAQUE]
-        variables = [self.variables[name] for name in names if name in self.variables]
-        shared = [variable.name for variable in variables if variable.space == "shared"]
+        variables = (self.variables.get(atom.symbol or "") for atom in address.atoms)
+        shared = [one.name for one in variables if one is not None and one.space == "shared"]
         return shared[0] if len(shared) == 1 else None
 
     def changed(self, address: IntegerPolynomial, operation: str) -> None:
@@ -101,7 +100,7 @@ class Reduced:
 
     def may_use(self, address: IntegerPolynomial, variables: Collection[str]) -> bool:
         """Tell whether an address in shared memory may lie in one of the arrays."""
-        names = {atom.name.removeprefix("&") for atom in address.atoms}.intersection(variables)
+        names = {atom.symbol for atom in address.atoms}.intersection(variables)
         return not names or not self.arrays.isdisjoint(names)
 
     @staticmethod
@@ -110,6 +109,6 @@ class Reduced:
         terms = dict(address.terms) if address is not None else {}
         offset = terms.pop((), 0)
         match list(terms.items()):
-            case [((Atom(kind="opaque", name=name),), 1)] if name.startswith("&"):
-                return name[1:], offset, size
+            case [((Atom(symbol=str(name)),), 1)]:
+                return name, offset, size
         return None

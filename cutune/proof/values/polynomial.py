@@ -16,6 +16,12 @@ class Atom(NamedTuple):
     kind: str
     name: str
 
+    @property
+    def symbol(self) -> str | None:
+        """The variable, function or parameter whose address it is; None for any other value."""
+        is_address = self.kind == OPAQUE and self.name.startswith("&")
+        return self.name[1:] if is_address else None
+
 
 #: Raw built-ins: their values change with the block. `name` is the dimension.
 THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE = "threadIdx", "blockIdx", "blockDim", "gridDim"

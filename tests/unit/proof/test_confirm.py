@@ -242,6 +242,15 @@ def test_of_a_template_only_some_instances_may_be_proven() -> None:
     assert judged(kernel(), proof(), refused).pure_dimensions == ()
 
 
+def test_of_a_template_without_proven_instances_nothing_is_left() -> None:
+    """What a copy is compared with is a kernel that is proven already."""
+    proven = judged(kernel(LINE, "template <class t>"), proof())
+    assert proven.pure_dimensions == ("x",)
+    refused = proof(refused=Refused(Code.SHARED_MEMORY, "uses shared memory"))
+    found = judged(proven, refused, replace(refused, name="_Z1ki"))
+    assert (found.pure_dimensions, found.unproven) == ((), ())
+
+
 def test_of_instances_that_are_tunable_in_different_dimensions_none_is() -> None:
     template = kernel(LINE, "template <class t>")
     raw = EntryDimension(True, "threadIdx")

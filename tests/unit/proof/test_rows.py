@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from cutune.proof.entry import judge, prove
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.ptx.parse import parse
-from cutune.ptx.types import Module
+from cutune.ptx.types import Module, Variable
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.proof_verdicts import described
 
@@ -415,6 +416,15 @@ def test_rows_are_shared(module: Module, name: str) -> None:
 def test_a_shared_row_has_an_index(module: Module, name: str) -> None:
     kept = [dimension for dimension in prove(module, name).dimensions if dimension.grid_kept]
     assert [dimension.indexed for dimension in kept] == [True]
+
+
+@pytest.mark.parametrize("name", ["plain", "in_place", "table"])
+def test_variables_called_like_values(module: Module, name: str) -> None:
+    """PTX has `extern __shared__ int row2[]` as `row2`, which elements of rows are called here."""
+    words = ("x", "lane", *(f"{word}{block}" for word in ("row", "rounds") for block in range(20)))
+    named = tuple(Variable(word, "shared", "b32", 0, 4) for word in words)
+    changed = prove(replace(module, variables=module.variables + named), name)
+    assert described(changed, NAMES) == described(prove(module, name), NAMES)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("table", True), ("plain", False)])
