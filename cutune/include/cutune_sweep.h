@@ -271,6 +271,16 @@ class cutune_experiment {
             cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
             cutune_request request = launch_.request(&allocations);
             if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
+#ifdef CUTUNE_TILES
+            if (step.variant != 0 && launch_.site->variants[step.variant - 1].tile != nullptr) {
+                if (launch_.site->variants[step.variant - 1].tile(request, &step.grid) &&
+                    may_run(step.variant, &allocations))
+                    steps_.more() = step;
+                else
+                    write(step, "this variant is not allowed here");
+                continue;
+            }
+#endif
             if (!cutune_fit_launch(*launch_.site, request, step.block, &step.grid, &step.smem))
                 write(step, refusal(request));
             else if (step.variant != 0 && !may_run(step.variant, &allocations))

@@ -392,6 +392,9 @@ class cutune_controlled {
             return 0;
         for (int v = 1; v <= site.variant_count; ++v)
             if (variants[v - 1] != nullptr &&
+#ifdef CUTUNE_TILES
+                cutune_is_tiled(site.variants[v - 1], request) &&
+#endif
                 may_run(site, v, request.arguments, request.allocations))
                 found |= 1u << v;
         return found;
@@ -400,13 +403,25 @@ class cutune_controlled {
     // Launch a variant. False where its code does not take the block.
     bool take(int row, cutune_request request, int device, const void *const *variants,
               const cutune_configuration &chosen) {
-        const long long threads = cutune_threads(chosen.block);
+        dim3 wanted = chosen.block;
+#ifdef CUTUNE_TILES
+        const cutune_variant &copy = cutune_sites[row].variants[chosen.variant - 1];
+        if (copy.tile != nullptr) wanted = cutune_block_of(copy);
+#endif
+        const long long threads = cutune_threads(wanted);
         // Those of the kernel are what the program's own launch has to keep.
         cutune_limits its;
         request.ids = cutune_sites[row].variants[chosen.variant - 1].ids;
         if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &its, chosen.variant) ||
-            threads > static_cast<long long>(its.threads) ||
-            !fit(cutune_sites[row], request, chosen.block))
+            threads > static_cast<long long>(its.threads))
+            return false;
+#ifdef CUTUNE_TILES
+        if (copy.tile != nullptr) {
+            if (!copy.tile(request, &grid)) return false;
+            block = wanted;
+        } else
+#endif
+            if (!fit(cutune_sites[row], request, wanted))
             return false;
         variant = chosen.variant;
         return true;

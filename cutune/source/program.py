@@ -240,6 +240,36 @@ class KernelCopy:
 
 
 @dataclass(frozen=True)
+class Tile:
+    """The launch of a copy in which a constant that the block follows has another value.
+
+    In each dimension the program asks for as many blocks of `own_block` as cover an extent, each of
+    them so many elements. A copy is launched with as many of `block` as cover it then.
+
+    Attributes:
+        extents: C text of integers, over the integer parameters of the kernel.
+        covered, own_covered: elements of an extent per block of the copy, and of the program.
+        multiple: all sizes have to be multiples of it; 1: they may be any.
+    """
+
+    block: Block
+    own_block: Block
+    extents: tuple[str, str, str]
+    covered: Block
+    own_covered: Block
+    multiple: int = 1
+
+    def threads(self, axis: int) -> str:
+        """C text of the threads of a dimension, of all blocks together."""
+        covered = self.covered[axis]
+        return f"({self.extents[axis]} + {covered - 1}) / {covered} * {self.block[axis]}"
+
+    def own(self) -> Tile:
+        """The program's own launch."""
+        return replace(self, block=self.own_block, covered=self.own_covered)
+
+
+@dataclass(frozen=True)
 class KernelVariant:
     """A copy of a kernel that does the same, under a condition that is asked at the launch."""
 
@@ -262,6 +292,8 @@ class KernelVariant:
     moved: Edit | None = None
     #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
     bounds: tuple[int, int] | None = None
+    #: Its one launch, if it has another value of a constant than the kernel.
+    tile: Tile | None = None
 
 
 @dataclass(frozen=True)
@@ -349,6 +381,11 @@ class Kernel:
         is_pure = self.impurity is None
         x, y, z = (is_pure and d.indexed and d.impurity is None for d in self.dimensions)
         return (x, y, z)
+
+    @property
+    def tiles(self) -> tuple[KernelVariant, ...]:
+        """The copies with other values of constants; a kernel that has some keeps its own block."""
+        return tuple(one for one in self.variants if one.tile is not None)
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cutune.model.fit.fitted_model import FittedModel
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.recorded_launches import SeenLaunch
-    from cutune.source.program import Program
+    from cutune.source.program import Kernel, KernelVariant, Program
     from cutune.source.rewrite.output import Target
 
 
@@ -106,6 +106,15 @@ class NothingTuned(CutuneError):
         self.launches, self.said = launches, said
 
 
+def try_copies(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[KernelVariant], str]:
+    """As `copies_that_do_the_same`, which loads the emulated device."""
+    from cutune.measure.tile_trials import copies_that_do_the_same
+
+    return copies_that_do_the_same(text, kernel, copies)
+
+
 def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
     """Collect, fit, emit the sources of one program; or write what an earlier call has made.
 
@@ -129,7 +138,11 @@ def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram |
 
     reporter, said = reporter.remembering()
     analyzer = Analyzer(
-        request.toolchain, reporter, tuning.with_variants, is_associative=tuning.is_associative
+        request.toolchain,
+        reporter,
+        tuning.with_variants,
+        is_associative=tuning.is_associative,
+        try_copies=try_copies,
     )
     programs = analyzer.load_all(request.sources, require_nvcc=True)
     launches, targets = list(seen_launches(programs)), tuning.targets_of(programs)

@@ -244,6 +244,8 @@ class MeasuredKernel:
     asked_pointers: Small = 0
     #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
     coarsen: Block = (1, 1, 1)
+    #: Is the variant a copy with another constant, which is launched in its one block?
+    is_tile: bool = False
     #: Variants with launch bounds, whose code is the same.
     bounded: tuple[BoundedCopy, ...] = ()
     #: The types of its arguments, where its sites launch other instances of a template, too.

@@ -17,7 +17,15 @@ from typing import assert_never
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.variants.registry import TRANSFORMS, AsWritten, Copy, Moved, SameCode, made_by
+from cutune.proof.variants.registry import (
+    TRANSFORMS,
+    AsWritten,
+    Copy,
+    Moved,
+    SameCode,
+    Tried,
+    made_by,
+)
 from cutune.proof.variants.text import left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
@@ -42,7 +50,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
         match transform.step:
-            case SameCode():
+            case SameCode() | Tried():
                 pass  # Compared with what is proven: the kernel, or a variant of a row before.
             case AsWritten() as step:
                 program = _proven(program, name, step, texts)

@@ -438,7 +438,7 @@ def _impure(kernel: Kernel) -> Diagnostic | None:
         what = f"more than {MOST_ARGUMENTS} arguments; put some into a structure"
         message = Code.NOT_PROVEN.template.format(what=what)
         return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
-    if kernel.pure_dimensions:
+    if kernel.pure_dimensions or kernel.tiles:
         return None
     unindexed = Impurity(Code.NO_INDEX, Code.NO_INDEX.template, kernel.span)
     return because(kernel, kernel.reason or unindexed)
@@ -463,7 +463,10 @@ def _proven(kernel: Kernel | None) -> str:
     proven = ", ".join(d for d in kernel.pure_dimensions if d not in kernel.asserted)
     asserted = ", ".join(kernel.asserted)
     said = f"any block in {asserted} by annotation" if asserted else ""
-    return "; ".join(filter(None, (f"global ids only in {proven}" if proven else "", said)))
+    tried = ", ".join(one.name.replace("_", " = ") for one in kernel.tiles)
+    tiles = f"copies with other constants do the same: {tried}" if tried else ""
+    by_ids = f"global ids only in {proven}" if proven else ""
+    return "; ".join(filter(None, (by_ids, said, tiles)))
 
 
 def are_alike(kernels: Sequence[Kernel]) -> bool:

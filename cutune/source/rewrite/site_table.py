@@ -7,7 +7,7 @@ arguments: guard bounds, shared memory, and whether threads may come into other 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -18,8 +18,10 @@ from cutune.source.program import (
     DIMENSIONS,
     DistinctPlaces,
     Kernel,
+    KernelVariant,
     LaunchSite,
     Program,
+    Tile,
 )
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.edits import variants_at
@@ -102,13 +104,16 @@ def site_table(
     return "".join(f"{line}\n" for line in (*functions, *table))
 
 
-def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, ...]:
+def needed_headers(program: Program, sites: Sequence[LaunchSite]) -> tuple[str, ...]:
     """Headers that the table needs, besides that of its own types."""
     kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
         "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
-        "cutune_exact.h": any(kernel.distinct_places or _guards(kernel) for kernel in kernels),
+        "cutune_exact.h": any(
+            kernel.distinct_places or kernel.tiles or _guards(kernel) for kernel in kernels
+        ),
+        "cutune_tile.h": has_tiles(program, sites),
     }
     used = (header for header, is_needed in needed.items() if is_needed)
     return ("cutune_range.h", "cutune_allocation.h", *used)
@@ -188,14 +193,39 @@ class _Row:
             versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
             yield f"static const int cutune_proven_{site.id}[] = {{{versions}}};"
         if variants := variants_at(self.program, site):
+            tiles = {v.name: f"cutune_tile_{site.id}_{n}" for n, v in enumerate(variants) if v.tile}
+            yield from (self._tile(v.tile, tiles[v.name]) for v in variants if v.tile)
             rows = (
                 f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
                 f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
-                "cutune_supposes_rightly}"
+                f"cutune_supposes_rightly{_tile_fields(one, tiles)}}}"
                 for one in variants
             )
             head = f"static const cutune_variant cutune_variants_{site.id}[]"
             yield f"{head} = {{{', '.join(rows)}}};"
+
+    def _tile(self, tile: Tile, name: str) -> str:
+        """The function that tells the grid of a copy with another constant."""
+        kernel = self.kernel
+        read = guard_parameters(kernel, " ".join(tile.extents))
+        assert read is not None, "extents are made of parameters"
+        sizes = guard_parameters(kernel, " ".join(kernel.sizes)) if tile.multiple > 1 else ()
+        positions = sorted({*read, *(sizes or ())})
+        arguments = _Arguments(kernel, positions)
+        extents = [f"cutune_bound({renamed(one, arguments.names)})" for one in tile.extents]
+        shapes = (tile.own_block, tile.own_covered, tile.covered)
+        numbers = ", ".join(f"{{{', '.join(f'{n}u' for n in shape)}}}" for shape in shapes)
+        multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())
+        conditions = " && ".join(filter(None, [arguments.fit, *multiples]))
+        return (
+            f"static bool {name}(const cutune_request &asked_, dim3 *grid_) {{ "
+            f"const long long *const argument_ = asked_.arguments; (void)argument_; "
+            f"if ((~asked_.integers & {argument_bits(positions)}) != 0) return false; "
+            f"if (!({conditions or 'true'})) return false; {arguments.declared}"
+            f"const long long extents_[3] = {{{', '.join(extents)}}}; "
+            f"static const unsigned shapes_[3][3] = {{{numbers}}}; "
+            "return cutune_tile_grid(asked_, extents_, shapes_, grid_); }"
+        )
 
     @property
     def _is_bound(self) -> bool:
@@ -271,6 +301,19 @@ class _Row:
             threads if routine != "nullptr" and _free_grids(kernel) else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"
+
+
+def _tile_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
+    """The last fields of a variant, where a variant of the program is a tile."""
+    if variant.tile is None:
+        return ""
+    block = ", ".join(f"{size}u" for size in variant.tile.block)
+    return f", {{{block}}}, {tiles[variant.name]}"
+
+
+def has_tiles(program: Program, sites: Iterable[LaunchSite]) -> bool:
+    """Does a launch choose among copies with other constants?"""
+    return any(v.tile for site in sites for v in variants_at(program, site))
 
 
 def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:

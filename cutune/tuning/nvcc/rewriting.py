@@ -63,6 +63,7 @@ from cutune.tuning.nvcc.command import (
     workspaces_of,
 )
 from cutune.tuning.nvcc.units import CompiledSource, knows_others, lenders_of, lends, note, register
+from cutune.tuning.tune import try_copies
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
@@ -498,6 +499,7 @@ class _Rewriter:
             with_variants=self.settings.variants,
             rewrites_headers=True,
             is_associative=self.settings.is_associative,
+            try_copies=try_copies,
         )
         try:
             if self.instruments:

@@ -1,0 +1,395 @@
+"""Trials of tiles. Takes PTX with a kernel and copies of it, gives the copies that do the same.
+
+A copy has another value of a constant, and is launched in other blocks. Nothing is known of why it
+should do what the kernel does, so both are launched on the emulated device at many sizes, also at
+such that no block divides, on equal contents of memory: numbers at random, few numbers (for ties),
+numbers with infinities, NaN and zeros of both signs. A copy does the same if
+
+- memory holds the same bytes afterwards, so that sums are rounded in the same order;
+- it reads and writes where the kernel does, from its first byte to its last in each array;
+- no access is a race, and no shared memory is read that nobody wrote.
+
+That says something of other sizes and other data because what is asked of the code is narrow: what
+it accesses does not depend on data; nothing is compared with a number beyond the sizes that were
+tried; no result of an atomic operation is used, no rounded number is added by one, no function of
+the system is called, and no register is read but indices and shapes.
+
+Sizes at which the kernel itself has a race are none: it is made for others. Where only multiples of
+its blocks are left, the copy may run at multiples of both.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.assemble import assemble
+from cutune.emulator.machine import Hazards, LoadedModule, pointer
+from cutune.emulator.module_metadata import KernelCode
+from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.model.rational.formulas import whole_value
+from cutune.ptx.control_flow import call_target
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Function, Instruction, Module, PtxError
+from cutune.source.program import Kernel, KernelVariant, Tile
+from cutune.source.unit.integers import integer_type
+from cutune.toolchain.device.thread_block import GRID_LIMITS, LARGEST_SHARED, Block, threads_of
+from cutune.toolchain.kernel_names import base_name
+
+#: Registers that tell a thread where it is, and how many there are.
+_PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
+_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
+#: Warp instructions of one launch.
+_LONG = 8_000_000
+#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
+_FEWEST, _UNEVEN = 6, 3
+#: Drawn combinations of sizes, for kernels with several.
+_DRAWN = 10
+#: Bits of a word that stay as they are drawn, and those that are set: as `float` from 0.5 to 2, as
+#: two `half` numbers from 1 to 2, as a `double` near 1.
+_RANDOM, _SET = 0x80FF83FF, 0x3F003C00
+_FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000], np.uint32)
+_STRANGE = np.array([0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000], np.uint32)
+_PAGE = 4096
+
+Sizes = Mapping[str, int]
+
+
+def copies_that_do_the_same(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[KernelVariant], str]:
+    """Return those copies of a kernel, and what another one did otherwise, or why there are none.
+
+    `text`: PTX in which the kernel and each of its copies have one entry.
+    """
+    try:
+        module = parse(text)
+        loaded = LoadedModule(assemble(text))
+    except (PtxError, CutuneError):
+        return [], "its code cannot be run on the emulated device"
+    names = [name for name, one in module.functions.items() if one.is_kernel]
+    counts = Counter(map(base_name, names))
+    entries = {base_name(name): name for name in names if counts[base_name(name)] == 1}
+    if kernel.name not in entries:
+        return [], "it is compiled to several instances"
+    tried = _Tried(module, loaded, kernel, entries)
+    if reason := tried.obstacle(entries[kernel.name]):
+        return [], reason
+    found, reasons = list[KernelVariant](), list[str]()
+    for is_any in (True, False):
+        for copy in copies:
+            if copy.kernel not in entries or not _may_join(copy, found):
+                continue
+            multiple, differs = tried.same(copy, is_any)
+            if multiple and copy.tile is not None:
+                found.append(replace(copy, tile=replace(copy.tile, multiple=multiple)))
+            else:
+                reasons.append(f"with {copy.name.replace('_', ' = ', 1)} {differs}")
+    return found, next(iter(reasons), "")
+
+
+def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
+    """Is a copy another one than those, and do its launches mean the same as theirs?"""
+    is_alike = all(
+        copy.tile is not None and one.tile is not None and copy.tile.extents == one.tile.extents
+        for one in found
+    )
+    return is_alike and copy.name not in {one.name for one in found}
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A launch of a kernel that has no race, with the arrays that it accesses."""
+
+    sizes: Sizes
+    parameters: bytes
+    #: Per pointer that is followed: its place among the parameters, where in an array it leads to,
+    #: and the bytes of that array.
+    arrays: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class _Tried:
+    module: Module
+    loaded: LoadedModule
+    kernel: Kernel
+    entries: Mapping[str, str]
+
+    # ---- what is asked of the code
+
+    def obstacle(self, entry: str) -> str:
+        """Return what of the code keeps its runs from telling about others; "" if nothing does."""
+        code = self.loaded.kernel(entry)
+        if not code.oblivious:
+            return f"what it does depends on data: {code.obliviousness.reason}"
+        if code.static_shared_bytes > LARGEST_SHARED:
+            return f"it needs {code.static_shared_bytes} bytes of shared memory"
+        if any(site.kind == "atomic" and site.real for site in code.sites):
+            return "it adds up rounded numbers by atomic operations"
+        if self.kernel.block_use.order[1]:
+            return f"it uses the result of {self.kernel.block_use.order[0]}"
+        if any(self._slot(index) is None for index in range(len(self.kernel.parameters))):
+            return "a parameter is no number and no pointer to numbers"
+        if len(code.parameters) != len(self.kernel.parameters):
+            return "it has other parameters than its text"
+        for name in self._reached(entry):
+            function = self.module.functions.get(name)
+            if function is None or function.body is None:
+                return f"it calls '{base_name(name)}'"
+            if strange := _strange_register(function):
+                return f"it reads {strange}"
+        return ""
+
+    def _reached(self, entry: str) -> list[str]:
+        """The functions that an entry calls, itself first."""
+        names = [entry]
+        for name in names:
+            function = self.module.functions.get(name)
+            calls = (i for i in _instructions(function) if i.opcode == "call")
+            names += [t for i in calls if (t := call_target(i)) and t not in names]
+        return names
+
+    def _compares_beyond(self, entry: str, limit: int) -> bool:
+        for name in self._reached(entry):
+            for one in _instructions(self.module.functions.get(name)):
+                if one.opcode in ("setp", "set", "min", "max"):
+                    numbers = [int(o) for o in one.operands if re.fullmatch(r"-?\d+", o)]
+                    if any(abs(number) > limit for number in numbers):
+                        return True
+        return False
+
+    # ---- parameters
+
+    def _slot(self, index: int) -> str | None:
+        """`p`: a pointer; `i`: an integer; `f`, `d`: a number; None: something else."""
+        parameter = self.kernel.parameters[index]
+        if parameter.is_pointer:
+            return "p" if parameter.type.count("*") == 1 else None
+        words = [word for word in parameter.type.split() if word not in ("const", "volatile")]
+        real = {"float": "f", "double": "d"}.get(" ".join(words))
+        return real or ("i" if integer_type(words) is not None else None)
+
+    @cached_property
+    def _integers(self) -> tuple[str, ...]:
+        known = enumerate(self.kernel.parameters)
+        return tuple(one.name for index, one in known if self._slot(index) == "i")
+
+    def _parameters(self, code: KernelCode, sizes: Sizes) -> bytes:
+        buffer = bytearray(code.parameter_bytes)
+        array = 0
+        for index, (parameter, place) in enumerate(
+            zip(self.kernel.parameters, code.parameters, strict=True)
+        ):
+            kind, at = self._slot(index), slice(place.offset, place.offset + place.size)
+            if kind == "p":
+                address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+                buffer[at] = address.to_bytes(8, "little")
+                array += 1
+            elif kind == "i":
+                value = sizes[parameter.name] & ((1 << 8 * place.size) - 1)
+                buffer[at] = value.to_bytes(place.size, "little")
+            else:
+                # Numbers of which no product is a whole number.
+                buffer[at] = struct.pack(f"<{kind}", 0.8125 + index / 7)
+        return bytes(buffer)
+
+    # ---- launches
+
+    def same(self, copy: KernelVariant, is_any: bool) -> tuple[int, str]:
+        """Return of which number sizes must be multiples for a copy to do the same; 0: it differs.
+
+        With what it did otherwise. `is_any`: try any sizes, else multiples of its blocks.
+        """
+        tile, entry = copy.tile, self.entries[copy.kernel]
+        assert tile is not None, "the copy of a tile"
+        if reason := self.obstacle(entry):
+            return 0, reason
+        own = self.entries[self.kernel.name]
+        multiple = 1 if is_any else lcm(*tile.covered, *tile.own_covered)
+        launches = self._launches(tile, multiple)
+        uneven = [one for one in launches if self._is_uneven(tile, one.sizes)]
+        if len(launches) < _FEWEST or (is_any and len(uneven) < _UNEVEN):
+            return 0, "too few of its launches can be tried"
+        limit = 2 * max(max(one.sizes.values(), default=0) for one in launches)
+        if any(self._compares_beyond(name, limit) for name in (own, entry)):
+            return 0, "it compares something with a number that is larger than any size tried"
+        different = next((one for one in launches if not self._is_same(copy, one)), None)
+        if different is None:
+            return multiple, ""
+        sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes.items())
+        return 0, f"its results are others at {sizes}"
+
+    @staticmethod
+    def _is_uneven(tile: Tile, sizes: Sizes) -> bool:
+        """Are blocks of both launches only partly used in some dimension?"""
+        extents = [whole_value(text, sizes) or 0 for text in tile.extents]
+        parts = zip(extents, tile.covered, tile.own_covered, strict=True)
+        return any(extent % a and extent % b for extent, a, b in parts)
+
+    def _launches(self, tile: Tile, multiple: int) -> list[_Launch]:
+        key = (tile.own_block, tile.extents, tile.covered, multiple)
+        if key not in self._known:
+            self._known[key] = [
+                launch
+                for sizes in self._assignments(tile, multiple)
+                if (launch := self._own_launch(tile, sizes)) is not None
+            ]
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[object, ...], list[_Launch]]:
+        return {}
+
+    def _assignments(self, tile: Tile, multiple: int) -> Iterator[Sizes]:
+        numbers = {n for n in (*tile.covered, *tile.own_covered, *tile.own_block) if n > 1}
+        small, big = min(numbers, default=8), max(numbers, default=8)
+        near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
+        sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
+        if multiple > 1:
+            sizes = [multiple, 2 * multiple, 3 * multiple, 5 * multiple, 4 * multiple, 6 * multiple]
+        names = self._integers
+        for size in sizes:
+            yield dict.fromkeys(names, size)
+        if len(names) < 2:
+            return
+        random = np.random.default_rng(len(names))
+        few = [0, 1, 2, *sizes] if multiple == 1 else sizes
+        for number in range(_DRAWN):
+            of = sizes if number % 2 else few
+            yield {name: int(random.choice(of)) for name in names}
+
+    def _own_launch(self, tile: Tile, sizes: Sizes) -> _Launch | None:
+        """The program's launch at these sizes; None where it has a race, fails, or takes long."""
+        grid = grid_at(tile.own(), sizes)
+        if grid is None:
+            return None
+        entry = self.entries[self.kernel.name]
+        code = self.loaded.kernel(entry)
+        parameters = self._parameters(code, sizes)
+        try:
+            counted = self.loaded.run(
+                entry,
+                grid,
+                tile.own_block,
+                parameters,
+                ghosts=GHOSTS,
+                trace=True,
+                instruction_limit=_LONG,
+            )
+        except CutuneError:
+            return None
+        ranges: dict[int, tuple[int, int]] = {}
+        for site in counted.sites:
+            low, high = int(site["lowest"]), int(site["highest"])
+            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
+                array = (low - GHOST_BASE) // ARRAY_BYTES
+                known = ranges.get(array, (low, high))
+                ranges[array] = min(low, known[0]), max(high, known[1])
+        places = [p.offset for i, p in enumerate(code.parameters) if self._slot(i) == "p"]
+        if not ranges or len(places) > MAX_ARRAYS or max(ranges) >= len(places):
+            return None
+        arrays = []
+        for array, (low, high) in sorted(ranges.items()):
+            begin = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+            arrays.append((places[array], begin - low, high - low))
+        launch = _Launch(sizes, parameters, tuple(arrays))
+        with suppress(CutuneError, Hazards):
+            before, after = self._run(entry, grid, tile.own_block, launch, 0)
+            # Where nothing is written nothing is learned.
+            return launch if before != after else None
+        return None
+
+    def _is_same(self, copy: KernelVariant, launch: _Launch) -> bool:
+        tile = copy.tile
+        assert tile is not None, "the copy of a tile"
+        grid, own = grid_at(tile, launch.sizes), grid_at(tile.own(), launch.sizes)
+        if grid is None or own is None:
+            return False
+        names = self.entries[self.kernel.name], self.entries[copy.kernel]
+        shapes = (own, tile.own_block), (grid, tile.block)
+        try:
+            for contents in range(3):
+                (_, expected), (_, found) = (
+                    self._run(name, *shape, launch, contents)
+                    for name, shape in zip(names, shapes, strict=True)
+                )
+                if expected != found:
+                    return False
+        except (CutuneError, Hazards):
+            return False
+        return True
+
+    def _run(
+        self, entry: str, grid: Block, block: Block, launch: _Launch, contents: int
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Launch with memory behind the pointers; gives all bytes before and after it.
+
+        Raises CutuneError, Hazards.
+        """
+        parameters = bytearray(launch.parameters)
+        random = np.random.default_rng(contents)
+        buffers = []
+        for offset, place, size in launch.arrays:
+            # As far behind a page as the array of a launch without data.
+            room = np.zeros(size + 2 * _PAGE, np.uint8)
+            begin = -(pointer(room) + place) % _PAGE
+            buffer = room[begin : begin + size]
+            buffer[:] = _contents(random, size, contents)
+            buffers.append(buffer)
+            parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
+        variables = []
+        for variable in self.module.variables:
+            bytes_ = self.loaded.variable(variable.name)
+            if variable.space in ("global", "const") and bytes_ is not None:
+                if not variable.initial:
+                    bytes_[:] = _contents(random, len(bytes_), contents)
+                variables.append(bytes_)
+        memory = [*buffers, *variables]
+        before = [one.tobytes() for one in memory]
+        about: dict[str, Any] = {"buffers": buffers, "instruction_limit": _LONG}
+        self.loaded.run(entry, grid, block, bytes(parameters), is_checked=True, **about)
+        return before, [one.tobytes() for one in memory]
+
+
+def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
+    """The grid of a tile; None where CUDA has none."""
+    found = []
+    for text, covered, most in zip(tile.extents, tile.covered, GRID_LIMITS, strict=True):
+        extent = whole_value(text, sizes)
+        if extent is None or extent <= 0 or -(-extent // covered) > most:
+            return None
+        found.append(-(-extent // covered))
+    x, y, z = found
+    return (x, y, z) if threads_of(tile.block) <= 1024 else None
+
+
+def _contents(random: np.random.Generator, size: int, kind: int) -> NDArray[np.uint8]:
+    count = -(-size // 4)
+    words = random.integers(0, 1 << 32, count, np.uint32) & np.uint32(_RANDOM) | np.uint32(_SET)
+    if kind == 1:
+        words = random.choice(_FEW, count)
+    elif kind:
+        words = np.where(random.random(count) < 1 / 16, random.choice(_STRANGE, count), words)
+    return words.astype(np.uint32).view(np.uint8)[:size]
+
+
+def _instructions(function: Function | None) -> Sequence[Instruction]:
+    return function.instructions if function is not None else ()
+
+
+def _strange_register(function: Function) -> str:
+    """A register that the function reads beside its own, and those of indices and shapes."""
+    named = (name for operand in function.operands for name in _REGISTER.findall(operand))
+    others = (name for name in named if name not in function.registers)
+    return next((name for name in others if not _PLACES.fullmatch(name)), "")

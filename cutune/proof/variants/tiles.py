@@ -1,0 +1,350 @@
+"""The variants `TILE_8`, `TILE_32`, …: copies with another value of a constant of the block.
+
+    #pragma push_macro("TILE")
+    #undef TILE
+    #define TILE 32
+    __global__ void product__TILE_32(const float *a, const float *b, float *c, int n) { … }
+    #pragma pop_macro("TILE")
+
+Takes refused kernels and their launches, gives candidates: a macro, a `const` or `constexpr`
+number, or an argument of the template occurs in the block of the launch, and with another value the
+formulas of its configuration tell another block and grid. Whether the copy does the same is asked
+on the emulated device (`cutune.measure.tile_trials`), whatever else in the program has the
+constant: in the tuned program the host, and all other kernels, keep its value. At run time a copy is
+launched only where the program asks for the grid that the formula tells of its own block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from cutune.core.source import Edit
+from cutune.proof.variants.text import Changes, Illegal, KernelText
+from cutune.source.host_formula import (
+    Call,
+    Cast,
+    Formula,
+    HostOperation,
+    Name,
+    Number,
+    constant,
+    plain,
+)
+from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Tile, Verdict
+from cutune.source.unit.integers import integer_type
+from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.source.unit.unit import template_parameters
+from cutune.toolchain.device.thread_block import LARGEST, LARGEST_Z, WARP, Block
+
+NAME = "tile"
+#: Other values are so many times the program's own.
+FACTORS = tuple(Fraction(1, 1 << e) for e in (3, 2, 1)) + tuple(map(Fraction, (2, 4)))
+#: Copies of one kernel, at most.
+MOST_COPIES = 16
+_CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
+#: Macros, and constants outside of functions, by the keys of their names.
+_OF_FILE = ("macro ", "constant ")
+_CONSTANT = re.compile(
+    r"^[ \t]*(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);",
+    re.MULTILINE,
+)
+
+
+def tile_candidates(program: Program, texts: KernelTexts) -> dict[str, tuple[KernelVariant, ...]]:
+    """Return the copies to try of each refused kernel that has a constant for its block.
+
+    Copies of one name are of one text, and differ in what their launches may be.
+    """
+    found: dict[str, tuple[KernelVariant, ...]] = {}
+    for kernel in program.kernels:
+        sites = [site for site in program.launches if site.kernel == kernel.name]
+        namesakes = sum(other.name == kernel.name for other in program.kernels)
+        if namesakes == 1 and _may_have_tiles(kernel, sites):
+            with suppress(Illegal):
+                found[kernel.name] = tuple(_copies(KernelText(kernel, texts), sites))[:MOST_COPIES]
+    return {name: copies for name, copies in found.items() if copies}
+
+
+def _may_have_tiles(kernel: Kernel, sites: Sequence[LaunchSite]) -> bool:
+    is_refused = kernel.reason is not None and not kernel.pure_dimensions
+    is_plain = kernel.copy is None and kernel.elsewhere is None and not kernel.asserted
+    return is_refused and is_plain and bool(sites) and all(map(_is_open, sites))
+
+
+def _is_open(site: LaunchSite) -> bool:
+    """Is a launch refused for its block alone, and does it use no dynamic shared memory?"""
+    resolved = site.resolved
+    if site.verdict is not Verdict.REFUSED or site.called is None or resolved is None:
+        return False
+    return resolved.shared is None or constant(resolved.shared) == 0
+
+
+def _copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
+    for one in _constants(text, sites):
+        for factor in FACTORS:
+            value = one.value * factor
+            if value.denominator != 1 or value < 2:
+                continue
+            # Launches that do not agree about what a block covers have no copy in common.
+            first, *others = ([*_tiles(text.kernel, site, one.name, int(value))] for site in sites)
+            for tile in first:
+                if all(tile in other for other in others):
+                    yield _variant(text, one, int(value), tile)
+
+
+# ---- constants
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """A constant of the kernel, by its `name` at the launch and the one that it has `inside`."""
+
+    name: str
+    inside: str
+    value: int
+    is_macro: bool = False
+    is_parameter: bool = False
+
+
+def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[_Constant]:
+    """The constants in the configuration of launches that the text of the kernel names."""
+    words = {token.text for token in text.body}
+    of_template = _template_names(text, sites[0])
+    found: dict[str, _Constant] = {}
+    for site in sites:
+        assert site.resolved is not None, "a launch that is open"
+        for formula in (*site.resolved.block, *site.resolved.grid):
+            for name in _named(formula):
+                value, key = constant(name), name.key or ""
+                is_parameter = name.text in of_template
+                inside = of_template.get(name.text, name.text)
+                is_known = is_parameter or key.startswith(_OF_FILE)
+                if is_known and inside in words and value is not None and value.denominator == 1:
+                    about = key.startswith("macro ") and not is_parameter, is_parameter
+                    found.setdefault(name.text, _Constant(name.text, inside, int(value), *about))
+    yield from found.values()
+
+
+def _template_names(text: KernelText, site: LaunchSite) -> dict[str, str]:
+    """The names of template parameters, by the names that are their arguments at a launch."""
+    arguments = site.callee.partition("<")[2].rpartition(">")[0].split(",")
+    tokens = text.syntax.tokens[text.function.first : text.function.parameters[0]]
+    pairs = zip((a.strip() for a in arguments), template_parameters(tokens), strict=False)
+    return {a: name for a, (name, is_type) in pairs if a.isidentifier() and not is_type}
+
+
+def _named(formula: Formula) -> Iterator[Name]:
+    match formula:
+        case Name(_, _, value):
+            yield formula
+            if value is not None:
+                yield from _named(value)
+        case HostOperation(_, operands) | Call(_, operands):
+            for operand in operands:
+                yield from _named(operand)
+        case Cast(_, operand):
+            yield from _named(operand)
+
+
+# ---- launches
+
+
+def _tiles(kernel: Kernel, site: LaunchSite, name: str, value: int) -> Iterator[Tile]:
+    """The launches of a copy that the formulas of a launch may mean.
+
+    There are several where one variable is the argument of several parameters.
+    """
+    resolved = site.resolved
+    assert resolved is not None, "a launch that is open"
+    own_block = _numbers(resolved.block)
+    block = _numbers([_with(one, name, value) for one in resolved.block])
+    if own_block is None or block is None or not _is_launched(block, kernel):
+        return
+    meanings = _meanings(site, kernel)
+
+    def shared_out(grid: Formula) -> dict[str, tuple[int, int]]:
+        """Extents that blocks may share out: what a block of the program gets, and another."""
+        both = [(_shared_out(grid, m), _shared_out(_with(grid, name, value), m)) for m in meanings]
+        return {
+            a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
+        }
+
+    for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in resolved.grid)):
+        covered, own_covered = zip(of_x, of_y, of_z, strict=True)
+        if (block, covered) != (own_block, own_covered):
+            yield Tile(block, own_block, (x, y, z), covered, own_covered)
+
+
+def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
+    """Parameters of the kernel, by the names that are their arguments, in all their orders."""
+    parameters: dict[str, list[str]] = {}
+    for argument, parameter in zip(site.arguments, kernel.parameters, strict=False):
+        if integer_type(parameter.type.replace("const ", "").split()) is not None:
+            parameters.setdefault(argument.strip(), []).append(parameter.name)
+    most = max(map(len, parameters.values()), default=1)
+    return [
+        {name: its[min(n, len(its) - 1)] for name, its in parameters.items()} for n in range(most)
+    ]
+
+
+def _is_launched(block: Block, kernel: Kernel) -> bool:
+    threads = prod(block)
+    return WARP <= threads <= min(LARGEST, kernel.max_threads) and block[2] <= LARGEST_Z
+
+
+def _numbers(shape: Sequence[Formula]) -> Block | None:
+    values = [constant(one) for one in shape]
+    known = [int(v) for v in values if v is not None and v.denominator == 1 and v > 0]
+    return (known[0], known[1], known[2]) if len(known) == 3 else None
+
+
+def _with(formula: Formula, name: str, value: int) -> Formula:
+    """The formula with another value of a constant, wherever it is named."""
+    match formula:
+        case Name(text, _, inner) if text == name and constant(formula) is not None:
+            return Number(Fraction(value))
+        case Name(_, _, inner) if inner is not None and any(n.text == name for n in _named(inner)):
+            return _with(inner, name, value)
+        case HostOperation(operator, operands):
+            return HostOperation(operator, tuple(_with(one, name, value) for one in operands))
+        case Call(function, operands):
+            return Call(function, tuple(_with(one, name, value) for one in operands))
+        case Cast(type_, operand):
+            return Cast(type_, _with(operand, name, value))
+    return formula
+
+
+def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] | None:
+    """What the blocks of a dimension share out, as C text, and how much of it each of them gets.
+
+    Of `ceil(n / 16)`, however it is written, `n` and 16; of a number of blocks, that and 1. It is a
+    guess: each launch asks whether the program's own grid is that.
+    """
+    if (count := constant(grid)) is not None:
+        return (str(int(count)), 1) if count.denominator == 1 and count > 0 else None
+    match _inner(grid):
+        case HostOperation("/", (numerator, divisor)):
+            return _quotient(numerator, divisor, arguments)
+        case HostOperation(">>", (numerator, places)) if (shift := constant(places)) is not None:
+            return _quotient(numerator, Number(Fraction(1 << min(31, int(shift)))), arguments)
+        case HostOperation("+", (HostOperation("/", (numerator, divisor)), one)):
+            # (n - 1) / 16 + 1
+            return _quotient(numerator, divisor, arguments) if constant(one) == 1 else None
+        case HostOperation("-", (Call() as call, _)):
+            return _shared_out(call, arguments)
+        case Call(name, (argument,)) if name in _CEILINGS:
+            return _shared_out(argument, arguments)
+        case Call(_, (numerator, divisor)):
+            return _quotient(numerator, divisor, arguments)
+    return None
+
+
+def _inner(formula: Formula) -> Formula:
+    found = plain(formula)
+    if isinstance(found, HostOperation):
+        return replace(found, operands=tuple(map(_inner_sum, found.operands)))
+    return found
+
+
+def _inner_sum(formula: Formula) -> Formula:
+    """A quotient in a sum, without casts."""
+    found = plain(formula)
+    return found if isinstance(found, HostOperation) and found.operator == "/" else formula
+
+
+def _quotient(
+    numerator: Formula, divisor: Formula, arguments: Mapping[str, str]
+) -> tuple[str, int] | None:
+    count = constant(divisor)
+    if count is None or count.denominator != 1 or count <= 0:
+        return None
+    terms = [*_terms(numerator, 1)]
+    numbers = [sign * value for one, sign in terms if (value := constant(one)) is not None]
+    others = [(one, sign) for one, sign in terms if constant(one) is None]
+    if sum(numbers) not in (count - 1, -1, 0) or len(others) != 1 or others[0][1] < 0:
+        return None
+    extent = _of_arguments(others[0][0], arguments)
+    return (extent, int(count)) if extent is not None else None
+
+
+def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
+    seen = formula
+    while isinstance(seen, Cast):
+        seen = seen.operand
+    match seen:
+        case HostOperation("+", (left, right)):
+            yield from _terms(left, sign)
+            yield from _terms(right, sign)
+        case HostOperation("-", (left, right)):
+            yield from _terms(left, sign)
+            yield from _terms(right, -sign)
+        case _:
+            yield seen, sign
+
+
+def _of_arguments(formula: Formula, arguments: Mapping[str, str]) -> str | None:
+    """C text over the parameters of the kernel that get the names of the formula."""
+    match formula:
+        case Name(text, _, _) if text in arguments:
+            return arguments[text]
+        case Name(_, _, value) if value is not None:
+            return _of_arguments(value, arguments)
+        case Cast(_, operand):
+            return _of_arguments(operand, arguments)
+        case Number(value, False) if value.denominator == 1:
+            return str(value)
+        case HostOperation(operator, (left, right)) if operator in "+-*/":
+            first, second = (_of_arguments(one, arguments) for one in (left, right))
+            return f"({first} {operator} {second})" if first and second else None
+    return None
+
+
+# ---- text
+
+
+def _variant(text: KernelText, one: _Constant, value: int, tile: Tile) -> KernelVariant:
+    named = f"{one.inside}_{value}"
+    copy = f"{text.kernel.name}__{named}"
+    if one.is_macro:
+        edit = _with_macro(text.copy(copy, Changes()), one.inside, value)
+    else:
+        edit = text.copy(copy, _with_variables(text, one, value))
+    return KernelVariant(named, copy, text.syntax.source, edit, NAME, tile=tile)
+
+
+def _with_macro(edit: Edit, name: str, value: int) -> Edit:
+    body, line, last = edit.text.rpartition("#line ")
+    text = (
+        f'\n#pragma push_macro("{name}")\n#undef {name}\n#define {name} {value}{body}'
+        f'#pragma pop_macro("{name}")\n{line}{last}'
+    )
+    return replace(edit, text=text)
+
+
+def _with_variables(text: KernelText, one: _Constant, value: int) -> Changes:
+    """Variables of the body in place of a constant, or an argument of the template.
+
+    Other constants that are computed from it are computed from the variable.
+    """
+    name, taken = one.inside, tuple[str, ...]()
+    edits, type_of = list[Edit](), name
+    if one.is_parameter:
+        type_of = f"cutune_own_{name}"
+        head = text.syntax.tokens[text.function.first : text.function.parameters[0]]
+        edits = [Edit.insert(token.start, "cutune_own_") for token in head if token.text == name]
+        taken = (type_of,)
+    declared = [f"constexpr decltype({type_of}) {name} = {value};"]
+    followed = {name}
+    for file in () if one.is_parameter else text.texts.files:
+        for match in _CONSTANT.finditer(file.text):
+            other, initializer = match[1], " ".join(match[2].split())
+            if other not in followed and followed & {*re.findall(r"\w+", initializer)}:
+                followed.add(other)
+                declared.append(f"constexpr decltype({other}) {other} = {initializer};")
+    return Changes(tuple(edits), f" {' '.join(declared)}", taken=taken)
