@@ -54,8 +54,12 @@ _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 _LONG = 8_000_000
 #: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
 _FEWEST, _UNEVEN = 6, 3
-#: Drawn combinations of sizes, for kernels with several.
-_DRAWN = 10
+#: Drawn sizes, and as many drawn combinations of several.
+_DRAWN = 16
+#: Values in as many elements as a block covers, of an integer that no grid follows.
+_DENSE = 64
+#: Launches with all kinds of contents; others have one each.
+_THOROUGH = 16
 #: Bits of a word that stay as they are drawn, and those that are set: as `float` from 0.5 to 2, as
 #: two `half` numbers from 1 to 2, as a `double` near 1.
 _RANDOM, _SET = 0x80FF83FF, 0x3F003C00
@@ -95,7 +99,7 @@ def copies_that_do_the_same(
             if multiple and copy.tile is not None:
                 found.append(replace(copy, tile=replace(copy.tile, multiple=multiple)))
             else:
-                reasons.append(f"with {copy.name.replace('_', ' = ', 1)} {differs}")
+                reasons.append(f"with {' = '.join(copy.name.rsplit('_', 1))} {differs}")
     return found, next(iter(reasons), "")
 
 
@@ -224,7 +228,8 @@ class _Tried:
         limit = 2 * max(max(one.sizes.values(), default=0) for one in launches)
         if any(self._compares_beyond(name, limit) for name in (own, entry)):
             return 0, "it compares something with a number that is larger than any size tried"
-        different = next((one for one in launches if not self._is_same(copy, one)), None)
+        each = enumerate(launches)
+        different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
             return multiple, ""
         sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes.items())
@@ -252,22 +257,31 @@ class _Tried:
         return {}
 
     def _assignments(self, tile: Tile, multiple: int) -> Iterator[Sizes]:
+        """Values of all integers: equal ones, drawn ones, and one after the other for each that no
+        grid follows: up to which of them the kernel is right is told by where it fails.
+        """
         numbers = {n for n in (*tile.covered, *tile.own_covered, *tile.own_block) if n > 1}
         small, big = min(numbers, default=8), max(numbers, default=8)
         near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
         sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
         if multiple > 1:
-            sizes = [multiple, 2 * multiple, 3 * multiple, 5 * multiple, 4 * multiple, 6 * multiple]
-        names = self._integers
+            sizes = [multiple * times for times in (1, 2, 3, 4, 5, 6)]
+        names, random = self._integers, np.random.default_rng(big)
         for size in sizes:
             yield dict.fromkeys(names, size)
-        if len(names) < 2:
-            return
-        random = np.random.default_rng(len(names))
+        if multiple == 1:
+            for size in random.integers(1, 3 * big, _DRAWN):
+                yield dict.fromkeys(names, int(size))
         few = [0, 1, 2, *sizes] if multiple == 1 else sizes
-        for number in range(_DRAWN):
+        for number in range(_DRAWN if len(names) > 1 else 0):
             of = sizes if number % 2 else few
             yield {name: int(random.choice(of)) for name in names}
+        extents = " ".join(tile.extents)
+        base = sizes[len(sizes) // 2]
+        for name in names:
+            if not re.search(rf"\b{re.escape(name)}\b", extents):
+                for value in range(0, 2 * big + 2, -(-big // _DENSE)):
+                    yield {**dict.fromkeys(names, base), name: value}
 
     def _own_launch(self, tile: Tile, sizes: Sizes) -> _Launch | None:
         """The program's launch at these sizes; None where it has a race, fails, or takes long."""
@@ -310,7 +324,7 @@ class _Tried:
             return launch if before != after else None
         return None
 
-    def _is_same(self, copy: KernelVariant, launch: _Launch) -> bool:
+    def _is_same(self, copy: KernelVariant, launch: _Launch, number: int) -> bool:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
         grid, own = grid_at(tile, launch.sizes), grid_at(tile.own(), launch.sizes)
@@ -319,7 +333,7 @@ class _Tried:
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
         shapes = (own, tile.own_block), (grid, tile.block)
         try:
-            for contents in range(3):
+            for contents in range(3) if number < _THOROUGH else (number % 3,):
                 (_, expected), (_, found) = (
                     self._run(name, *shape, launch, contents)
                     for name, shape in zip(names, shapes, strict=True)

@@ -10,8 +10,8 @@ Takes refused kernels and their launches, gives candidates: a macro, a `const` o
 number, or an argument of the template occurs in the block of the launch, and with another value the
 formulas of its configuration tell another block and grid. Whether the copy does the same is asked
 on the emulated device (`cutune.measure.tile_trials`), whatever else in the program has the
-constant: in the tuned program the host, and all other kernels, keep its value. At run time a copy is
-launched only where the program asks for the grid that the formula tells of its own block.
+constant: in the tuned program the host, and all other kernels, keep its value. At run time a copy
+is launched only where the program asks for the grid that the formula tells of its own block.
 """
 
 from __future__ import annotations
@@ -226,7 +226,8 @@ def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] 
     Of `ceil(n / 16)`, however it is written, `n` and 16; of a number of blocks, that and 1. It is a
     guess: each launch asks whether the program's own grid is that.
     """
-    if (count := constant(grid)) is not None:
+    count = constant(grid)
+    if count is not None and not any(name.text in arguments for name in _named(grid)):
         return (str(int(count)), 1) if count.denominator == 1 and count > 0 else None
     match _inner(grid):
         case HostOperation("/", (numerator, divisor)):
@@ -248,7 +249,7 @@ def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] 
 def _inner(formula: Formula) -> Formula:
     found = plain(formula)
     if isinstance(found, HostOperation):
-        return replace(found, operands=tuple(map(_inner_sum, found.operands)))
+        return HostOperation(found.operator, tuple(map(_inner_sum, found.operands)))
     return found
 
 
@@ -265,8 +266,14 @@ def _quotient(
     if count is None or count.denominator != 1 or count <= 0:
         return None
     terms = [*_terms(numerator, 1)]
-    numbers = [sign * value for one, sign in terms if (value := constant(one)) is not None]
-    others = [(one, sign) for one, sign in terms if constant(one) is None]
+    # A number that is an argument is a size.
+    sizes = [any(name.text in arguments for name in _named(one)) for one, _ in terms]
+    known = [
+        None if is_size else constant(one) for (one, _), is_size in zip(terms, sizes, strict=True)
+    ]
+    pairs = [*zip(terms, known, strict=True)]
+    numbers = [sign * value for (_, sign), value in pairs if value is not None]
+    others = [term for term, value in pairs if value is None]
     if sum(numbers) not in (count - 1, -1, 0) or len(others) != 1 or others[0][1] < 0:
         return None
     extent = _of_arguments(others[0][0], arguments)
@@ -315,7 +322,21 @@ def _variant(text: KernelText, one: _Constant, value: int, tile: Tile) -> Kernel
         edit = _with_macro(text.copy(copy, Changes()), one.inside, value)
     else:
         edit = text.copy(copy, _with_variables(text, one, value))
-    return KernelVariant(named, copy, text.syntax.source, edit, NAME, tile=tile)
+    about = text.syntax.source, edit, NAME, *_pointers(text.kernel)
+    return KernelVariant(named, copy, *about, tile=tile)
+
+
+def _pointers(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The pointers that must lead to different memory, and those that may be written through.
+
+    Blocks of one shape may work in place where those of another would not.
+    """
+    pointers = [index for index, one in enumerate(kernel.parameters) if one.is_pointer]
+    if len(pointers) < 2:
+        return (), ()
+    types = [kernel.parameters[index].type.rpartition("*")[0].split() for index in pointers]
+    written = (index for index, words in zip(pointers, types, strict=True) if "const" not in words)
+    return tuple(pointers), tuple(written)
 
 
 def _with_macro(edit: Edit, name: str, value: int) -> Edit:
