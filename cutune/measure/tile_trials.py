@@ -20,6 +20,7 @@ its blocks are left, the copy may run at multiples of both.
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections import Counter
@@ -28,6 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lcm
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ from numpy.typing import NDArray
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
+from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
@@ -44,6 +47,7 @@ from cutune.ptx.parse import parse
 from cutune.ptx.types import Function, Instruction, Module, PtxError
 from cutune.source.program import Kernel, KernelVariant, Tile
 from cutune.source.unit.integers import integer_type
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import GRID_LIMITS, LARGEST_SHARED, Block, threads_of
 from cutune.toolchain.kernel_names import base_name
 
@@ -75,8 +79,29 @@ def copies_that_do_the_same(
 ) -> tuple[list[KernelVariant], str]:
     """Return those copies of a kernel, and what another one did otherwise, or why there are none.
 
-    `text`: PTX in which the kernel and each of its copies have one entry.
+    `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept.
     """
+    asked = [(one.name, one.kernel, one.tile) for one in copies]
+    about = kernel.name, kernel.parameters, kernel.block_use.order, asked
+    key = key_of(Path(__file__).read_text("utf-8"), digest_of_sources(), text, repr(about))
+    place = cache_folder() / "tiles" / f"{key}.json"
+    if (known := kept_text(place)) is not None:
+        kept, reason = json.loads(known)
+        return [_with_multiple(copies[index], multiple) for index, multiple in kept], reason
+    found, reason = _tried(text, kernel, copies)
+    keep_text(place, json.dumps([found, reason]))
+    return [_with_multiple(copies[index], multiple) for index, multiple in found], reason
+
+
+def _with_multiple(copy: KernelVariant, multiple: int) -> KernelVariant:
+    assert copy.tile is not None, "the copy of a tile"
+    return replace(copy, tile=replace(copy.tile, multiple=multiple))
+
+
+def _tried(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[tuple[int, int]], str]:
+    """The copies that do the same, by their places, each with what sizes must be multiples of."""
     try:
         module = parse(text)
         loaded = LoadedModule(assemble(text))
@@ -90,17 +115,17 @@ def copies_that_do_the_same(
     tried = _Tried(module, loaded, kernel, entries)
     if reason := tried.obstacle(entries[kernel.name]):
         return [], reason
-    found, reasons = list[KernelVariant](), list[str]()
+    found, reasons = dict[int, int](), list[str]()
     for is_any in (True, False):
-        for copy in copies:
-            if copy.kernel not in entries or not _may_join(copy, found):
+        for index, copy in enumerate(copies):
+            if copy.kernel not in entries or not _may_join(copy, [copies[i] for i in found]):
                 continue
             multiple, differs = tried.same(copy, is_any)
-            if multiple and copy.tile is not None:
-                found.append(replace(copy, tile=replace(copy.tile, multiple=multiple)))
+            if multiple:
+                found[index] = multiple
             else:
                 reasons.append(f"with {' = '.join(copy.name.rsplit('_', 1))} {differs}")
-    return found, next(iter(reasons), "")
+    return [*found.items()], next(iter(reasons), "")
 
 
 def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
