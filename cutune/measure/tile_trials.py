@@ -112,15 +112,15 @@ def _tried(
     entries = {base_name(name): name for name in names if counts[base_name(name)] == 1}
     if kernel.name not in entries:
         return [], "it is compiled to several instances"
-    tried = _Tried(module, loaded, kernel, entries)
-    if reason := tried.obstacle(entries[kernel.name]):
+    trial = _Trial(module, loaded, kernel, entries)
+    if reason := trial.obstacle(entries[kernel.name]):
         return [], reason
     found, reasons = dict[int, int](), list[str]()
     for is_any in (True, False):
         for index, copy in enumerate(copies):
             if copy.kernel not in entries or not _may_join(copy, [copies[i] for i in found]):
                 continue
-            multiple, differs = tried.same(copy, is_any)
+            multiple, differs = trial.same(copy, is_any)
             if multiple:
                 found[index] = multiple
             else:
@@ -149,7 +149,7 @@ class _Launch:
 
 
 @dataclass(frozen=True)
-class _Tried:
+class _Trial:
     module: Module
     loaded: LoadedModule
     kernel: Kernel
