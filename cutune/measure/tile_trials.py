@@ -54,8 +54,8 @@ from cutune.toolchain.kernel_names import base_name
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
 _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
-#: Warp instructions of one launch.
-_LONG = 8_000_000
+#: Warp instructions of one launch of the kernel, and so many times that of a copy.
+_LONG, _LONGER = 600_000, 16
 #: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
 _FEWEST, _UNEVEN = 6, 3
 #: Drawn sizes, and as many drawn combinations of several.
@@ -112,7 +112,8 @@ def _tried(
     entries = {base_name(name): name for name in names if counts[base_name(name)] == 1}
     if kernel.name not in entries:
         return [], "it is compiled to several instances"
-    trial = _Trial(module, loaded, kernel, entries)
+    tiles = tuple(one.tile for one in copies if one.tile is not None)
+    trial = _Trial(module, loaded, kernel, entries, tiles)
     if reason := trial.obstacle(entries[kernel.name]):
         return [], reason
     found, reasons = dict[int, int](), list[str]()
@@ -124,7 +125,7 @@ def _tried(
             if multiple:
                 found[index] = multiple
             else:
-                reasons.append(f"with {' = '.join(copy.name.rsplit('_', 1))} {differs}")
+                reasons.append(f"with {copy.tile.text if copy.tile else ''} {differs}")
     return [*found.items()], next(iter(reasons), "")
 
 
@@ -141,11 +142,12 @@ def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
 class _Launch:
     """A launch of a kernel that has no race, with the arrays that it accesses."""
 
-    sizes: Sizes
+    sizes: tuple[tuple[str, int], ...]
     parameters: bytes
     #: Per pointer that is followed: its place among the parameters, where in an array it leads to,
     #: and the bytes of that array.
     arrays: tuple[tuple[int, int, int], ...]
+    warp_instructions: int
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ class _Trial:
     loaded: LoadedModule
     kernel: Kernel
     entries: Mapping[str, str]
+    tiles: tuple[Tile, ...]
 
     # ---- what is asked of the code
 
@@ -245,19 +248,19 @@ class _Trial:
         if reason := self.obstacle(entry):
             return 0, reason
         own = self.entries[self.kernel.name]
-        multiple = 1 if is_any else lcm(*tile.covered, *tile.own_covered)
+        multiple = 1 if is_any else self._multiple
         launches = self._launches(tile, multiple)
-        uneven = [one for one in launches if self._is_uneven(tile, one.sizes)]
+        uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
         if len(launches) < _FEWEST or (is_any and len(uneven) < _UNEVEN):
             return 0, "too few of its launches can be tried"
-        limit = 2 * max(max(one.sizes.values(), default=0) for one in launches)
+        limit = 2 * max(value for one in launches for _, value in one.sizes)
         if any(self._compares_beyond(name, limit) for name in (own, entry)):
             return 0, "it compares something with a number that is larger than any size tried"
         each = enumerate(launches)
         different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
             return multiple, ""
-        sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes.items())
+        sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes)
         return 0, f"its results are others at {sizes}"
 
     @staticmethod
@@ -268,29 +271,41 @@ class _Trial:
         return any(extent % a and extent % b for extent, a, b in parts)
 
     def _launches(self, tile: Tile, multiple: int) -> list[_Launch]:
-        key = (tile.own_block, tile.extents, tile.covered, multiple)
+        key = (tile.own_block, tile.extents, tile.own_covered, multiple)
         if key not in self._known:
-            self._known[key] = [
-                launch
-                for sizes in self._assignments(tile, multiple)
-                if (launch := self._own_launch(tile, sizes)) is not None
-            ]
+            made = (self._own_launch(tile, one) for one in self._assignments(tile, multiple))
+            # First those in which several blocks have much to do.
+            launches = sorted(
+                (launch for launch in made if launch is not None),
+                key=lambda launch: -launch.warp_instructions,
+            )
+            few = launches[:: max(1, len(launches) // _THOROUGH)]
+            self._known[key] = [*few, *(one for one in launches if one not in few)]
         return self._known[key]
 
     @cached_property
     def _known(self) -> dict[tuple[object, ...], list[_Launch]]:
         return {}
 
+    @property
+    def _numbers(self) -> set[int]:
+        """What blocks cover, and their own sizes, in all launches that are tried."""
+        shapes = (shape for t in self.tiles for shape in (t.covered, t.own_covered, t.own_block))
+        return {number for shape in shapes for number in shape if number > 1}
+
+    @property
+    def _multiple(self) -> int:
+        return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
+
     def _assignments(self, tile: Tile, multiple: int) -> Iterator[Sizes]:
         """Values of all integers: equal ones, drawn ones, and one after the other for each that no
         grid follows: up to which of them the kernel is right is told by where it fails.
         """
-        numbers = {n for n in (*tile.covered, *tile.own_covered, *tile.own_block) if n > 1}
-        small, big = min(numbers, default=8), max(numbers, default=8)
+        small, big = min(self._numbers, default=8), max(self._numbers, default=8)
         near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
         sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
         if multiple > 1:
-            sizes = [multiple * times for times in (1, 2, 3, 4, 5, 6)]
+            sizes = [multiple * times for times in (1, 2, 3, 4, 5)]
         names, random = self._integers, np.random.default_rng(big)
         for size in sizes:
             yield dict.fromkeys(names, size)
@@ -342,28 +357,32 @@ class _Trial:
         for array, (low, high) in sorted(ranges.items()):
             begin = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
             arrays.append((places[array], begin - low, high - low))
-        launch = _Launch(sizes, parameters, tuple(arrays))
+        launch = _Launch(tuple(sizes.items()), parameters, tuple(arrays), counted.warp_instructions)
         with suppress(CutuneError, Hazards):
             before, after = self._run(entry, grid, tile.own_block, launch, 0)
+            self._expected[launch, 0] = after
             # Where nothing is written nothing is learned.
             return launch if before != after else None
         return None
 
+    @cached_property
+    def _expected(self) -> dict[tuple[_Launch, int], list[bytes]]:
+        """Memory behind launches of the kernel, by their contents."""
+        return {}
+
     def _is_same(self, copy: KernelVariant, launch: _Launch, number: int) -> bool:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
-        grid, own = grid_at(tile, launch.sizes), grid_at(tile.own(), launch.sizes)
+        grid, own = grid_at(tile, dict(launch.sizes)), grid_at(tile.own(), dict(launch.sizes))
         if grid is None or own is None:
             return False
-        names = self.entries[self.kernel.name], self.entries[copy.kernel]
-        shapes = (own, tile.own_block), (grid, tile.block)
         try:
             for contents in range(3) if number < _THOROUGH else (number % 3,):
-                (_, expected), (_, found) = (
-                    self._run(name, *shape, launch, contents)
-                    for name, shape in zip(names, shapes, strict=True)
-                )
-                if expected != found:
+                if (launch, contents) not in self._expected:
+                    its = self.entries[self.kernel.name], own, tile.own_block
+                    self._expected[launch, contents] = self._run(*its, launch, contents)[1]
+                its = self.entries[copy.kernel], grid, tile.block
+                if self._run(*its, launch, contents)[1] != self._expected[launch, contents]:
                     return False
         except (CutuneError, Hazards):
             return False
@@ -396,8 +415,10 @@ class _Trial:
                 variables.append(bytes_)
         memory = [*buffers, *variables]
         before = [one.tobytes() for one in memory]
-        about: dict[str, Any] = {"buffers": buffers, "instruction_limit": _LONG}
-        self.loaded.run(entry, grid, block, bytes(parameters), is_checked=True, **about)
+        most = _LONG + _LONGER * launch.warp_instructions
+        about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
+        # Races are the same whatever is in memory.
+        self.loaded.run(entry, grid, block, bytes(parameters), is_checked=contents == 0, **about)
         return before, [one.tobytes() for one in memory]
 
 

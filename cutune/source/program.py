@@ -258,6 +258,13 @@ class Tile:
     covered: Block
     own_covered: Block
     multiple: int = 1
+    #: The other values, by the names of the constants.
+    values: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """`TILE = 32`, as messages have it."""
+        return ", ".join(f"{name} = {value}" for name, value in self.values)
 
     def threads(self, axis: int) -> str:
         """C text of the threads of a dimension, of all blocks together."""

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
-from math import prod
+from itertools import islice, product
+from math import log2, prod
 
 from cutune.core.source import Edit
 from cutune.proof.variants.text import Changes, Illegal, KernelText
@@ -43,10 +43,11 @@ from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import LARGEST, LARGEST_Z, WARP, Block
 
 NAME = "tile"
-#: Other values are so many times the program's own.
-FACTORS = tuple(Fraction(1, 1 << e) for e in (3, 2, 1)) + tuple(map(Fraction, (2, 4)))
-#: Copies of one kernel, at most.
-MOST_COPIES = 16
+#: Other values of one constant are so many times the program's own; of several, of each.
+_FACTORS = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(4))
+_NEAR = (Fraction(1, 2), Fraction(2))
+#: Combinations that are looked at, and copies of one kernel, at most.
+MOST_DRAWN, MOST_COPIES = 2048, 24
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 #: Macros, and constants outside of functions, by the keys of their names.
 _OF_FILE = ("macro ", "constant ")
@@ -86,16 +87,14 @@ def _is_open(site: LaunchSite) -> bool:
 
 
 def _copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
-    for one in _constants(text, sites):
-        for factor in FACTORS:
-            value = one.value * factor
-            if value.denominator != 1 or value < 2:
-                continue
-            # Launches that do not agree about what a block covers have no copy in common.
-            first, *others = ([*_tiles(text.kernel, site, one.name, int(value))] for site in sites)
-            for tile in first:
-                if all(tile in other for other in others):
-                    yield _variant(text, one, int(value), tile)
+    for values in _assignments(_constants(text, sites)):
+        by_name = {one.name: value for one, value in values.items()}
+        # Launches that do not agree about what a block covers have no copy in common.
+        first, *others = ([*_tiles(text.kernel, site, by_name)] for site in sites)
+        for tile in first:
+            if all(tile in other for other in others):
+                inside = tuple((one.inside, value) for one, value in values.items())
+                yield _variant(text, values, replace(tile, values=inside))
 
 
 # ---- constants
@@ -112,8 +111,31 @@ class _Constant:
     is_parameter: bool = False
 
 
-def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[_Constant]:
-    """The constants in the configuration of launches that the text of the kernel names."""
+Values = Mapping[_Constant, int]
+"""Constants that have other values than the program's own."""
+
+
+def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
+    """Other values, those first that are nearest to the program's own."""
+    factors = _FACTORS if len(constants) == 1 else _NEAR
+    each = ([(one, one.value * factor) for factor in (Fraction(1), *factors)] for one in constants)
+    drawn = islice(product(*each), MOST_DRAWN)
+    known = [c for c in drawn if all(v.denominator == 1 and v >= 2 for _, v in c)]
+
+    def distance(choice: Sequence[tuple[_Constant, Fraction]]) -> tuple[int, float]:
+        steps = [abs(log2(value / one.value)) for one, value in choice]
+        return sum(step > 0 for step in steps), sum(steps)
+
+    for choice in sorted(known, key=distance):
+        if values := {one: int(value) for one, value in choice if value != one.value}:
+            yield values
+
+
+def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]:
+    """The constants in the configuration of launches that the text of the kernel names.
+
+    And those arguments of its template that the same function of the host defines as numbers.
+    """
     words = {token.text for token in text.body}
     of_template = _template_names(text, sites[0])
     found: dict[str, _Constant] = {}
@@ -128,7 +150,14 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[_Const
                 if is_known and inside in words and value is not None and value.denominator == 1:
                     about = key.startswith("macro ") and not is_parameter, is_parameter
                     found.setdefault(name.text, _Constant(name.text, inside, int(value), *about))
-    yield from found.values()
+    if found:
+        for match in _CONSTANT.finditer(sites[0].source.text):
+            argument, number = match[1], match[2].strip()
+            if number.isdigit() and of_template.get(argument, "") in words:
+                inside = of_template[argument]
+                parameter = _Constant(argument, inside, int(number), is_parameter=True)
+                found.setdefault(argument, parameter)
+    return [*found.values()]
 
 
 def _template_names(text: KernelText, site: LaunchSite) -> dict[str, str]:
@@ -155,7 +184,7 @@ def _named(formula: Formula) -> Iterator[Name]:
 # ---- launches
 
 
-def _tiles(kernel: Kernel, site: LaunchSite, name: str, value: int) -> Iterator[Tile]:
+def _tiles(kernel: Kernel, site: LaunchSite, values: Mapping[str, int]) -> Iterator[Tile]:
     """The launches of a copy that the formulas of a launch may mean.
 
     There are several where one variable is the argument of several parameters.
@@ -163,22 +192,21 @@ def _tiles(kernel: Kernel, site: LaunchSite, name: str, value: int) -> Iterator[
     resolved = site.resolved
     assert resolved is not None, "a launch that is open"
     own_block = _numbers(resolved.block)
-    block = _numbers([_with(one, name, value) for one in resolved.block])
+    block = _numbers([_with(one, values) for one in resolved.block])
     if own_block is None or block is None or not _is_launched(block, kernel):
         return
     meanings = _meanings(site, kernel)
 
     def shared_out(grid: Formula) -> dict[str, tuple[int, int]]:
         """Extents that blocks may share out: what a block of the program gets, and another."""
-        both = [(_shared_out(grid, m), _shared_out(_with(grid, name, value), m)) for m in meanings]
+        both = [(_shared_out(grid, m), _shared_out(_with(grid, values), m)) for m in meanings]
         return {
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
 
     for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in resolved.grid)):
         covered, own_covered = zip(of_x, of_y, of_z, strict=True)
-        if (block, covered) != (own_block, own_covered):
-            yield Tile(block, own_block, (x, y, z), covered, own_covered)
+        yield Tile(block, own_block, (x, y, z), covered, own_covered)
 
 
 def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
@@ -204,19 +232,21 @@ def _numbers(shape: Sequence[Formula]) -> Block | None:
     return (known[0], known[1], known[2]) if len(known) == 3 else None
 
 
-def _with(formula: Formula, name: str, value: int) -> Formula:
-    """The formula with another value of a constant, wherever it is named."""
+def _with(formula: Formula, values: Mapping[str, int]) -> Formula:
+    """The formula with other values of constants, wherever they are named."""
     match formula:
-        case Name(text, _, inner) if text == name and constant(formula) is not None:
-            return Number(Fraction(value))
-        case Name(_, _, inner) if inner is not None and any(n.text == name for n in _named(inner)):
-            return _with(inner, name, value)
+        case Name(text, _, _) if text in values and constant(formula) is not None:
+            return Number(Fraction(values[text]))
+        case Name(_, _, inner) if inner is not None and any(
+            n.text in values for n in _named(inner)
+        ):
+            return _with(inner, values)
         case HostOperation(operator, operands):
-            return HostOperation(operator, tuple(_with(one, name, value) for one in operands))
+            return HostOperation(operator, tuple(_with(one, values) for one in operands))
         case Call(function, operands):
-            return Call(function, tuple(_with(one, name, value) for one in operands))
+            return Call(function, tuple(_with(one, values) for one in operands))
         case Cast(type_, operand):
-            return Cast(type_, _with(operand, name, value))
+            return Cast(type_, _with(operand, values))
     return formula
 
 
@@ -315,13 +345,13 @@ def _of_arguments(formula: Formula, arguments: Mapping[str, str]) -> str | None:
 # ---- text
 
 
-def _variant(text: KernelText, one: _Constant, value: int, tile: Tile) -> KernelVariant:
-    named = f"{one.inside}_{value}"
+def _variant(text: KernelText, values: Values, tile: Tile) -> KernelVariant:
+    named = "_".join(f"{one.inside}_{value}" for one, value in values.items())
     copy = f"{text.kernel.name}__{named}"
-    if one.is_macro:
-        edit = _with_macro(text.copy(copy, Changes()), one.inside, value)
-    else:
-        edit = text.copy(copy, _with_variables(text, one, value))
+    edit = text.copy(copy, _with_variables(text, values))
+    for one, value in values.items():
+        if one.is_macro:
+            edit = _with_macro(edit, one.inside, value)
     about = text.syntax.source, edit, NAME, *_pointers(text.kernel)
     return KernelVariant(named, copy, *about, tile=tile)
 
@@ -348,24 +378,28 @@ def _with_macro(edit: Edit, name: str, value: int) -> Edit:
     return replace(edit, text=text)
 
 
-def _with_variables(text: KernelText, one: _Constant, value: int) -> Changes:
-    """Variables of the body in place of a constant, or an argument of the template.
+def _with_variables(text: KernelText, values: Values) -> Changes:
+    """Variables of the body in place of constants, and of arguments of the template.
 
-    Other constants that are computed from it are computed from the variable.
+    Other constants that are computed from them are computed from the variables.
     """
-    name, taken = one.inside, tuple[str, ...]()
-    edits, type_of = list[Edit](), name
-    if one.is_parameter:
-        type_of = f"cutune_own_{name}"
-        head = text.syntax.tokens[text.function.first : text.function.parameters[0]]
-        edits = [Edit.insert(token.start, "cutune_own_") for token in head if token.text == name]
-        taken = (type_of,)
-    declared = [f"constexpr decltype({type_of}) {name} = {value};"]
-    followed = {name}
-    for file in () if one.is_parameter else text.texts.files:
+    edits, declared, taken = list[Edit](), list[str](), list[str]()
+    head = text.syntax.tokens[text.function.first : text.function.parameters[0]]
+    followed = set[str]()
+    for one, value in values.items():
+        name = type_of = one.inside
+        if one.is_parameter:
+            type_of = f"cutune_own_{name}"
+            edits += [Edit.insert(t.start, "cutune_own_") for t in head if t.text == name]
+            taken.append(type_of)
+        elif not one.is_macro:
+            followed.add(name)
+        if not one.is_macro:
+            declared.append(f"constexpr decltype({type_of}) {name} = {value};")
+    for file in text.texts.files if followed else ():
         for match in _CONSTANT.finditer(file.text):
             other, initializer = match[1], " ".join(match[2].split())
             if other not in followed and followed & {*re.findall(r"\w+", initializer)}:
                 followed.add(other)
                 declared.append(f"constexpr decltype({other}) {other} = {initializer};")
-    return Changes(tuple(edits), f" {' '.join(declared)}", taken=taken)
+    return Changes(tuple(edits), "".join(f" {one}" for one in declared), taken=tuple(taken))

@@ -463,8 +463,8 @@ def _proven(kernel: Kernel | None) -> str:
     proven = ", ".join(d for d in kernel.pure_dimensions if d not in kernel.asserted)
     asserted = ", ".join(kernel.asserted)
     said = f"any block in {asserted} by annotation" if asserted else ""
-    tried = ", ".join(" = ".join(one.name.rsplit("_", 1)) for one in kernel.tiles)
-    tiles = f"copies with other constants do the same: {tried}" if tried else ""
+    tried = "; ".join(one.tile.text for one in kernel.tiles if one.tile is not None)
+    tiles = f"copies do the same with {tried}" if tried else ""
     by_ids = f"global ids only in {proven}" if proven else ""
     return "; ".join(filter(None, (by_ids, said, tiles)))
 
