@@ -266,9 +266,10 @@ def sweep(results: Results, programs: Sequence[TileProgram], builds: Builds, end
         if isinstance(binary, str) and binary != "no time":
             results.of(job)["failure"] = binary
             print(f"{job.program.name} {job.key}: {binary}", flush=True)
+    unknown: set[str] = set()
     for job, is_reference in plan(results, jobs, builds.folder):
         binary = binaries[job.program.name, job.values]
-        if isinstance(binary, str):
+        if isinstance(binary, str) or job.program.name in unknown:
             continue
         left = end - time.monotonic()
         if left <= 0:
@@ -278,11 +279,11 @@ def sweep(results: Results, programs: Sequence[TileProgram], builds: Builds, end
         answers = run(job, binary, folder, is_reference, min(left, RUN_SECONDS))
         if time.monotonic() >= end:
             return False
-        if is_reference:
-            keep_references(results, job, answers, folder)
-        else:
+        if not is_reference:
             results.add(job, answers)
-    return "no time" not in binaries.values()
+        elif not keep_references(results, job, answers, folder):
+            unknown.add(job.program.name)
+    return "no time" not in binaries.values() and not unknown
 
 
 def jobs_keys(jobs: Sequence[Job]) -> list[tuple[str, Values]]:
@@ -307,16 +308,17 @@ def references_of(folder: Path, program: TileProgram) -> Path:
     return folder / "references" / program.name
 
 
-def keep_references(results: Results, job: Job, answers: Mapping[str, Json], folder: Path) -> None:
-    """Take the results of the own values as right, where the program itself says so."""
+def keep_references(results: Results, job: Job, answers: Mapping[str, Json], folder: Path) -> bool:
+    """Take the results of the own values as right, where the program itself says so of all."""
+    if wrong := {size: one for size, one in answers.items() if one.get("status") != 0}:
+        print(f"{job.program.name} fails, and is left out: {wrong}", flush=True)
+        return False
     results.of(job)
     for size, answer in answers.items():
-        if answer.get("status") == 0:
-            results.references(job.program)[size] = {"printed": answer["printed"]}
-        else:
-            print(f"{job.program.name} {size}: {answer}", flush=True)
+        results.references(job.program)[size] = {"printed": answer["printed"]}
     (folder / "whole").touch()
     results.save()
+    return True
 
 
 def summary(results: Results) -> Iterator[str]:

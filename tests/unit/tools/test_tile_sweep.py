@@ -104,6 +104,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.ran: list[tuple[str, bool]] = []
+        self.is_broken = False
 
     def monotonic(self) -> float:
         return float(len(self.ran))
@@ -112,6 +113,9 @@ class Machine:
         self.ran.append((job.key, is_reference))
         launch = {"kernel": "k", "milliseconds": job.values[0] + len(self.ran) / 1000}
         answer = {"status": 0, "launches": [launch], "errors": [0.0], "printed": ["PASS"]}
+        if self.is_broken:
+            answer = {"status": 1, "said": "no GPU"}
+            return dict.fromkeys(job.program.sizes, answer)
         if job.values[0] == 28:
             answer["errors"] = [1.0]
         return {size: {**answer, "launches": [dict(launch)]} for size in job.program.sizes}
@@ -143,6 +147,16 @@ def test_rounds_go_there_and_back(machine: Machine, tmp_path: Path) -> None:
     best = "best 4.0095 ms TILE=4; own 16.0095 ms, 3.99 times, TILE=16"
     assert " ".join(lines[0].split()) == f"matmul_tiled small 7 of 8 sets, 1 wrong; {best}"
     assert len(lines) == 3
+
+
+def test_without_right_results_nothing_is_timed(machine: Machine, tmp_path: Path) -> None:
+    program, results = PROGRAMS["matmul_tiled"], Results(tmp_path / "sweep.json").load()
+    machine.is_broken = True
+    assert not sweep(results, [program], Builds(tmp_path, []), 60)
+    assert machine.ran == [("TILE=16", True)]
+    machine.is_broken = False
+    assert sweep(results, [program], Builds(tmp_path, []), 60)
+    assert machine.ran[1:] == [("TILE=16", True), *keys(THERE), *keys(THERE[::-1])]
 
 
 def test_a_sweep_goes_on(machine: Machine, tmp_path: Path) -> None:
