@@ -150,13 +150,13 @@ def optimized(text: str) -> str:
 
 
 #: What only launches of copies with other constants need.
-_TILES = re.compile(r"^#ifdef CUTUNE_TILES\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
+_TILES = re.compile(r"^#if(n?)def CUTUNE_TILES\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
 
 
 @cache
 def _header(name: str, tiled: bool) -> tuple[str, ...]:
     text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
-    text = _TILES.sub(r"\1" if tiled else "", text)
+    text = _TILES.sub(lambda part: part[2] if tiled != bool(part[1]) else "", text)
     # Each stands in the file once: the guard of its text is not needed.
     guard = re.compile(
         r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif[^\n]*\n\Z", re.MULTILINE | re.DOTALL

@@ -40,7 +40,7 @@ struct cutune_variant {
 #ifdef CUTUNE_TILES
     // Of a copy with another constant its one block, and the grid for a launch of the kernel. False
     // where the program asks for another grid than its own constant tells. nullptr: of others.
-    unsigned block[3];
+    unsigned block[3], shared;
     bool (*tile)(const cutune_request &asked, dim3 *grid);
 #endif
 };

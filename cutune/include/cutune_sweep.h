@@ -273,6 +273,7 @@ class cutune_experiment {
             if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
 #ifdef CUTUNE_TILES
             if (step.variant != 0 && launch_.site->variants[step.variant - 1].tile != nullptr) {
+                step.smem = launch_.site->variants[step.variant - 1].shared;
                 if (launch_.site->variants[step.variant - 1].tile(request, &step.grid) &&
                     may_run(step.variant, &allocations))
                     steps_.more() = step;
@@ -325,7 +326,8 @@ class cutune_experiment {
     }
 
     bool may_run(int variant, cutune_memory *allocations) const {
-        return launch_.has_variants && launch_.step.smem == 0 && launch_.limits.threads != 0 &&
+        return launch_.has_variants && launch_.limits.threads != 0 &&
+               (launch_.step.smem == 0 || launch_.site->variants[variant - 1].tile != nullptr) &&
                cutune_supposes_rightly(launch_.site->variants[variant - 1], launch_.integers.data(),
                                        allocations);
     }

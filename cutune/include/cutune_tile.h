@@ -26,10 +26,11 @@ static inline dim3 cutune_block_of(const cutune_variant &copy) {
     return dim3(copy.block[0], copy.block[1], copy.block[2]);
 }
 
-// May a variant be launched: has it no block of its own, or one that fits the program's grid?
+// May a variant be launched: has it no block of its own and no dynamic shared memory, or a block that
+// fits the program's grid?
 static inline bool cutune_is_tiled(const cutune_variant &copy, const cutune_request &asked) {
     dim3 grid;
-    return copy.tile == nullptr || copy.tile(asked, &grid);
+    return copy.tile == nullptr ? asked.smem == 0 : copy.tile(asked, &grid);
 }
 
 // A request as if the program had asked for a copy.
@@ -37,6 +38,7 @@ static inline cutune_request cutune_as_tile(const cutune_request &asked, int var
     const cutune_variant &copy = asked.site->variants[variant - 1];
     cutune_request tiled = asked;
     tiled.block = cutune_block_of(copy);
+    tiled.smem = copy.shared;
     tiled.guarded = 0;
     if (!copy.tile(asked, &tiled.grid)) return asked;
     for (int d = 0; d < 3; ++d)

@@ -387,7 +387,10 @@ class cutune_controlled {
     unsigned allowed(const cutune_site &site, const cutune_request &request,
                      const void *const *variants) const {
         unsigned found = 0;
-        if (variants == nullptr || is_captured_ || asked_smem_ != 0 ||
+        if (variants == nullptr || is_captured_ ||
+#ifndef CUTUNE_TILES
+            asked_smem_ != 0 ||
+#endif
             (!site.needs_warps && cutune_needs_warps(site, request)))
             return 0;
         for (int v = 1; v <= site.variant_count; ++v)
@@ -419,6 +422,7 @@ class cutune_controlled {
         if (copy.tile != nullptr) {
             if (!copy.tile(request, &grid)) return false;
             block = wanted;
+            smem = copy.shared;
         } else
 #endif
             if (!fit(cutune_sites[row], request, wanted))

@@ -14,8 +14,9 @@ it accesses does not depend on data; nothing is compared with a number beyond th
 tried; no result of an atomic operation is used, no rounded number is added by one, no function of
 the system is called, and no register is read but indices and shapes.
 
-Sizes at which the kernel itself has a race are none: it is made for others. Where only multiples of
-its blocks are left, the copy may run at multiples of both.
+Sizes at which the kernel itself has a race are none: it is made for others. Where a copy does the
+same only if what blocks share out, or all integers, are multiples of what both blocks cover, it may
+run there.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 from math import lcm
 from pathlib import Path
@@ -45,6 +47,7 @@ from cutune.model.rational.formulas import whole_value
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Function, Instruction, Module, PtxError
+from cutune.source.host_formula import names_in
 from cutune.source.program import Kernel, KernelVariant, Tile
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
@@ -87,21 +90,23 @@ def copies_that_do_the_same(
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
         kept, reason = json.loads(known)
-        return [_with_multiple(copies[index], multiple) for index, multiple in kept], reason
-    found, reason = _tried(text, kernel, copies)
-    keep_text(place, json.dumps([found, reason]))
-    return [_with_multiple(copies[index], multiple) for index, multiple in found], reason
+        found = [(index, tuple(divided), multiple) for index, divided, multiple in kept]
+    else:
+        found, reason = _tried(text, kernel, copies)
+        keep_text(place, json.dumps([found, reason]))
+    return [_where(copies[index], *known) for index, *known in found], reason
 
 
-def _with_multiple(copy: KernelVariant, multiple: int) -> KernelVariant:
+Found = tuple[int, tuple[str, ...], int]
+"""The place of a copy that does the same, and parameters that must be multiples of a number."""
+
+
+def _where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> KernelVariant:
     assert copy.tile is not None, "the copy of a tile"
-    return replace(copy, tile=replace(copy.tile, multiple=multiple))
+    return replace(copy, tile=replace(copy.tile, divided=divided, multiple=multiple))
 
 
-def _tried(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[tuple[int, int]], str]:
-    """The copies that do the same, by their places, each with what sizes must be multiples of."""
+def _tried(text: str, kernel: Kernel, copies: Sequence[KernelVariant]) -> tuple[list[Found], str]:
     try:
         module = parse(text)
         loaded = LoadedModule(assemble(text))
@@ -116,17 +121,16 @@ def _tried(
     trial = _Trial(module, loaded, kernel, entries, tiles)
     if reason := trial.obstacle(entries[kernel.name]):
         return [], reason
-    found, reasons = dict[int, int](), list[str]()
-    for is_any in (True, False):
+    found, reasons = list[Found](), list[str]()
+    for domain in Domain:
         for index, copy in enumerate(copies):
-            if copy.kernel not in entries or not _may_join(copy, [copies[i] for i in found]):
+            if copy.kernel not in entries or not _may_join(copy, [copies[i] for i, *_ in found]):
                 continue
-            multiple, differs = trial.same(copy, is_any)
-            if multiple:
-                found[index] = multiple
+            if not (differs := trial.difference(copy, domain)):
+                found.append((index, *trial.divided(copy, domain)))
             else:
                 reasons.append(f"with {copy.tile.text if copy.tile else ''} {differs}")
-    return [*found.items()], next(iter(reasons), "")
+    return found, next(iter(reasons), "")
 
 
 def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
@@ -136,6 +140,15 @@ def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
         for one in found
     )
     return is_alike and copy.name not in {one.name for one in found}
+
+
+class Domain(Enum):
+    """The sizes at which a copy is tried."""
+
+    ANY = "any"
+    #: What blocks share out are multiples of what they cover; other integers are any.
+    EXTENTS = "extents"
+    MULTIPLES = "multiples"
 
 
 @dataclass(frozen=True)
@@ -160,12 +173,15 @@ class _Trial:
 
     # ---- what is asked of the code
 
-    def obstacle(self, entry: str) -> str:
-        """Return what of the code keeps its runs from telling about others; "" if nothing does."""
+    def obstacle(self, entry: str, most_shared: int = 0) -> str:
+        """Return what of the code keeps its runs from telling about others; "" if nothing does.
+
+        `most_shared`: bytes of dynamic shared memory of its blocks.
+        """
         code = self.loaded.kernel(entry)
         if not code.oblivious:
             return f"what it does depends on data: {code.obliviousness.reason}"
-        if code.static_shared_bytes > LARGEST_SHARED:
+        if code.static_shared_bytes + most_shared > LARGEST_SHARED:
             return f"it needs {code.static_shared_bytes} bytes of shared memory"
         if any(site.kind == "atomic" and site.real for site in code.sites):
             return "it adds up rounded numbers by atomic operations"
@@ -193,12 +209,17 @@ class _Trial:
         return names
 
     def _compares_beyond(self, entry: str, limit: int) -> bool:
+        """Is something that follows from sizes and places compared with a larger number?"""
+        loaded = self.loaded.kernel(entry).obliviousness.loaded
         for name in self._reached(entry):
             for one in _instructions(self.module.functions.get(name)):
-                if one.opcode in ("setp", "set", "min", "max"):
-                    numbers = [int(o) for o in one.operands if re.fullmatch(r"-?\d+", o)]
-                    if any(abs(number) > limit for number in numbers):
-                        return True
+                if one.opcode not in ("setp", "set", "min", "max") or not loaded.isdisjoint(
+                    one.operands
+                ):
+                    continue
+                numbers = [int(o) for o in one.operands if re.fullmatch(r"-?\d+", o)]
+                if any(abs(number) > limit for number in numbers):
+                    return True
         return False
 
     # ---- parameters
@@ -238,30 +259,34 @@ class _Trial:
 
     # ---- launches
 
-    def same(self, copy: KernelVariant, is_any: bool) -> tuple[int, str]:
-        """Return of which number sizes must be multiples for a copy to do the same; 0: it differs.
-
-        With what it did otherwise. `is_any`: try any sizes, else multiples of its blocks.
-        """
+    def difference(self, copy: KernelVariant, domain: Domain) -> str:
+        """Return what a copy does otherwise at sizes of a domain, in words; "" if nothing."""
         tile, entry = copy.tile, self.entries[copy.kernel]
         assert tile is not None, "the copy of a tile"
-        if reason := self.obstacle(entry):
-            return 0, reason
+        if reason := self.obstacle(entry, tile.shared):
+            return reason
         own = self.entries[self.kernel.name]
-        multiple = 1 if is_any else self._multiple
-        launches = self._launches(tile, multiple)
+        launches = self._launches(tile, domain)
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
-        if len(launches) < _FEWEST or (is_any and len(uneven) < _UNEVEN):
-            return 0, "too few of its launches can be tried"
+        if len(launches) < _FEWEST or (domain is Domain.ANY and len(uneven) < _UNEVEN):
+            return "too few of its launches can be tried"
         limit = 2 * max(value for one in launches for _, value in one.sizes)
         if any(self._compares_beyond(name, limit) for name in (own, entry)):
-            return 0, "it compares something with a number that is larger than any size tried"
+            return "it compares something with a number that is larger than any size tried"
         each = enumerate(launches)
         different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
-            return multiple, ""
+            return ""
         sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes)
-        return 0, f"its results are others at {sizes}"
+        return f"its results are others at {sizes}"
+
+    def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
+        """Return the parameters that are multiples of a number in a domain, and the number."""
+        if domain is Domain.ANY or copy.tile is None:
+            return (), 1
+        extents = {name for text in copy.tile.extents for name in names_in(text)}
+        is_all = domain is Domain.MULTIPLES
+        return tuple(n for n in self._integers if is_all or n in extents), self._multiple
 
     @staticmethod
     def _is_uneven(tile: Tile, sizes: Sizes) -> bool:
@@ -270,10 +295,10 @@ class _Trial:
         parts = zip(extents, tile.covered, tile.own_covered, strict=True)
         return any(extent % a and extent % b for extent, a, b in parts)
 
-    def _launches(self, tile: Tile, multiple: int) -> list[_Launch]:
-        key = (tile.own_block, tile.extents, tile.own_covered, multiple)
+    def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
+        key = (tile.own().extents, tile.own_block, tile.own_covered, tile.own_shared, domain)
         if key not in self._known:
-            made = (self._own_launch(tile, one) for one in self._assignments(tile, multiple))
+            made = (self._own_launch(tile, one) for one in self._assignments(tile, domain))
             # First those in which several blocks have much to do.
             launches = sorted(
                 (launch for launch in made if launch is not None),
@@ -297,29 +322,26 @@ class _Trial:
     def _multiple(self) -> int:
         return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
 
-    def _assignments(self, tile: Tile, multiple: int) -> Iterator[Sizes]:
+    def _assignments(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
         """Values of all integers: equal ones, drawn ones, and one after the other for each that no
         grid follows: up to which of them the kernel is right is told by where it fails.
         """
         small, big = min(self._numbers, default=8), max(self._numbers, default=8)
         near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
         sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
-        if multiple > 1:
-            sizes = [multiple * times for times in (1, 2, 3, 4, 5)]
         names, random = self._integers, np.random.default_rng(big)
-        for size in sizes:
-            yield dict.fromkeys(names, size)
-        if multiple == 1:
-            for size in random.integers(1, 3 * big, _DRAWN):
-                yield dict.fromkeys(names, int(size))
-        few = [0, 1, 2, *sizes] if multiple == 1 else sizes
+        extents = {name for text in tile.extents for name in names_in(text)}
+        divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
+        multiples = [self._multiple * times for times in (1, 2, 3, 4, 5)]
+        base = multiples[1] if divided else sizes[len(sizes) // 2]
+        for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
+            yield dict.fromkeys(names, int(size))
+        few = [0, 1, 2, *sizes]
         for number in range(_DRAWN if len(names) > 1 else 0):
             of = sizes if number % 2 else few
-            yield {name: int(random.choice(of)) for name in names}
-        extents = " ".join(tile.extents)
-        base = sizes[len(sizes) // 2]
+            yield {n: int(random.choice(multiples if n in divided else of)) for n in names}
         for name in names:
-            if not re.search(rf"\b{re.escape(name)}\b", extents):
+            if name not in extents and name not in divided:
                 for value in range(0, 2 * big + 2, -(-big // _DENSE)):
                     yield {**dict.fromkeys(names, base), name: value}
 
@@ -337,6 +359,7 @@ class _Trial:
                 grid,
                 tile.own_block,
                 parameters,
+                shared_bytes=tile.own_shared,
                 ghosts=GHOSTS,
                 trace=True,
                 instruction_limit=_LONG,
@@ -359,37 +382,39 @@ class _Trial:
             arrays.append((places[array], begin - low, high - low))
         launch = _Launch(tuple(sizes.items()), parameters, tuple(arrays), counted.warp_instructions)
         with suppress(CutuneError, Hazards):
-            before, after = self._run(entry, grid, tile.own_block, launch, 0)
-            self._expected[launch, 0] = after
+            before, after = self._run(entry, grid, tile.own(), launch, 0)
+            self._expected[tile.own(), launch, 0] = after
             # Where nothing is written nothing is learned.
             return launch if before != after else None
         return None
 
     @cached_property
-    def _expected(self) -> dict[tuple[_Launch, int], list[bytes]]:
+    def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:
         """Memory behind launches of the kernel, by their contents."""
         return {}
 
     def _is_same(self, copy: KernelVariant, launch: _Launch, number: int) -> bool:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
-        grid, own = grid_at(tile, dict(launch.sizes)), grid_at(tile.own(), dict(launch.sizes))
-        if grid is None or own is None:
+        grid, own = grid_at(tile, dict(launch.sizes)), tile.own()
+        own_grid = grid_at(own, dict(launch.sizes))
+        if grid is None or own_grid is None:
             return False
+        names = self.entries[self.kernel.name], self.entries[copy.kernel]
         try:
             for contents in range(3) if number < _THOROUGH else (number % 3,):
-                if (launch, contents) not in self._expected:
-                    its = self.entries[self.kernel.name], own, tile.own_block
-                    self._expected[launch, contents] = self._run(*its, launch, contents)[1]
-                its = self.entries[copy.kernel], grid, tile.block
-                if self._run(*its, launch, contents)[1] != self._expected[launch, contents]:
+                key = own, launch, contents
+                if key not in self._expected:
+                    _, after = self._run(names[0], own_grid, own, launch, contents)
+                    self._expected[key] = after
+                if self._run(names[1], grid, tile, launch, contents)[1] != self._expected[key]:
                     return False
         except (CutuneError, Hazards):
             return False
         return True
 
     def _run(
-        self, entry: str, grid: Block, block: Block, launch: _Launch, contents: int
+        self, entry: str, grid: Block, tile: Tile, launch: _Launch, contents: int
     ) -> tuple[list[bytes], list[bytes]]:
         """Launch with memory behind the pointers; gives all bytes before and after it.
 
@@ -417,8 +442,9 @@ class _Trial:
         before = [one.tobytes() for one in memory]
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
+        about |= {"shared_bytes": tile.shared, "is_checked": contents == 0}
         # Races are the same whatever is in memory.
-        self.loaded.run(entry, grid, block, bytes(parameters), is_checked=contents == 0, **about)
+        self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]
 
 

@@ -249,7 +249,7 @@ class Tile:
     Attributes:
         extents: C text of integers, over the integer parameters of the kernel.
         covered, own_covered: elements of an extent per block of the copy, and of the program.
-        multiple: all sizes have to be multiples of it; 1: they may be any.
+        divided: parameters that have to be multiples of `multiple`.
     """
 
     block: Block
@@ -257,7 +257,11 @@ class Tile:
     extents: tuple[str, str, str]
     covered: Block
     own_covered: Block
+    divided: tuple[str, ...] = ()
     multiple: int = 1
+    #: Bytes of dynamic shared memory of a block of the copy, and of the program.
+    shared: int = 0
+    own_shared: int = 0
     #: The other values, by the names of the constants.
     values: tuple[tuple[str, int], ...] = ()
 
@@ -273,7 +277,8 @@ class Tile:
 
     def own(self) -> Tile:
         """The program's own launch."""
-        return replace(self, block=self.own_block, covered=self.own_covered)
+        own_block, own_covered = self.own_block, self.own_covered
+        return replace(self, block=own_block, covered=own_covered, shared=self.own_shared)
 
 
 @dataclass(frozen=True)

@@ -300,7 +300,7 @@ def _describe(
         allowed=kernel.allowed if tile is None else _one_block(tile.block),
         # If the grid is kept, the work may depend on the block, as under an annotation.
         asserted=bool(kernel.asserted) or any(kept) or tile is not None,
-        dynamic_shared_bytes=record.shared,
+        dynamic_shared_bytes=record.shared if tile is None else tile.shared,
         shared=sites[0].shared,
         needs_warps=kernel.keeps_warps_of(record.block),
         grid_kept=(kept[0], kept[1], kept[2]),

@@ -40,7 +40,14 @@ from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Ti
 from cutune.source.unit.integers import integer_type
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.unit import template_parameters
-from cutune.toolchain.device.thread_block import LARGEST, LARGEST_Z, WARP, Block
+from cutune.toolchain.device.thread_block import (
+    LARGEST,
+    LARGEST_SHARED,
+    LARGEST_Z,
+    WARP,
+    Block,
+)
+from cutune.toolchain.kernel_names import demangled
 
 NAME = "tile"
 #: Other values of one constant are so many times the program's own; of several, of each.
@@ -50,10 +57,11 @@ _NEAR = (Fraction(1, 2), Fraction(2))
 MOST_DRAWN, MOST_COPIES = 2048, 24
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 #: Macros, and constants outside of functions, by the keys of their names.
-_OF_FILE = ("macro ", "constant ")
+_MACRO = "macro "
+_OF_FILE = (_MACRO, "constant ")
+#: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
-    r"^[ \t]*(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);",
-    re.MULTILINE,
+    r"^(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);", re.MULTILINE
 )
 
 
@@ -79,18 +87,18 @@ def _may_have_tiles(kernel: Kernel, sites: Sequence[LaunchSite]) -> bool:
 
 
 def _is_open(site: LaunchSite) -> bool:
-    """Is a launch refused for its block alone, and does it use no dynamic shared memory?"""
-    resolved = site.resolved
-    if site.verdict is not Verdict.REFUSED or site.called is None or resolved is None:
-        return False
-    return resolved.shared is None or constant(resolved.shared) == 0
+    """May a launch be rewritten, and is its configuration read?"""
+    is_refused = site.verdict is Verdict.REFUSED
+    return is_refused and site.called is not None and site.resolved is not None
 
 
 def _copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
-    for values in _assignments(_constants(text, sites)):
-        by_name = {one.name: value for one, value in values.items()}
+    constants = _constants(text, sites)
+    own = {one.name: one.value for one in constants}
+    for values in _assignments(constants):
+        by_name = own | {one.name: value for one, value in values.items()}
         # Launches that do not agree about what a block covers have no copy in common.
-        first, *others = ([*_tiles(text.kernel, site, by_name)] for site in sites)
+        first, *others = ([*_tiles(text.kernel, site, own, by_name)] for site in sites)
         for tile in first:
             if all(tile in other for other in others):
                 inside = tuple((one.inside, value) for one, value in values.items())
@@ -120,7 +128,7 @@ def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
     factors = _FACTORS if len(constants) == 1 else _NEAR
     each = ([(one, one.value * factor) for factor in (Fraction(1), *factors)] for one in constants)
     drawn = islice(product(*each), MOST_DRAWN)
-    known = [c for c in drawn if all(v.denominator == 1 and v >= 2 for _, v in c)]
+    known = [c for c in drawn if all(value.denominator == 1 for _, value in c)]
 
     def distance(choice: Sequence[tuple[_Constant, Fraction]]) -> tuple[int, float]:
         steps = [abs(log2(value / one.value)) for one, value in choice]
@@ -134,38 +142,64 @@ def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
 def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]:
     """The constants in the configuration of launches that the text of the kernel names.
 
-    And those arguments of its template that the same function of the host defines as numbers.
+    And all arguments of its template that are numbers: what it is compiled for tells them.
     """
     words = {token.text for token in text.body}
-    of_template = _template_names(text, sites[0])
-    found: dict[str, _Constant] = {}
+    of_template = _template_arguments(text, sites[0])
+    found = {
+        argument: _Constant(argument, name, value, is_parameter=True)
+        for argument, (name, value) in of_template.items()
+        if name in words
+    }
     for site in sites:
-        assert site.resolved is not None, "a launch that is open"
-        for formula in (*site.resolved.block, *site.resolved.grid):
-            for name in _named(formula):
-                value, key = constant(name), name.key or ""
-                is_parameter = name.text in of_template
-                inside = of_template.get(name.text, name.text)
-                is_known = is_parameter or key.startswith(_OF_FILE)
-                if is_known and inside in words and value is not None and value.denominator == 1:
-                    about = key.startswith("macro ") and not is_parameter, is_parameter
-                    found.setdefault(name.text, _Constant(name.text, inside, int(value), *about))
-    if found:
-        for match in _CONSTANT.finditer(sites[0].source.text):
-            argument, number = match[1], match[2].strip()
-            if number.isdigit() and of_template.get(argument, "") in words:
-                inside = of_template[argument]
-                parameter = _Constant(argument, inside, int(number), is_parameter=True)
-                found.setdefault(argument, parameter)
-    return [*found.values()]
+        for name in _names_in_configuration(site):
+            known, key = constant(name), name.key or ""
+            is_macro = key.startswith(_MACRO)
+            if name.text in found or name.text not in words or not key.startswith(_OF_FILE):
+                continue
+            value = _defined(text, name.text) if known is None and is_macro else known
+            if value is not None and value == int(value):
+                found[name.text] = _Constant(name.text, name.text, int(value), is_macro)
+    configured = {name.text for site in sites for name in _names_in_configuration(site)}
+    return [*found.values()] if configured & found.keys() else []
 
 
-def _template_names(text: KernelText, site: LaunchSite) -> dict[str, str]:
-    """The names of template parameters, by the names that are their arguments at a launch."""
+def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
+    assert site.resolved is not None, "a launch that is open"
+    for formula in (*site.resolved.block, *site.resolved.grid):
+        yield from _named(formula)
+
+
+def _defined(text: KernelText, name: str) -> int | None:
+    """The number that the files of a program define a macro as, where they define it once.
+
+    The command line may say otherwise: then the block that is compiled is another one.
+    """
+    pattern = re.compile(
+        rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(name)}[ \t]+(\w+)[ \t]*(?://.*)?$", re.M
+    )
+    found = [match[1] for file in text.texts.files for match in pattern.finditer(file.text)]
+    return int(found[0]) if len(found) == 1 and found[0].isdigit() else None
+
+
+def _template_arguments(text: KernelText, site: LaunchSite) -> dict[str, tuple[str, int]]:
+    """Names that are arguments of the template at a launch: its parameters, and their values."""
+    entries = dict.fromkeys(text.kernel.entries)
+    if len(entries) != 1:
+        return {}
+    [shown] = demangled([*entries], parameters=True)
+    values = shown.partition("<")[2].partition(">")[0].split(",")
     arguments = site.callee.partition("<")[2].rpartition(">")[0].split(",")
     tokens = text.syntax.tokens[text.function.first : text.function.parameters[0]]
-    pairs = zip((a.strip() for a in arguments), template_parameters(tokens), strict=False)
-    return {a: name for a, (name, is_type) in pairs if a.isidentifier() and not is_type}
+    parameters = list(template_parameters(tokens))
+    if not len(values) == len(arguments) == len(parameters):
+        return {}
+    triples = zip(map(str.strip, arguments), parameters, map(str.strip, values), strict=True)
+    return {
+        argument: (name, int(value))
+        for argument, (name, is_type), value in triples
+        if argument.isidentifier() and not is_type and value.isdigit()
+    }
 
 
 def _named(formula: Formula) -> Iterator[Name]:
@@ -184,29 +218,44 @@ def _named(formula: Formula) -> Iterator[Name]:
 # ---- launches
 
 
-def _tiles(kernel: Kernel, site: LaunchSite, values: Mapping[str, int]) -> Iterator[Tile]:
+def _tiles(
+    kernel: Kernel, site: LaunchSite, own: Mapping[str, int], values: Mapping[str, int]
+) -> Iterator[Tile]:
     """The launches of a copy that the formulas of a launch may mean.
 
-    There are several where one variable is the argument of several parameters.
+    There are several where one variable is the argument of several parameters. `own`, `values`: of
+    all constants, as they are, and as they are in the copy.
     """
     resolved = site.resolved
     assert resolved is not None, "a launch that is open"
-    own_block = _numbers(resolved.block)
-    block = _numbers([_with(one, values) for one in resolved.block])
+    own_block, block = (_numbers([_with(f, v) for f in resolved.block]) for v in (own, values))
+    own_shared, shared = (_bytes(resolved.shared, v) for v in (own, values))
     if own_block is None or block is None or not _is_launched(block, kernel):
+        return
+    compiled = [constant(one) for one in resolved.block]
+    if any(c is not None and c != b for c, b in zip(compiled, own_block, strict=True)):
+        return
+    if own_shared is None or shared is None or shared > LARGEST_SHARED:
         return
     meanings = _meanings(site, kernel)
 
     def shared_out(grid: Formula) -> dict[str, tuple[int, int]]:
-        """Extents that blocks may share out: what a block of the program gets, and another."""
-        both = [(_shared_out(grid, m), _shared_out(_with(grid, values), m)) for m in meanings]
+        """Extents that blocks may share out: what a block of the copy gets, and the program's."""
+        both = [[_shared_out(_with(grid, v), m) for v in (own, values)] for m in meanings]
         return {
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
 
     for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in resolved.grid)):
         covered, own_covered = zip(of_x, of_y, of_z, strict=True)
-        yield Tile(block, own_block, (x, y, z), covered, own_covered)
+        about = block, own_block, (x, y, z), covered, own_covered
+        yield Tile(*about, shared=shared, own_shared=own_shared)
+
+
+def _bytes(shared: Formula | None, values: Mapping[str, int]) -> int | None:
+    """The bytes of dynamic shared memory, if they are one number."""
+    found = Fraction(0) if shared is None else constant(_with(shared, values))
+    return int(found) if found is not None and found == int(found) >= 0 else None
 
 
 def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
@@ -235,7 +284,7 @@ def _numbers(shape: Sequence[Formula]) -> Block | None:
 def _with(formula: Formula, values: Mapping[str, int]) -> Formula:
     """The formula with other values of constants, wherever they are named."""
     match formula:
-        case Name(text, _, _) if text in values and constant(formula) is not None:
+        case Name(text, _, _) if text in values:
             return Number(Fraction(values[text]))
         case Name(_, _, inner) if inner is not None and any(
             n.text in values for n in _named(inner)

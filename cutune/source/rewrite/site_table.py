@@ -209,19 +209,20 @@ class _Row:
         kernel = self.kernel
         read = guard_parameters(kernel, " ".join(tile.extents))
         assert read is not None, "extents are made of parameters"
-        sizes = guard_parameters(kernel, " ".join(kernel.sizes)) if tile.multiple > 1 else ()
+        sizes = guard_parameters(kernel, " ".join(tile.divided))
         positions = sorted({*read, *(sizes or ())})
         arguments = _Arguments(kernel, positions)
         extents = [f"cutune_bound({renamed(one, arguments.names)})" for one in tile.extents]
         shapes = (tile.own_block, tile.own_covered, tile.covered)
         numbers = ", ".join(f"{{{', '.join(f'{n}u' for n in shape)}}}" for shape in shapes)
         multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())
-        conditions = " && ".join(filter(None, [arguments.fit, *multiples]))
+        memory = f"asked_.smem == {tile.own_shared}u"
+        conditions = " && ".join(filter(None, [arguments.fit, memory, *multiples]))
         return (
             f"static bool {name}(const cutune_request &asked_, dim3 *grid_) {{ "
             f"const long long *const argument_ = asked_.arguments; (void)argument_; "
             f"if ((~asked_.integers & {argument_bits(positions)}) != 0) return false; "
-            f"if (!({conditions or 'true'})) return false; {arguments.declared}"
+            f"if (!({conditions})) return false; {arguments.declared}"
             f"const long long extents_[3] = {{{', '.join(extents)}}}; "
             f"static const unsigned shapes_[3][3] = {{{numbers}}}; "
             "return cutune_tile_grid(asked_, extents_, shapes_, grid_); }"
@@ -308,7 +309,7 @@ def _tile_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
     if variant.tile is None:
         return ""
     block = ", ".join(f"{size}u" for size in variant.tile.block)
-    return f", {{{block}}}, {tiles[variant.name]}"
+    return f", {{{block}}}, {variant.tile.shared}u, {tiles[variant.name]}"
 
 
 def has_tiles(program: Program, sites: Iterable[LaunchSite]) -> bool:
