@@ -46,7 +46,8 @@ from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_AR
 from cutune.model.rational.formulas import whole_value
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
-from cutune.ptx.types import Function, Instruction, Module, PtxError
+from cutune.ptx.taint import results, sources
+from cutune.ptx.types import LOADS, Function, Instruction, Module, PtxError
 from cutune.source.host_formula import names_in
 from cutune.source.program import Kernel, KernelVariant, Tile
 from cutune.source.unit.integers import integer_type
@@ -56,6 +57,8 @@ from cutune.toolchain.kernel_names import base_name
 
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
+_BLOCK_PLACES = re.compile(r"%n?ctaid\.")
+_COMPARISONS = frozenset({"setp", "set", "min", "max"})
 _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
@@ -209,17 +212,15 @@ class _Trial:
         return names
 
     def _compares_beyond(self, entry: str, limit: int) -> bool:
-        """Is something that follows from sizes and places compared with a larger number?"""
-        loaded = self.loaded.kernel(entry).obliviousness.loaded
+        """Is something that follows from sizes, or from a block's place, compared with more?"""
         for name in self._reached(entry):
-            for one in _instructions(self.module.functions.get(name)):
-                if one.opcode not in ("setp", "set", "min", "max") or not loaded.isdisjoint(
-                    one.operands
-                ):
-                    continue
-                numbers = [int(o) for o in one.operands if re.fullmatch(r"-?\d+", o)]
-                if any(abs(number) > limit for number in numbers):
-                    return True
+            function = self.module.functions.get(name)
+            grown = _grown(function)
+            for one in _instructions(function):
+                if one.opcode in _COMPARISONS and not grown.isdisjoint(sources(one)):
+                    numbers = [int(o) for o in one.operands if re.fullmatch(r"-?\d+", o)]
+                    if any(abs(number) > limit for number in numbers):
+                        return True
         return False
 
     # ---- parameters
@@ -472,6 +473,22 @@ def _contents(random: np.random.Generator, size: int, kind: int) -> NDArray[np.u
 
 def _instructions(function: Function | None) -> Sequence[Instruction]:
     return function.instructions if function is not None else ()
+
+
+def _grown(function: Function | None) -> set[str]:
+    """The registers whose values grow with sizes: those of parameters, and of blocks."""
+    found = set[str]()
+    is_new = True
+    while is_new:
+        before = len(found)
+        for one in _instructions(function):
+            is_size = one.opcode == "ld" and "param" in one.modifiers
+            is_place = any(_BLOCK_PLACES.match(operand) for operand in one.operands)
+            is_loaded = one.opcode in LOADS and "param" not in one.modifiers
+            if is_size or is_place or not (is_loaded or found.isdisjoint(sources(one))):
+                found.update(results(one))
+        is_new = len(found) > before
+    return found
 
 
 def _strange_register(function: Function) -> str:
