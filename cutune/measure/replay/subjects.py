@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from math import lcm
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -41,7 +42,7 @@ from cutune.source.program import (
 )
 from cutune.source.rewrite.edits import variants_at
 from cutune.space.annotation import Values
-from cutune.toolchain.device.thread_block import Block
+from cutune.toolchain.device.thread_block import LARGEST, WARP, Block
 from cutune.toolchain.kernel_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -317,6 +318,7 @@ def _describe(
         asked_pointers=len(asked),
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
         is_tile=variant is not None and variant.tile is not None,
+        unit=_unit(tile) if tile is not None else 1,
         working=(shared[0], shared[1], shared[2]),
     )
 
@@ -327,6 +329,13 @@ def _tile(kernel: Kernel, variant: KernelVariant | None) -> Tile | None:
         return variant.tile if variant is not None else None
     tile = kernel.tiles[0].tile
     return tile.own() if tile is not None else None
+
+
+def _unit(tile: Tile) -> int:
+    """At multiples of as many warps all blocks are whole, in dimensions that share sizes out."""
+    pairs = zip(tile.extents, tile.covered, strict=True)
+    whole = lcm(WARP, *(covered for extent, covered in pairs if not extent.isdigit()))
+    return min(whole // WARP, LARGEST // WARP)
 
 
 def _guard(tile: Tile, axis: int) -> str | None:

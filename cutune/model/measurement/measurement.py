@@ -246,6 +246,8 @@ class MeasuredKernel:
     coarsen: Block = (1, 1, 1)
     #: Is the variant a copy with another constant, which is launched in its one block?
     is_tile: bool = False
+    #: Sizes are counted at multiples of so many times 32: where blocks are whole.
+    unit: Annotated[int, Meta(ge=1, le=64)] = 1
     #: Variants with launch bounds, whose code is the same.
     bounded: tuple[BoundedCopy, ...] = ()
     #: The types of its arguments, where its sites launch other instances of a template, too.

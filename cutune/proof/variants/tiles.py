@@ -50,11 +50,15 @@ from cutune.toolchain.device.thread_block import (
 from cutune.toolchain.kernel_names import demangled
 
 NAME = "tile"
-#: Other values of one constant are so many times the program's own; of several, of each.
-_FACTORS = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(4))
+#: Other values of a constant are so many times the program's own, by how many constants there are.
 _NEAR = (Fraction(1, 2), Fraction(2))
+_FACTORS = {
+    1: (Fraction(1, 8), Fraction(1, 4), *_NEAR, Fraction(4)),
+    2: (Fraction(1, 4), *_NEAR, Fraction(4)),
+    3: (Fraction(1, 4), *_NEAR),
+}
 #: Combinations that are looked at, and copies of one kernel, at most.
-MOST_DRAWN, MOST_COPIES = 2048, 24
+MOST_DRAWN, MOST_COPIES = 2048, 12
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 #: Macros, and constants outside of functions, by the keys of their names.
 _MACRO = "macro "
@@ -125,7 +129,7 @@ Values = Mapping[_Constant, int]
 
 def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
     """Other values, those first that are nearest to the program's own."""
-    factors = _FACTORS if len(constants) == 1 else _NEAR
+    factors = _FACTORS.get(len(constants), _NEAR)
     each = ([(one, one.value * factor) for factor in (Fraction(1), *factors)] for one in constants)
     drawn = islice(product(*each), MOST_DRAWN)
     known = [c for c in drawn if all(value.denominator == 1 for _, value in c)]
