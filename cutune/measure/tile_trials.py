@@ -333,7 +333,7 @@ class _Trial:
         names, random = self._integers, np.random.default_rng(big)
         extents = {name for text in tile.extents for name in names_in(text)}
         divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
-        multiples = [self._multiple * times for times in (1, 2, 3, 4, 5)]
+        multiples = [self._multiple * times for times in range(1, 9)]
         base = multiples[1] if divided else sizes[len(sizes) // 2]
         for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
             yield dict.fromkeys(names, int(size))

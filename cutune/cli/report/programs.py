@@ -142,9 +142,12 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
 
 def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
     """The variant, and the pointers of which its condition speaks."""
+    tile = variant.tile
     return {
         "variant": variant.name,
         "kernel": variant.kernel,
+        "values": dict(tile.values) if tile is not None else {},
+        "block": list(tile.block) if tile is not None else None,
         "coarsen": list(variant.coarsen),
         "bounds": list(variant.bounds) if variant.bounds is not None else None,
         "pointers": [kernel.parameters[index].name for index in variant.pointers],
@@ -337,6 +340,9 @@ def _kept(kernel: Kernel) -> str:
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")
+    elif kernel.tiles:
+        values = "; ".join(one.tile.text for one in kernel.tiles if one.tile is not None)
+        remarks.append(f"its block follows constants, and copies do the same with {values}")
     elif reason:
         remarks.append(f"other dimensions are kept: {reason}")
     if kernel.needs_warps:

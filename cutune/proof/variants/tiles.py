@@ -314,19 +314,21 @@ def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] 
         return (str(int(count)), 1) if count.denominator == 1 and count > 0 else None
     match _inner(grid):
         case HostOperation("/", (numerator, divisor)):
-            return _quotient(numerator, divisor, arguments)
+            found = _quotient(numerator, divisor, arguments)
         case HostOperation(">>", (numerator, places)) if (shift := constant(places)) is not None:
-            return _quotient(numerator, Number(Fraction(1 << min(31, int(shift)))), arguments)
+            found = _quotient(numerator, Number(Fraction(1 << min(31, int(shift)))), arguments)
         case HostOperation("+", (HostOperation("/", (numerator, divisor)), one)):
             # (n - 1) / 16 + 1
-            return _quotient(numerator, divisor, arguments) if constant(one) == 1 else None
-        case HostOperation("-", (Call() as call, _)):
-            return _shared_out(call, arguments)
+            found = _quotient(numerator, divisor, arguments) if constant(one) == 1 else None
         case Call(name, (argument,)) if name in _CEILINGS:
             return _shared_out(argument, arguments)
         case Call(_, (numerator, divisor)):
-            return _quotient(numerator, divisor, arguments)
-    return None
+            found = _quotient(numerator, divisor, arguments)
+        case _:
+            found = None
+    if found is None and (extent := _of_arguments(grid, arguments)) is not None:
+        return extent, 1
+    return found
 
 
 def _inner(formula: Formula) -> Formula:
