@@ -33,8 +33,10 @@ from tests.soundness.batches import compiled
 from tests.soundness.programs import HostileProgram, hostile_programs
 
 SECONDS = 60
-#: A size of all programs that no power of two divides.
+#: Where `--check` looks, as it is slow: no power of two divides it.
 CHECKED = 37
+#: Status and standard output by size.
+Outputs = dict[int, tuple[int, bytes]]
 _CLAIM = re.compile(
     r"^// NAIVE: (?P<name>\w+) in (?P<functions>[\w, ]+): (?P<values>\d+(?:, \d+)*) "
     r"(?P<effect>same|differs|is caught|does not compile)(?: at (?P<size>\d+))?$",
@@ -64,15 +66,15 @@ class Claim:
     size: int = 0
 
 
-def claim_of(text: str) -> Claim | None:
-    """What the head of a program says; None where nothing could be shown."""
-    found = _CLAIM.search(text)
-    if found is None:
-        return None
-    values = tuple(int(value) for value in found["values"].split(","))
-    functions = tuple(found["functions"].replace(" ", "").split(","))
-    effect, size = Effect(found["effect"]), int(found["size"] or 0)
-    return Claim(found["name"], functions, values, effect, size)
+def claims_of(text: str) -> list[Claim]:
+    """What the head of a program says; nothing where it could not be shown."""
+    claims = []
+    for found in _CLAIM.finditer(text):
+        values = tuple(int(value) for value in found["values"].split(","))
+        functions = tuple(found["functions"].replace(" ", "").split(","))
+        effect, size = Effect(found["effect"]), int(found["size"] or 0)
+        claims.append(Claim(found["name"], functions, values, effect, size))
+    return claims
 
 
 def replaced(text: str, claim: Claim, value: int) -> str:
@@ -164,36 +166,39 @@ def tried(nvcc: Nvcc, program: HostileProgram) -> list[str]:
         messages = _built(nvcc, text, own)
         if messages is not None:
             return [f"does not compile: {messages}"]
-        outputs = {size: _output(own, size) for size in sizes}
+        outputs: Outputs = {size: _output(own, size) for size in sizes}
         wrong = [f"fails at {size}" for size, (status, _) in outputs.items() if status != 0]
         wrong += [f"two outputs at {n}" for n in sizes if _output(own, n) != outputs[n]]
-        claim = claim_of(text)
-        if claim is None:
-            return wrong if "// NAIVE: not shown" in text else [*wrong, "claims nothing"]
-        for value in claim.values:
-            other = Path(folder) / f"v{value}"
-            changed = replaced(text, claim, value)
-            if changed == text:
-                return [*wrong, "nothing to replace"]
-            messages = _built(nvcc, changed, other)
-            if messages is not None:
-                wrong += [] if claim.effect is Effect.REFUSED else [f"{value}: {messages}"]
-                continue
-            differing = [size for size in sizes if _output(other, size) != outputs[size]]
-            wrong += _judged(claim, value, differing, other)
+        claims = claims_of(text)
+        if not claims and "// NAIVE: not shown" not in text:
+            wrong.append("claims nothing")
+        for claim in claims:
+            for value in claim.values:
+                changed, binary = replaced(text, claim, value), Path(folder) / f"v{value}"
+                if changed == text:
+                    wrong.append(f"{claim.name} was not found")
+                if reason := _tested(nvcc, claim, changed, binary, outputs):
+                    wrong.append(f"{value} {reason}")
     return wrong
 
 
-def _judged(claim: Claim, value: int, differing: list[int], binary: Path) -> list[str]:
-    """What is wrong with a claim about a value that compiles."""
-    if claim.effect is Effect.REFUSED:
-        return [f"{value} compiles"]
-    if claim.effect is Effect.DIFFERS:
-        return [] if claim.size in differing else [f"{value} differs at {differing}"]
-    if claim.effect is Effect.SAME and differing:
-        return [f"{value} differs at {differing}"]
-    is_caught = _is_caught(binary, claim.size or CHECKED)
-    return [] if is_caught is (claim.effect is Effect.CAUGHT) else [f"{value}: check says no"]
+def _tested(nvcc: Nvcc, claim: Claim, text: str, binary: Path, outputs: Outputs) -> str | None:
+    """What is wrong with a claim about one value, whose program this is."""
+    messages = _built(nvcc, text, binary)
+    if messages is not None:
+        return None if claim.effect is Effect.REFUSED else messages
+    differing = [size for size, output in outputs.items() if _output(binary, size) != output]
+    match claim.effect:
+        case Effect.REFUSED:
+            return "compiles"
+        case Effect.DIFFERS:
+            return None if claim.size in differing else f"differs at {differing}"
+        case Effect.CAUGHT:
+            return None if _is_caught(binary, claim.size) else "is not caught"
+        case Effect.SAME if differing:
+            return f"differs at {differing}"
+        case Effect.SAME:
+            return "is caught" if _is_caught(binary, CHECKED) else None
 
 
 def _is_caught(binary: Path, size: int) -> bool:
