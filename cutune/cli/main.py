@@ -92,7 +92,7 @@ class Options(argparse.Namespace):
     @property
     def analyzer(self) -> Analyzer:
         from cutune.proof.analysis.analyzer import Analyzer
-        from cutune.tuning.tune import try_copies
+        from cutune.tuning.inputs import try_copies
 
         has_variants = self.variants == "all"
         return Analyzer(

@@ -32,10 +32,10 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.inputs import Request
+from cutune.tuning.inputs import Request, try_copies
 from cutune.tuning.kept import Kept
 from cutune.tuning.nvcc.units import models_in, named_model
-from cutune.tuning.tune import Tuning, try_copies, tuned_targets
+from cutune.tuning.tune import Tuning, tuned_targets
 from cutune.tuning.tune import tune as tune_program
 
 

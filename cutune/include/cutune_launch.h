@@ -9,7 +9,9 @@
 #include <type_traits>
 
 struct cutune_site;
+#ifdef CUTUNE_TILES
 struct cutune_request;
+#endif
 
 typedef long long cutune_long;
 typedef unsigned long long cutune_word;

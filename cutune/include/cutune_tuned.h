@@ -406,30 +406,38 @@ class cutune_controlled {
     // Launch a variant. False where its code does not take the block.
     bool take(int row, cutune_request request, int device, const void *const *variants,
               const cutune_configuration &chosen) {
-        dim3 wanted = chosen.block;
 #ifdef CUTUNE_TILES
-        const cutune_variant &copy = cutune_sites[row].variants[chosen.variant - 1];
-        if (copy.tile != nullptr) wanted = cutune_block_of(copy);
+        if (cutune_sites[row].variants[chosen.variant - 1].tile != nullptr)
+            return take_tile(row, request, device, variants, chosen.variant);
 #endif
-        const long long threads = cutune_threads(wanted);
+        const long long threads = cutune_threads(chosen.block);
         // Those of the kernel are what the program's own launch has to keep.
         cutune_limits its;
         request.ids = cutune_sites[row].variants[chosen.variant - 1].ids;
         if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &its, chosen.variant) ||
-            threads > static_cast<long long>(its.threads))
-            return false;
-#ifdef CUTUNE_TILES
-        if (copy.tile != nullptr) {
-            if (!copy.tile(request, &grid)) return false;
-            block = wanted;
-            smem = copy.shared;
-        } else
-#endif
-            if (!fit(cutune_sites[row], request, wanted))
+            threads > static_cast<long long>(its.threads) ||
+            !fit(cutune_sites[row], request, chosen.block))
             return false;
         variant = chosen.variant;
         return true;
     }
+
+#ifdef CUTUNE_TILES
+    // Launch a copy with another constant, in its one block. False where its code does not take that.
+    bool take_tile(int row, const cutune_request &request, int device, const void *const *variants,
+                   int number) {
+        const cutune_variant &copy = cutune_sites[row].variants[number - 1];
+        cutune_limits its;
+        if (!cutune_limits_of(row, device, variants[number - 1], &its, number) ||
+            cutune_threads(cutune_block_of(copy)) > static_cast<long long>(its.threads) ||
+            !copy.tile(request, &grid))
+            return false;
+        block = cutune_block_of(copy);
+        smem = copy.shared;
+        variant = number;
+        return true;
+    }
+#endif
 
     // The grid is computed here, by the rule that was proven, whatever the routine says.
     bool fit(const cutune_site &site, const cutune_request &request, dim3 chosen) {

@@ -19,7 +19,7 @@ from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
-from cutune.tuning.inputs import Keeper, Request
+from cutune.tuning.inputs import Keeper, Request, try_copies
 from cutune.tuning.kept import Answer, Kept, keep, kept_for, write_texts
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cutune.model.fit.fitted_model import FittedModel
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.recorded_launches import SeenLaunch
-    from cutune.source.program import Kernel, KernelVariant, Program
+    from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
 
 
@@ -104,15 +104,6 @@ class NothingTuned(CutuneError):
     ) -> None:
         super().__init__(diagnostic)
         self.launches, self.said = launches, said
-
-
-def try_copies(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[KernelVariant], str]:
-    """As `copies_that_do_the_same`, which loads the emulated device."""
-    from cutune.measure.tile_trials import copies_that_do_the_same
-
-    return copies_that_do_the_same(text, kernel, copies)
 
 
 def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:

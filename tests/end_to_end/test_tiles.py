@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def analyzed() -> tuple[Program, Reasons]:
     reasons: Reasons = {}
 
     def noted(
-        text: str, kernel: Kernel, copies: list[KernelVariant]
+        text: str, kernel: Kernel, copies: Sequence[KernelVariant]
     ) -> tuple[list[KernelVariant], str]:
         found, reasons[kernel.name] = copies_that_do_the_same(text, kernel, copies)
         return found, reasons[kernel.name]

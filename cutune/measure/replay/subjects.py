@@ -37,10 +37,10 @@ from cutune.source.program import (
     Role,
     SiteKey,
     SiteNumbers,
-    Tile,
     may_launch,
 )
 from cutune.source.rewrite.edits import variants_at
+from cutune.source.tile import Tile
 from cutune.space.annotation import Values
 from cutune.toolchain.device.thread_block import LARGEST, WARP, Block
 from cutune.toolchain.kernel_names import renamed_entry

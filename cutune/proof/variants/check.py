@@ -19,11 +19,11 @@ from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import (
     TRANSFORMS,
+    AsTried,
     AsWritten,
     Copy,
     Moved,
     SameCode,
-    Tried,
     made_by,
 )
 from cutune.proof.variants.text import left_out
@@ -50,7 +50,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
         match transform.step:
-            case SameCode() | Tried():
+            case SameCode() | AsTried():
                 pass  # Compared with what is proven: the kernel, or a variant of a row before.
             case AsWritten() as step:
                 program = _proven(program, name, step, texts)

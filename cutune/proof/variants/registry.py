@@ -116,7 +116,7 @@ class Moved(_AsProven):
         return compiled, f"reads {read} beside the index that it is given" if read else None
 
 
-class Tried:
+class AsTried:
     """Variants with another constant, which did what the kernel does on the emulated device.
 
     That was found out before: what compiles to an entry of its own is right.
@@ -131,7 +131,7 @@ class Tried:
 
 #: All copies that are compiled together share their texts.
 _parsed = lru_cache(maxsize=4)(parse)
-Step = SameCode | AsWritten | Moved | Tried
+Step = SameCode | AsWritten | Moved | AsTried
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
 
 
@@ -162,7 +162,7 @@ TRANSFORMS: Mapping[str, Transform] = {
     restrict.NAME: Transform(restrict.restrict, AsWritten()),
     coarsen.NAME: Transform(coarsen.coarsen, Moved()),
     bounds.NAME: Transform(bounds.bounds, SameCode()),
-    tiles.NAME: Transform(lambda _text, _proofs: (), Tried()),
+    tiles.NAME: Transform(lambda _text, _proofs: (), AsTried()),
 }
 
 

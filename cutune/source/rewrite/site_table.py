@@ -21,10 +21,10 @@ from cutune.source.program import (
     KernelVariant,
     LaunchSite,
     Program,
-    Tile,
 )
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.edits import variants_at
+from cutune.source.tile import Tile
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.device.thread_block import WARP
 

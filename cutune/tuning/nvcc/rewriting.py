@@ -47,6 +47,7 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
+from cutune.tuning.inputs import try_copies
 from cutune.tuning.nvcc.command import (
     EMULATED,
     IN_ENVIRONMENT,
@@ -63,7 +64,6 @@ from cutune.tuning.nvcc.command import (
     workspaces_of,
 )
 from cutune.tuning.nvcc.units import CompiledSource, knows_others, lenders_of, lends, note, register
-from cutune.tuning.tune import try_copies
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
