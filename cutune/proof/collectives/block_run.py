@@ -38,6 +38,7 @@ from cutune.proof.collectives.lanes import (
     uniform,
     unknown,
 )
+from cutune.proof.collectives.linear_maps import with_mapped_parts
 from cutune.proof.collectives.shared_memory import (
     Clock,
     Race,
@@ -306,10 +307,13 @@ class BlockRun:
         known = known_results(instruction.opcode, instruction.modifiers, values)
         if known is not None and known.is_number:
             return known
+        name = ".".join((opcode, *modifiers))
         if len(values) == 2 and (operation := combining(opcode, modifiers)):
             result = self._combined(operation, values[0], values[1])
         else:
-            result = applied(".".join((opcode, *modifiers)), values, self.terms)
+            result = applied(name, values, self.terms)
+        result, is_sum = with_mapped_parts(name, values, result, self.terms)
+        self.reassociates |= is_sum
         return result if known is None else result.written(known.kind == NUMBER, known)
 
     def _combined(self, operation: str, first: Lanes, second: Lanes) -> Lanes:
@@ -349,8 +353,7 @@ class BlockRun:
 
     def _predicate(self, instruction: Instruction, where: Flags) -> None:
         names = instruction.operands[0].split("|")
-        result = self._condition(instruction, where)
-        self._write(names[0].strip(), where, result)
+        self._write(names[0].strip(), where, self._condition(instruction, where))
         for name in names[1:]:
             self._write(name.strip(), where, unknown(self.width))
 
@@ -525,8 +528,7 @@ class BlockRun:
         return result.written(value.kind == NUMBER, numbers(held(read, bits)))
 
     def _load_parameter(self, instruction: Instruction, where: Flags) -> None:
-        text = instruction.operands[1]
-        found = ADDRESS.match(text)
+        found = ADDRESS.match(text := instruction.operands[1])
         is_computed = found is None or found[1] in self.registers
         for index, register in enumerate(parts(instruction.operands[0])):
             if is_computed:

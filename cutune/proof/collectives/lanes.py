@@ -97,13 +97,15 @@ class Summand:
 
     `operation`: empty before the first one. `first`: the bits with which each thread's own sum
     began, which a further operation with them does not change where it is idempotent; `begun`: the
-    value, where that is no number.
+    value, where that is no number. `maps`: functions that made each thread's value another one,
+    with what all threads share.
     """
 
     value: Value
     operation: str
     first: int | None = None
     begun: Value | None = None
+    maps: tuple[tuple[object, ...], ...] = ()
 
 
 #: Functions that multiply by their other operand, if there is one.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cutune.proof.values.first_threads import first_threads
+from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -21,14 +22,22 @@ from cutune.proof.values.polynomial import (
     IDENTITY,
     ONE,
     OPAQUE,
+    PARAMETER,
     STRIDE,
     THREAD,
     ZERO,
     IntegerPolynomial,
     without,
 )
-from cutune.proof.values.predicates import Predicate
-from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
+from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
+from cutune.proof.values.terms import (
+    MOST_THREADS,
+    WARP,
+    AtomProperties,
+    Atoms,
+    Interval,
+    only_atom,
+)
 
 #: The registers of PTX that hold the raw built-ins, without their dimensions.
 REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
@@ -38,12 +47,14 @@ REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%
 class BuiltIns:
     """A reading: dimensions in which blocks have one thread; are ids in x those of warps?
 
-    `loops`: headers of loops that step through a row, as found where a grid is kept.
+    `loops`: headers of loops that step through a row, as found where a grid is kept. `wide`: sizes
+    that no block is wider than, as the launch is asked; None: it is not asked.
     """
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False
     loops: set[int] = field(default_factory=set)
+    wide: set[IntegerPolynomial] | None = None
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         """Return the value of a built-in of any dimension."""
@@ -58,6 +69,30 @@ class BuiltIns:
             lane = AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
             return value * WARP + atoms.named("lane", lane)
         return value * WARP if kind == BLOCK_SIZE else value
+
+    def as_asked(self, test: Predicate, atoms: Atoms) -> Predicate:
+        """Return a condition with what is known of it where no block is wider than some sizes.
+
+        `if (threadIdx.x >= n) return;` lets all threads through, if n is as large as any block.
+        """
+        match test:
+            case Relation() if self.wide is not None and test.bits >= ID_BITS:
+                thread = self.value(THREAD, "x", atoms)
+                for holds, one in ((True, test), (False, test.negated())):
+                    for small, large in ordered(one) if one.relation != "eq" else ():
+                        if small == thread and _is_parameter(large):
+                            self.wide.add(large)
+                            return Fixed(holds)
+            case Both(first, second):
+                return Both(self.as_asked(first, atoms), self.as_asked(second, atoms))
+            case Not(inner):
+                return Not(self.as_asked(inner, atoms))
+        return test
+
+
+def _is_parameter(value: IntegerPolynomial) -> bool:
+    atom = only_atom(value)
+    return atom is not None and atom.kind == PARAMETER
 
 
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
