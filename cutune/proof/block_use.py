@@ -7,9 +7,10 @@ knows that others are right. What a proof does not understand is unknown here, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import permutations
 
 from cutune.proof.flat_blocks import ONE_WIDTH, FlatJudge
 from cutune.proof.flow.graph import Graph, Irreducible
@@ -17,6 +18,7 @@ from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BuiltIns
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation, all_parts_of
@@ -129,6 +131,9 @@ def _adds_rounded(instructions: list[Instruction]) -> bool:
     return (rounds and hands_on) or any(item.opcode in _TENSOR for item in instructions)
 
 
+_THREAD = IntegerPolynomial.atom(THREAD, "x")
+
+
 class _Observer(Recorder):
     def see(self, moment: Moment) -> bool:
         try:
@@ -209,8 +214,64 @@ class _Seen:
         return words, line
 
     def follows_block(self) -> bool:
-        dynamic = [place for place in self.places if place.variable.size == 0]
-        return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
+        dynamic = [place.access for place in self.places if place.variable.size == 0]
+        return not dynamic or not all(map(self._is_within_sizes, dynamic))
+
+    def _is_within_sizes(self, access: MemoryAccess) -> bool:
+        """Does a place lie below an end that does not depend on the block?"""
+        assert access.address is not None, "a place in shared memory is known"
+        place = self._without_lanes(access.address)
+        if not self.atoms.of(self._without_rows(place)).raw:
+            return True
+        tests = (one for one in access.known if isinstance(one, Relation) and one.relation != "eq")
+        return any(
+            not self.atoms.of(large).raw and self._is_multiple(place, self._without_lanes(small))
+            for test in tests
+            for small, large in ordered(test)
+        )
+
+    def _without_rows(self, value: IntegerPolynomial) -> IntegerPolynomial:
+        """A value without the elements of rows, of some size, that threads of a block share."""
+        terms, width = dict(value.terms), Atom(BLOCK_SIZE, "x")
+        step = terms.get((Atom(THREAD, "x"),), 0)
+        # A loop that is unrolled steps by several widths.
+        rounds = [
+            m for m, c in value.terms if width in m and len(m) == 2 and step and c % step == 0
+        ]
+        if not rounds or not all(map(self._has_size, rounds)):
+            return value
+        for monomial in ((Atom(THREAD, "x"),), *rounds):
+            del terms[monomial]
+        return IntegerPolynomial.of(terms)
+
+    def _has_size(self, rounds: Sequence[Atom]) -> bool:
+        """Is there an end, which does not depend on the block, to what goes on in these rounds?"""
+        sides = (pair for one in self.tests for pair in permutations((one.left, one.right)))
+        return any(
+            rounds in dict(one.terms) and not self.atoms.of(other).raw for one, other in sides
+        )
+
+    def _is_multiple(self, place: IntegerPolynomial, small: IntegerPolynomial) -> bool:
+        """Is a place a number of steps from what does not depend on the block?"""
+        thread = (Atom(THREAD, "x"),)
+        step, one = dict(place.terms).get(thread, 0), dict(small.terms).get(thread, 0)
+        return one == 1 and not self.atoms.of(place - small * step).raw
+
+    def _without_lanes(self, value: IntegerPolynomial) -> IntegerPolynomial:
+        """A value with 0 in place of the lanes of warps, `t & 31` and `t - 32 * (t / 32)`."""
+        terms, thread = dict(value.terms), (Atom(THREAD, "x"),)
+        for monomial, factor in value.terms:
+            operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
+            if operation is None or not operation.numbers:
+                continue
+            opcode, number = operation.name.split(".")[0], operation.numbers[-1].literal
+            is_warp = (opcode, number) in (("shr", 5), ("div", WARP))
+            is_taken = factor == -WARP * terms.get(thread, 0) and operation.numbers[0] == _THREAD
+            if (opcode, number) in (("and", WARP - 1), ("rem", WARP)):
+                del terms[monomial]
+            elif is_warp and is_taken:
+                del terms[monomial], terms[thread]
+        return IntegerPolynomial.of(terms)
 
     def flat(self) -> FlatUse:
         """How far the width of a block with one thread in y and z is free."""

@@ -26,6 +26,7 @@ from itertools import pairwise
 
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.called_functions import CalledFunctions, is_plain
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -209,13 +210,19 @@ class FlatJudge:
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
         """Do none but the threads of the first warp come here?"""
-        thread = IntegerPolynomial.atom(*THREAD_X)
         return any(
-            test.relation in ("lt", "le", "lo", "ls", "eq")
-            and 0 <= number + (test.relation in ("eq", "le", "ls")) <= WARP
+            0 <= number * self._threads_in(small) <= WARP
             for test in access.known
-            if test.left == thread and (number := test.right.literal) is not None
+            for small, large in ordered(test)
+            if (number := large.literal) is not None and self._threads_in(small)
         )
+
+    def _threads_in(self, value: IntegerPolynomial) -> int:
+        """How many threads have one number, of threads or of groups of them; 0: it is another."""
+        if value == IntegerPolynomial.atom(*THREAD_X):
+            return 1
+        group = self.of.group(value) if len(value.terms) == 1 else None
+        return group[0] if group is not None and group[1] == 1 else 0
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
         """Rounds of a loop whose number depends on the block are used with the step alone."""
@@ -258,8 +265,10 @@ class FlatJudge:
         if own:
             self._own(name, variable, places, own)
         for place in places:
-            kinds = self.of.kinds(place.offset)
-            if THREAD in kinds and BLOCK_SIZE not in kinds and place not in [*own, *groups]:
+            kinds, is_known = self.of.kinds(place.offset), place in [*own, *groups]
+            # Lanes step through the places of all threads, as far as the block has some.
+            is_known |= bool(own) and self._follows_width(place)
+            if THREAD in kinds and BLOCK_SIZE not in kinds and not is_known:
                 raise _Tied(OTHERS.format(name=name), place.line)
 
     def _is_own(self, offset: IntegerPolynomial) -> bool:
@@ -355,9 +364,31 @@ class FlatJudge:
             if all(self.of.is_only_divisor(side) for side in sides):
                 return
             raise _Tied("it decides by the width of its block")
+        if any(truths in (enters, [not one for one in enters]) for enters in self._entered):
+            return
         for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
             if before != after:
                 self.splits.add(width)
+
+    @cached_property
+    def _entered(self) -> list[list[bool]]:
+        """For each loop whose rounds the width counts: in which widths does it have some?
+
+        Compilers unroll a loop over warps into one in fours and one over the rest, and test before
+        each of them whether the block has enough warps.
+        """
+        found = list[list[bool]]()
+        for test in self.tests:
+            left = test.left - test.right
+            rounds = {m: c for m, c in left.terms if len(m) == 1 and ROUNDS.match(m[0].name)}
+            if test.relation != "ne" or len(rounds) != 1:
+                continue
+            ((_, step),) = rounds.items()
+            before_first = left - IntegerPolynomial.of(rounds) - step
+            counts = [self.of.number(before_first, width) for width in _WIDTHS]
+            if None not in counts:
+                found.append([count != 0 for count in counts])
+        return found
 
     def _within_warps(self, keeps_grid: bool) -> None:
         exchanges = any(item.opcode in _TOGETHER for item in self.function.instructions)
