@@ -15,7 +15,9 @@ from itertools import permutations
 from cutune.proof.flat_blocks import ONE_WIDTH, FlatJudge
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
+from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
+from cutune.proof.retried_swaps import is_retried
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.id_bounds import ordered
@@ -23,6 +25,7 @@ from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Ope
 from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation, all_parts_of
 from cutune.proof.values.terms import WARP, Atoms
+from cutune.proof.width_dependence import WidthDependence
 from cutune.ptx.control_flow import CallTargets, control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
@@ -67,8 +70,10 @@ def block_use(module: Module, function: Function) -> BlockUse:
     except (NotUnderstood, Irreducible, *UNREADABLE):
         return use
     sharing, line = seen.sharing()
+    others = [item for item in instructions if item.line not in seen.last_block.lines]
     return replace(
         use,
+        order=_order(others),
         sharing=sharing or first,
         sharing_line=line,
         follows_block=seen.follows_block(),
@@ -104,11 +109,12 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
                     left.append(module.functions[target])
 
 
-def _order(instructions: list[Instruction]) -> tuple[str, int]:
+def _order(instructions: Sequence[Instruction]) -> tuple[str, int]:
     """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
     for item in instructions:
-        if item.opcode == "atom" and any(name in read for name in parts(item.operands[0])):
+        is_read = item.opcode == "atom" and any(n in read for n in parts(item.operands[0]))
+        if is_read and not is_retried(item, instructions):
             operation = next((word for word in item.modifiers if word in ATOMIC_OPERATIONS), "")
             return operation, item.line
     return "", 0
@@ -131,9 +137,6 @@ def _adds_rounded(instructions: list[Instruction]) -> bool:
     return (rounds and hands_on) or any(item.opcode in _TENSOR for item in instructions)
 
 
-_THREAD = IntegerPolynomial.atom(THREAD, "x")
-
-
 class _Observer(Recorder):
     def see(self, moment: Moment) -> bool:
         try:
@@ -154,7 +157,17 @@ class _Observer(Recorder):
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
         kind = _KINDS[moment.instruction.opcode]
-        self.accesses.append(self._access(moment, kind, address, space=space))
+        values = tuple(self._numbers(moment)) if kind == "atomic" else ()
+        access = self._access(moment, kind, address, space=space)
+        self.accesses.append(replace(access, values=values))
+
+    def _numbers(self, moment: Moment) -> Iterator[IntegerPolynomial]:
+        """What an atomic operation that is not understood combines with memory."""
+        first = 2 if moment.instruction.opcode == "atom" else 1
+        for operand in moment.instruction.operands[first:]:
+            for text in parts(operand):
+                if isinstance(value := moment.read(text), IntegerPolynomial):
+                    yield value
 
 
 class _Seen:
@@ -185,6 +198,8 @@ class _Seen:
         self.tests: list[Relation] = []
         self.accesses = observer.accesses
         self._values = list(self._all_values())
+        self._of_width = WidthDependence(function, self.atoms)
+        self.last_block = LastBlock(self.accesses, self.tests, self._values, self.atoms)
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
         atoms = access.address.atoms if access.address is not None else ()
@@ -220,14 +235,15 @@ class _Seen:
     def _is_within_sizes(self, access: MemoryAccess) -> bool:
         """Does a place lie below an end that does not depend on the block?"""
         assert access.address is not None, "a place in shared memory is known"
-        place = self._without_lanes(access.address)
+        place = self._of_width.without_lanes(access.address)
         if not self.atoms.of(self._without_rows(place)).raw:
             return True
-        tests = (one for one in access.known if isinstance(one, Relation) and one.relation != "eq")
+        tests = (one for one in access.known if one.relation != "eq")
+        pairs = (pair for test in tests for pair in ordered(test))
         return any(
-            not self.atoms.of(large).raw and self._is_multiple(place, self._without_lanes(small))
-            for test in tests
-            for small, large in ordered(test)
+            not self.atoms.of(large).raw
+            and self._is_multiple(place, self._of_width.without_lanes(small))
+            for small, large in pairs
         )
 
     def _without_rows(self, value: IntegerPolynomial) -> IntegerPolynomial:
@@ -257,22 +273,6 @@ class _Seen:
         step, one = dict(place.terms).get(thread, 0), dict(small.terms).get(thread, 0)
         return one == 1 and not self.atoms.of(place - small * step).raw
 
-    def _without_lanes(self, value: IntegerPolynomial) -> IntegerPolynomial:
-        """A value with 0 in place of the lanes of warps, `t & 31` and `t - 32 * (t / 32)`."""
-        terms, thread = dict(value.terms), (Atom(THREAD, "x"),)
-        for monomial, factor in value.terms:
-            operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
-            if operation is None or not operation.numbers:
-                continue
-            opcode, number = operation.name.split(".")[0], operation.numbers[-1].literal
-            is_warp = (opcode, number) in (("shr", 5), ("div", WARP))
-            is_taken = factor == -WARP * terms.get(thread, 0) and operation.numbers[0] == _THREAD
-            if (opcode, number) in (("and", WARP - 1), ("rem", WARP)):
-                del terms[monomial]
-            elif is_warp and is_taken:
-                del terms[monomial], terms[thread]
-        return IntegerPolynomial.of(terms)
-
     def flat(self) -> FlatUse:
         """How far the width of a block with one thread in y and z is free."""
         operands = (o for item in self.function.instructions for o in item.operands)
@@ -280,7 +280,9 @@ class _Seen:
         shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
         arrays = [(_name(variable), variable) for variable in shared]
         seen = self.accesses, self._values, self.tests
-        return FlatJudge(self.function, *seen, arrays, self.atoms, self.called).use()
+        return FlatJudge(
+            self.function, *seen, arrays, self.atoms, self.called, self.last_block
+        ).use()
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
         found, raw = [], self.atoms.of(address).raw
