@@ -70,7 +70,7 @@ def block_use(module: Module, function: Function) -> BlockUse:
     except (NotUnderstood, Irreducible, *UNREADABLE):
         return use
     sharing, line = seen.sharing()
-    others = [item for item in instructions if item.line not in seen.last_block.lines]
+    others = [item for item in instructions if not seen.tells_no_order(item)]
     return replace(
         use,
         order=_order(others),
@@ -113,8 +113,7 @@ def _order(instructions: Sequence[Instruction]) -> tuple[str, int]:
     """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
     for item in instructions:
-        is_read = item.opcode == "atom" and any(n in read for n in parts(item.operands[0]))
-        if is_read and not is_retried(item, instructions):
+        if item.opcode == "atom" and any(name in read for name in parts(item.operands[0])):
             operation = next((word for word in item.modifiers if word in ATOMIC_OPERATIONS), "")
             return operation, item.line
     return "", 0
@@ -227,6 +226,10 @@ class _Seen:
                 found.append((2, f"threads of a block share '{name}'", line))
         _, words, line = min(found, default=(0, "", 0), key=lambda one: one[0])
         return words, line
+
+    def tells_no_order(self, item: Instruction) -> bool:
+        """Is the result of an atomic operation, if it is one, no matter of the order of threads?"""
+        return item.line in self.last_block.lines or is_retried(item, self.walk.graph)
 
     def follows_block(self) -> bool:
         dynamic = [place.access for place in self.places if place.variable.size == 0]

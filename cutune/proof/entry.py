@@ -34,7 +34,14 @@ from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
-from cutune.proof.values.built_ins import OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock, WholeGrid
+from cutune.proof.values.built_ins import (
+    OVER_WARPS,
+    BuiltIns,
+    KeptGrid,
+    RowsOfEachBlock,
+    RowsOfWarps,
+    WholeGrid,
+)
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import LARGEST as FITTING
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
@@ -146,6 +153,7 @@ def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[Bui
             yield KeptGrid(dimension=d), False
             if d == "x" and any(map(is_meeting, function.instructions)):
                 yield KeptGrid(dimension=d), True
+                yield RowsOfWarps(dimension=d), True
     if proof.dimensions[0].raw is not None:
         yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:

@@ -26,6 +26,7 @@ from cutune.proof.values.polynomial import (
     STRIDE,
     THREAD,
     ZERO,
+    Atom,
     IntegerPolynomial,
     without,
 )
@@ -66,8 +67,7 @@ class BuiltIns:
         if not self.of_warps or dimension != "x":
             return value
         if kind == THREAD:
-            lane = AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
-            return value * WARP + atoms.named("lane", lane)
+            return value * WARP + _lane(atoms)
         return value * WARP if kind == BLOCK_SIZE else value
 
     def as_asked(self, test: Predicate, atoms: Atoms) -> Predicate:
@@ -88,6 +88,16 @@ class BuiltIns:
             case Not(inner):
                 return Not(self.as_asked(inner, atoms))
         return test
+
+
+#: The atom that stands for the place of a thread in its warp.
+LANE = Atom(OPAQUE, "lane")
+
+
+def _lane(atoms: Atoms) -> IntegerPolynomial:
+    return atoms.named(
+        LANE.name, AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
+    )
 
 
 def _is_parameter(value: IntegerPolynomial) -> bool:
@@ -120,6 +130,8 @@ class KeptGrid(BuiltIns):
     """
 
     dimension: str = field(kw_only=True)
+    #: Do threads of a warp differ in what they do of an element?
+    of_lanes: ClassVar[bool] = False
     #: What J is at most behind a loop, where one step more was added to it.
     most: ClassVar[int] = MOST_THREADS + (1 << 20)
     #: Built-ins that stay what they are, whatever the block is.
@@ -205,6 +217,28 @@ class KeptGrid(BuiltIns):
     def step(self) -> IntegerPolynomial:
         """The distance of the elements of a thread."""
         return IntegerPolynomial.atom(self.steps_by, self.dimension)
+
+
+@dataclass
+class RowsOfWarps(KeptGrid):
+    """A reading in which the warps of a block share a row for each lane, as columns of a matrix.
+
+    Blocks have whole warps. `threadIdx.x` is `32 * warp + lane`, and J stands for `warp + rounds *
+    warps of the block`: a warp does element J of all its 32 rows. A lane stays what it is, whatever
+    the block; threads that differ in it alone do not do the same.
+    """
+
+    of_lanes: ClassVar[bool] = True
+
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        value = super().value(kind, dimension, atoms)
+        if dimension != self.dimension or kind not in (THREAD, BLOCK_SIZE):
+            return value
+        return value * WARP + _lane(atoms) if kind == THREAD else value * WARP
+
+    def first_threads(self, known: Iterable[Predicate]) -> int:
+        """Return 0: the first warps are no row."""
+        return 0
 
 
 @dataclass

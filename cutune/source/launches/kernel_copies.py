@@ -349,10 +349,10 @@ class _Wrapping:
 
     @cached_property
     def _steps(self) -> set[str]:
-        """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
+        """Names of variables that begin as a block's size, or a part: `n = blockDim.x / 32;`."""
         texts = ([t.text for t in self.tokens[i : i + 6]] for i in self._places[:-5])
         sizes = (words for words in texts if words[1:4] == ["=", "blockDim", "."])
-        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ","))}
+        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ",", "/"))}
 
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
@@ -415,7 +415,7 @@ class _Wrapping:
             meant, end = self._index_at(index + 2), index + 5
             if not meant:
                 meant, end = found.get(tokens[index + 2].text, meant), index + 3
-            if meant and tokens[end].text in (";", ","):
+            if meant and tokens[end].text in (";", ",", "/"):
                 found[tokens[index].text] = meant
         return found
 

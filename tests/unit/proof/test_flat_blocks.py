@@ -28,7 +28,8 @@ TILES = """float v = 0;
 OWN = "__shared__ float own[256];"
 COLUMNS = """__shared__ float own[1024]; float v = 0;
     int l = threadIdx.x % 32, w = threadIdx.x / 32;
-    for (int j = w; j < n; j += WARPS) v += a[j * n + blockIdx.x * 32 + l];
+    for (int j = w; j < n; j += WARPS)
+        if (a[j] > 0) { v += a[j * n + blockIdx.x * 32 + l]; b[n + blockIdx.x] = 1; }
     own[threadIdx.x] = v; __syncthreads(); v = 0;
     if (FIRST) { for (int j = 0; j < SUMMED; j++) v += own[l + 32 * j];
                  b[blockIdx.x * 32 + l] = v; }"""

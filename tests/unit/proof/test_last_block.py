@@ -53,12 +53,21 @@ OTHERS: Mapping[str, str] = {
 SWAP = "old = atomicCAS(c, seen, seen * 3 + i);"
 #: Swaps that are repeated until they succeed.
 RETRIED: Mapping[str, str] = {
+    "by_branches": (
+        "I if (i < n) { int old = *c, seen; do { seen = old; int x = i; if (seen & 4)"
+        " for (int k = 0; k < seen; ++k) x = x * 3 + k; old = atomicCAS(c, seen, x); }"
+        " while (old != seen); }"
+    ),
     "loop": "I if (i < n) { int old = *c, seen; do { seen = old; SWAP } while (old != seen); }",
     "tried_before": (
         "I if (i < n) { int seen = *c, old; SWAP while (old != seen) { seen = old; SWAP } }"
     ),
 }
 NOT_RETRIED: Mapping[str, str] = {
+    "counts_tries": (
+        "I if (i < n) { int k = 0, old = *c, seen; do { seen = old; ++k; SWAP }"
+        " while (old != seen); c[n + i] = k; }"
+    ),
     "claims": "I if (i < n && atomicCAS(c + n, 0, 1) == 0) c[n + i] = 1;",
     "once": "I if (i < n) { int seen = *c, old; SWAP if (old != seen) c[n + i] = 1; }",
     "tells": (
