@@ -17,13 +17,13 @@ from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.blocks.whole_grid import GridJudge
-from cutune.proof.collectives.block_run import Unsettled
 from cutune.proof.collectives.meeting_points import (
     cut_where_threads_meet,
     is_meeting,
     where_threads_meet,
 )
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
+from cutune.proof.collectives.run_ends import Unsettled
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges

@@ -39,6 +39,7 @@ from cutune.proof.collectives.lanes import (
     unknown,
 )
 from cutune.proof.collectives.linear_maps import with_mapped_parts
+from cutune.proof.collectives.run_ends import Effect, Stop, Unsettled, detour
 from cutune.proof.collectives.shared_memory import (
     Clock,
     Race,
@@ -57,36 +58,6 @@ from cutune.ptx.types import BARRIERS, TYPE_BYTES, Instruction, integer
 _MOST_STEPS = 3000
 #: Where no shared variable lies.
 _OTHER_SPACES = frozenset({"global", "local", "const", "param", "tex"})
-
-
-class Unsettled(Exception):
-    """It is not known what threads do there, or, with a `code`, what is wrong about it.
-
-    `instruction`: None where control flow ends it.
-    """
-
-    def __init__(
-        self, what: str, instruction: Instruction | None = None, code: Code | None = None
-    ) -> None:
-        super().__init__(what)
-        self.what, self.instruction, self.code = what, instruction, code
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where all threads stop: at the end of a basic block, or in front of a loop."""
-
-    block: int
-    is_in_front: bool = False
-
-
-@dataclass(frozen=True)
-class Effect:
-    """An access of global memory: by which threads, and the values that it gets."""
-
-    instruction: Instruction
-    threads: Flags
-    values: tuple[Lanes, ...]
 
 
 @dataclass(frozen=True)
@@ -206,7 +177,8 @@ class BlockRun:
                 if not condition.are_numbers(group):
                     if group.all():
                         return True
-                    raise Unsettled("a branch that data decide", terminator.instruction)
+                    self._take_detour(block, group)
+                    return False
                 goes = (condition.data != 0) != terminator.negated
                 targets = np.where(goes, terminator.targets[0], terminator.targets[1])
                 if group.all() and len(np.unique(targets)) > 1:
@@ -215,6 +187,19 @@ class BlockRun:
             case _:
                 raise Unsettled("a table of branches", terminator.instruction)
         return False
+
+    def _take_detour(self, block: int, group: Flags) -> None:
+        """Go on behind a branch that data decide, where both ways do nothing but compute."""
+        way = detour(self.graph, block, self.registers)
+        if way is None:
+            instruction = self.graph.flow.blocks[block].terminator.instruction
+            raise Unsettled("a branch that data decide", instruction)
+        values = [self._read(text) for text in way.read]
+        for register in way.written:
+            name = f"detour {block}.{register}"
+            self._write(register, group, applied(name, values, self.terms))
+        self.blocks |= way.blocks
+        self.places[group] = way.end
 
     def _remember(self, stop: Stop) -> None:
         """Remember everything as it is where threads go different ways."""

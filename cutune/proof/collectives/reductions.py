@@ -18,9 +18,10 @@ from typing import TypeVar
 import numpy as np
 
 from cutune.core.codes import Code
-from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
+from cutune.proof.collectives.block_run import BlockRun
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
+from cutune.proof.collectives.run_ends import Stop, Unsettled
 from cutune.proof.collectives.shared_memory import SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph

@@ -62,6 +62,15 @@ COLUMNS: Mapping[str, str] = {
         }
     """,
 }
+#: What data decide between is a function of the data. A block of one warp has its sum sooner.
+BRANCHES: Mapping[str, str] = {
+    "by_a_branch": """
+        OWN WAIT if (w == 0) {
+            SUM int x = m; if (v > 7) { for (int k = 0; k < 3; ++k) x = x * v + (x >> 3); x ^= r; }
+            c[r] = x;
+        }
+    """,
+}
 ROUNDED: Mapping[str, str] = {
     "reals": """
         __shared__ float s[1024]; R float v = 0; J v += b[j * m + r] * b[j]; s[T] = v; WAIT
@@ -139,9 +148,23 @@ WRONG: Mapping[str, str] = {
         __shared__ int s[1024]; R int v = 0; J v += I[j * m + r]; s[T] = v; WAIT
         if (w == 0) { v = 0; for (int k = 0; k < W; ++k) v += s[(l + k) % 32 + 32 * k]; c[r] = v; }
     """,
+    "place_in_a_branch": """
+        OWN WAIT if (w == 0) {
+            SUM unsigned x = m;
+            if (v > 7) {
+                asm volatile("mov.u32 %0, %%ntid.x;" : "=r"(x)); x = x * 3 + (x >> 1); x ^= v;
+            }
+            c[r] = x;
+        }
+    """,
+    "effect_in_a_branch": "OWN WAIT if (w == 0) { SUM if (v > 7) c[r] = v; }",
+    "part_in_a_branch": """
+        OWN int x = 1; if (w < 4) { if (v > 7) x = v * 5 - (v ^ 3); v = x; s[T] = v; } WAIT
+        if (w == 0) { SUM c[r] = v; }
+    """,
     "stored_by_rows": "R J c[j * m + r] = w; WAIT",
 }
-GROUPS = (COLUMNS, ROUNDED, NARROW, WRONG, {"tree": TREE})
+GROUPS = (COLUMNS, BRANCHES, ROUNDED, NARROW, WRONG, {"tree": TREE})
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +187,11 @@ def test_columns(module: Module, name: str) -> None:
     assert proof.widths == tuple(range(32, 1025, 32))
     assert proof.reassociates == (name in ROUNDED)
     assert bool(proof.shared_bytes) == (name == "of_the_launch")
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branches_that_data_decide(module: Module, name: str) -> None:
+    assert {*range(64, 1025, 32)} <= {*_proven(module, name).widths}
 
 
 def test_narrow_blocks(module: Module) -> None:
