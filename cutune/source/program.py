@@ -237,6 +237,8 @@ class KernelCopy:
     widths: tuple[int, ...] = ()
     #: Is it launched in blocks of as many threads in one row, instead of blocks of warps in y?
     is_flat: bool = False
+    #: Are its warps what the kernel's blocks, of a warp each, are?
+    is_of_warps: bool = False
     entries: tuple[str, ...] = ()
 
 

@@ -331,6 +331,8 @@ def _change(copy: KernelCopy) -> str:
         return "has its rows in x, a warp each"
     if copy.block == (1, 1, 1):
         return "has the blocks' places as ids of threads"
+    if copy.is_of_warps:
+        return "has warps in the place of blocks"
     sizes = " x ".join(str(size) for size in copy.block if size > 0)
     read = " and ".join(filter(None, (sizes, "an argument" if copy.widths else "")))
     return f"reads its block in place of {read}" if read else "has loops that are not unrolled"

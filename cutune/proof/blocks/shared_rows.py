@@ -298,7 +298,8 @@ class RowJudge:
         self._stop((blocks[block].instructions or blocks[0].instructions)[-1], what)
 
     def _is_raw(self, predicate: Predicate) -> bool:
-        return bool(properties_of(predicate, self.atoms).raw)
+        properties = properties_of(predicate, self.atoms)
+        return bool(properties.raw) or (self.kept_grid.of_lanes and bool(properties.ids))
 
     @cached_property
     def loops(self) -> dict[int, RowLoop]:
@@ -352,10 +353,10 @@ class RowJudge:
         """Who makes an access of a reduction: thread 0, or all threads the same one."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
-        properties = access.properties
-        if properties.raw or properties.ids:
+        properties, line = access.properties, access.instruction.line
+        is_of_lanes = any(line in one.of_lanes for one in self.reductions)
+        if properties.raw or (properties.ids and not is_of_lanes):
             self._stop(access.instruction, "a place that depends on the block")
-        line = access.instruction.line
         alone = next((e[line] for one in self.reductions if line in (e := one.effects)), True)
         return Position(is_alone=alone)
 

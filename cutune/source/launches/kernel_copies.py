@@ -19,7 +19,8 @@ id, and in no others: the copy has `blockIdx.x * blockDim.x + threadIdx.x` in it
 of 32 x y threads, a warp per row, `row = blockIdx.x * blockDim.y + threadIdx.y`. Threads of a block
 are numbered row by row (CUDA C++ Programming Guide, "Thread Hierarchy"), so that a block of 32 * y
 threads in x has the same warps: the copy, launched in such blocks, has `threadIdx.x % 32` for
-threadIdx.x, and `threadIdx.x / 32` for threadIdx.y. Each built-in becomes a call; functions that
+threadIdx.x, and `threadIdx.x / 32` for threadIdx.y. Where all blocks are one warp, its number in
+the grid takes the place of blockIdx.x. Each built-in becomes a call; functions that
 return the built-in must give the kernel's own code. Of a kernel whose blocks change their shape no
 built-in may be left: functions that return marked registers must give code that reads neither
 threadIdx nor blockDim.
@@ -348,10 +349,10 @@ class _Wrapping:
 
     @cached_property
     def _steps(self) -> set[str]:
-        """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
+        """Names of variables that begin as a block's size, or a part: `n = blockDim.x / 32;`."""
         texts = ([t.text for t in self.tokens[i : i + 6]] for i in self._places[:-5])
         sizes = (words for words in texts if words[1:4] == ["=", "blockDim", "."])
-        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ","))}
+        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ",", "/"))}
 
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
@@ -414,7 +415,7 @@ class _Wrapping:
             meant, end = self._index_at(index + 2), index + 5
             if not meant:
                 meant, end = found.get(tokens[index + 2].text, meant), index + 3
-            if meant and tokens[end].text in (";", ","):
+            if meant and tokens[end].text in (";", ",", "/"):
                 found[tokens[index].text] = meant
         return found
 
@@ -430,12 +431,38 @@ _ONE_THREAD = {
         ("gridDim", "gridDim.@ * blockDim.@"),
     )
 }
+#: The same where all blocks are a warp, and warps take the place of blocks.
+_ONE_WARP = {
+    "threadIdx.x": f"threadIdx.x % {WARP}",
+    "blockDim.x": f"{WARP}",
+    "blockIdx.x": f"blockIdx.x * (blockDim.x / {WARP}) + threadIdx.x / {WARP}",
+    "gridDim.x": f"gridDim.x * (blockDim.x / {WARP})",
+}
 #: The same where blocks of 32 x y threads become blocks of 32 * y.
-_WARPS_IN_A_ROW = {
+_FLAT = {
     "threadIdx.x": f"threadIdx.x % {WARP}",
     "threadIdx.y": f"threadIdx.x / {WARP}",
     "blockDim.x": f"{WARP}",
     "blockDim.y": f"blockDim.x / {WARP}",
+}
+
+
+@dataclass(frozen=True)
+class _Renumbering:
+    """How the threads of a copy are numbered. `needed`: a built-in that the kernel has to read."""
+
+    name: str
+    block: Block
+    instead: Mapping[str, str]
+    needed: str
+    is_flat: bool = False
+
+
+_WARPS_IN_A_ROW = _Renumbering("rows", (WARP, 0, 1), _FLAT, "threadIdx.y", is_flat=True)
+#: By the block of all launches.
+_RENUMBERED: Mapping[tuple[object, ...], _Renumbering] = {
+    (1, 1, 1): _Renumbering("ids", (1, 1, 1), _ONE_THREAD, "blockIdx"),
+    (WARP, 1, 1): _Renumbering("warps", (WARP, 1, 1), _ONE_WARP, "blockIdx.x"),
 }
 
 
@@ -448,26 +475,26 @@ def index_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidat
             blocks = [map(constant, site.resolved.block) if site.resolved else () for site in sites]
             shapes = {(*block,) for block in blocks}
             is_flat = all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in shapes)
-            if is_flat or shapes == {(1, 1, 1)}:
-                candidate = _copy_with_indices(texts, kernel, kernel.reason, is_flat)
+            alike = next(iter(shapes)) if len(shapes) == 1 else ()
+            how = _WARPS_IN_A_ROW if is_flat else _RENUMBERED.get(alike)
+            if how is not None:
+                candidate = _copy_with_indices(texts, kernel, kernel.reason, how)
                 found |= {kernel.name: candidate} if candidate is not None else {}
     return found
 
 
 def _copy_with_indices(
-    texts: KernelTexts, kernel: Kernel, reason: Impurity, is_flat: bool
+    texts: KernelTexts, kernel: Kernel, reason: Impurity, how: _Renumbering
 ) -> CopyCandidate | None:
-    """A copy that has other values of the built-ins; `is_flat`: of warps in a row."""
+    """A copy that has other values of the built-ins."""
     definition = _definition(texts, kernel)
     if definition is None:
         return None
     syntax, function = definition
-    instead, needed = (_WARPS_IN_A_ROW, "threadIdx.y") if is_flat else (_ONE_THREAD, "blockIdx")
-    read = list(_built_ins(syntax, function, instead))
-    if not any(name.startswith(needed) for name, _ in read):
+    read = list(_built_ins(syntax, function, how.instead))
+    if not any(name.startswith(how.needed) for name, _ in read):
         return None
-    block = (WARP, 0, 1) if is_flat else (1, 1, 1)
-    namespace = f"cutune_copy_{kernel.name}_{'rows' if is_flat else 'ids'}"
+    namespace = f"cutune_copy_{kernel.name}_{how.name}"
     calls = [Edit(span, f"cutune_{name.replace('.', '_')}()") for name, span in read]
     names = sorted({name for name, _ in read})
 
@@ -475,10 +502,10 @@ def _copy_with_indices(
         helpers = " ".join(_function(name, values[name]) for name in names)
         return _inserted(syntax, function, namespace, helpers, calls)
 
-    place = block, namespace, syntax.source, edit(instead)
-    copy = KernelCopy(*place, reason, is_flat=is_flat)
+    place = how.block, namespace, syntax.source, edit(how.instead)
+    copy = KernelCopy(*place, reason, is_flat=how.is_flat, is_of_warps=how.block == (WARP, 1, 1))
     unchanged = edit({name: name for name in names})
-    marked = edit(dict(zip(names, map(_marked, count()), strict=False))) if is_flat else None
+    marked = edit(dict(zip(names, map(_marked, count()), strict=False))) if how.is_flat else None
     return CopyCandidate(copy, unchanged, marked=marked)
 
 
