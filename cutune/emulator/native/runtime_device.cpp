@@ -215,6 +215,8 @@ int device_count() {
 
 int current_device() { return used_device; }
 
+void use_device(int number) { used_device = number; }
+
 OnDevice::OnDevice(int number) : before_(used_device) { used_device = number; }
 
 OnDevice::~OnDevice() { used_device = before_; }
@@ -243,7 +245,7 @@ cudaError_t cudaGetDevice(int* number) {
 
 cudaError_t cudaSetDevice(int number) {
     if (checked(number) != cudaSuccess) return cudaErrorInvalidDevice;
-    used_device = number;
+    use_primary_context(number);
     return cudaSuccess;
 }
 
