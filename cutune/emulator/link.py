@@ -179,7 +179,7 @@ def _preprocessed(nvcc: Nvcc, text: str) -> str:
 
 def _driver_names(nvcc: Nvcc) -> tuple[str, ...]:
     """Every version of every function that the driver's headers declare, by its symbol."""
-    text = "#include <cuda.h>\n#include <cudaProfiler.h>\n"
+    text = "#include <cuda.h>\n"
     every = _preprocessed(nvcc, _ALL_VERSIONS + text)
     per_thread = _preprocessed(nvcc, "#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1\n" + text)
     names = {*_DRIVER_DECLARED.findall(every), *_DRIVER_DECLARED.findall(per_thread)}

@@ -67,7 +67,7 @@ def test_the_drivers_interface(tmp_path: Path) -> None:
     said = Code.NOT_EMULATED.template.format(function="cuMipmappedArrayCreate")
     assert f"cutune: error: {said} [CT296]\n" in done.stderr
     assert "it is a cubin, which holds machine code alone" in done.stderr
-    assert "add: 2 launches, grid 1x1x1, block 32x1x1" in done.stderr
+    assert "add: 3 launches, grid 1x1x1, block 32x1x1" in done.stderr
 
 
 @pytest.mark.parametrize("ending", ["ptx", "fatbin", "cubin"])

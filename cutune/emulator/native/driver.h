@@ -2,11 +2,13 @@
 // libcudart: a function of the driver's interface finds the current context, calls what the runtime's
 // interface calls, and gives the error in the driver's numbers.
 #pragma once
+#include "runtime.h"
+
 // Every version of a function has a name of its own; without this, macros give one to the newest.
+// The runtime's header, which stands above, knows the word, too.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
-
-#include "runtime.h"
+#undef __CUDA_API_VERSION_INTERNAL
 
 namespace cutune {
 

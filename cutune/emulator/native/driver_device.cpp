@@ -137,6 +137,11 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
     return about(device, pool, [&] { return cudaDeviceSetMemPool(device, pool); });
 }
 
+// A header that few toolkits have declares these three.
+CUresult cuProfilerInitialize(const char*, const char*, int) {
+    return not_emulated("cuProfilerInitialize");
+}
+
 CUresult cuProfilerStart(void) { return ready(); }
 
 CUresult cuProfilerStop(void) { return ready(); }

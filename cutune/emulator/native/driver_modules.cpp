@@ -81,7 +81,8 @@ LoadedModule* find_module(const void* handle) {
 
 void drop_module(LoadedModule* module) {
     for (const auto& entry : module->variables) runtime().arena.forget(entry.second);
-    for (const auto& entry : module->functions) forget_function(entry.second.get());
+    // Handles are never used twice: a graph may still hold one.
+    for (auto& entry : module->functions) forget_function(entry.second.release());
     for (Module::Loaded& each : module->module.on)
         if (each.image) unload_module(each.image);
     loaded().erase(module);

@@ -86,9 +86,25 @@ def check_modules(ptx: bytes, cubin: bytes) -> None:
     gives(NOT_FOUND, "cuModuleGetFunction", c.byref(function), module, b"nothing")
     ok("cuModuleGetFunction", c.byref(function), module, b"add")
     check_launches(module, function)
+    graph = captured(function)
+    ok("cuGraphLaunch", graph, None)
     ok("cuModuleUnload", module)
+    gives(INVALID_HANDLE, "cuGraphLaunch", graph, None)
     gives(INVALID_HANDLE, "cuModuleUnload", module)
     gives(INVALID_HANDLE, "cuLaunchKernel", function, *(1,) * 6, 0, None, None, None)
+
+
+def captured(function: c.c_void_p) -> c.c_void_p:
+    """A graph of one launch, which changes nothing."""
+    stream, graph, executable = c.c_void_p(), c.c_void_p(), c.c_void_p()
+    nothing, count = c.c_uint64(), c.c_int(0)
+    pointers = (c.c_void_p * 2)(c.addressof(nothing), c.addressof(count))
+    ok("cuStreamCreate", c.byref(stream), 1)
+    ok("cuStreamBeginCapture_v2", stream, 0)
+    ok("cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, 0, stream, pointers, None)
+    ok("cuStreamEndCapture", stream, c.byref(graph))
+    ok("cuGraphInstantiateWithFlags", c.byref(executable), graph, c.c_uint64(0))
+    return executable
 
 
 def check_launches(module: c.c_void_p, function: c.c_void_p) -> None:
