@@ -401,15 +401,20 @@ def _said(error: Exception) -> str:
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
-    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS."""
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
+
+    A cubin becomes a fat binary of the same name, which holds PTX: programs load either.
+    """
     from cutune.emulator.link import append_flags
 
     words = [
         word
         for item in command.items
         if item.first >= 0 and item.name not in _REAL_TARGETS
-        for word in command.words_of(item)
+        for word in (["-fatbin"] if item.name == "cubin" else command.words_of(item))
     ]
+    if command.has(("cubin",)) and command.last("output-file") is None and len(command.inputs) == 1:
+        words += ["-o", command.beside(command.inputs[0].value, ".cubin")]
     return Command.parse([*words, *append_flags(nvcc, command.links).split()])
 
 
