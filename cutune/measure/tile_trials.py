@@ -49,8 +49,10 @@ from cutune.ptx.parse import parse
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import LOADS, Function, Instruction, Module, PtxError
 from cutune.source.host_formula import names_in
-from cutune.source.program import Kernel, KernelVariant
-from cutune.source.tile import Tile
+from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.program import (
+    Kernel,
+)
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import GRID_LIMITS, LARGEST_SHARED, Block, threads_of

@@ -37,7 +37,10 @@ from cutune.toolchain.toolchain import Toolchain
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
-    from cutune.source.program import Kernel, KernelVariant
+    from cutune.source.kernel_variant import KernelVariant
+    from cutune.source.program import (
+        Kernel,
+    )
 
 #: Said of a file that cannot be read; no digest is like it.
 MISSING = "missing"

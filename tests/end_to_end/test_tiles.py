@@ -12,7 +12,11 @@ from cutune.emulator.launch_log import read_launches
 from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.passes import ReplaceLaunches
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.source.program import Kernel, KernelVariant, Program
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import (
+    Kernel,
+    Program,
+)
 from cutune.source.rewrite.output import Target
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.toolchain import Toolchain

@@ -27,6 +27,7 @@ from cutune.model.selection.choose import idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -35,7 +36,6 @@ from cutune.source.program import (
     HostTunable,
     Kernel,
     KernelCopy,
-    KernelVariant,
     LaunchSite,
     Placed,
     Program,

@@ -29,9 +29,9 @@ from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.model.rational.formulas import is_formula, limited_value
 from cutune.source.candidates import BlockRange
+from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import (
     Kernel,
-    KernelVariant,
     LaunchSite,
     Program,
     Role,
@@ -40,7 +40,6 @@ from cutune.source.program import (
     may_launch,
 )
 from cutune.source.rewrite.edits import variants_at
-from cutune.source.tile import Tile
 from cutune.space.annotation import Values
 from cutune.toolchain.device.thread_block import LARGEST, WARP, Block
 from cutune.toolchain.kernel_names import renamed_entry

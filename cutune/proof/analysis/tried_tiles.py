@@ -12,11 +12,11 @@ from cutune.proof.compiled import Compile, compiled_changes
 from cutune.proof.variants.check import launching
 from cutune.proof.variants.tiles import NAME, tile_candidates
 from cutune.source.host_formula import names_in
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
     DataParameter,
     DimensionProof,
     Kernel,
-    KernelVariant,
     Program,
     Role,
 )

@@ -29,7 +29,12 @@ from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.program import Impurity, Kernel, KernelVariant, Program
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import (
+    Impurity,
+    Kernel,
+    Program,
+)
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.toolchain.kernel_names import base_name
 

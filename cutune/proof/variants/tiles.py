@@ -36,8 +36,13 @@ from cutune.source.host_formula import (
     constant,
     plain,
 )
-from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Verdict
-from cutune.source.tile import Tile
+from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.program import (
+    Kernel,
+    LaunchSite,
+    Program,
+    Verdict,
+)
 from cutune.source.unit.integers import integer_type
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.unit import template_parameters

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span, apply_edits
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.launches.callees import callee_named, callee_of_copy, selector_name
 from cutune.source.program import (
     HostTunable,
     Kernel,
-    KernelVariant,
     LaunchSite,
     MemberParameter,
     Program,

@@ -14,17 +14,16 @@ from functools import cached_property
 from operator import attrgetter
 
 from cutune.source.host_formula import names_in, renamed
+from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import (
     DIMENSIONS,
     DistinctPlaces,
     Kernel,
-    KernelVariant,
     LaunchSite,
     Program,
 )
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.edits import variants_at
-from cutune.source.tile import Tile
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.device.thread_block import WARP
 

@@ -1,9 +1,10 @@
-"""The launch of a copy in which a constant that the block follows has another value."""
+"""Copies of a kernel among which launches choose; of one with other constants, its one launch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from cutune.core.source import Edit, Source
 from cutune.toolchain.device.thread_block import Block
 
 
@@ -47,3 +48,29 @@ class Tile:
         """The program's own launch."""
         own_block, own_covered = self.own_block, self.own_covered
         return replace(self, block=own_block, covered=own_covered, shared=self.own_shared)
+
+
+@dataclass(frozen=True)
+class KernelVariant:
+    """A copy of a kernel that does the same, under a condition that is asked at the launch."""
+
+    #: What is done to the kernel: `restrict_x2`.
+    name: str
+    #: Name of the copy: `gemm_kernel__restrict_x2`.
+    kernel: str
+    #: The file that it is inserted into, and the edit that inserts it.
+    source: Source
+    edit: Edit
+    #: The last step that made the copy (`restrict`, `coarsen` …). Each step has its own proof.
+    transform: str
+    #: Positions of the pointers that the launch asks about. Empty: there is no condition.
+    pointers: tuple[int, ...] = ()
+    #: Those of them that it writes through (stores, atomics).
+    written: tuple[int, ...] = ()
+    #: Ids that each thread does, per dimension.
+    coarsen: Block = (1, 1, 1)
+    #: Inserts a copy for the proof, which takes the place of its block from a marked register.
+    moved: Edit | None = None
+    #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
+    bounds: tuple[int, int] | None = None
+    tile: Tile | None = None  # its one launch, if a constant has another value in it
