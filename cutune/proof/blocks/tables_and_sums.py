@@ -210,7 +210,7 @@ class EachBlockJudge(RowJudge):
 
 
 def _tests_for_zero(relation: Relation) -> Iterator[tuple[IntegerPolynomial, bool]]:
-    """What is 0 where a relation does not hold, or holds; is it so only if it is not negative?"""
+    """Values that a relation tells to be 0, or not; is that so only where they are not negative?"""
     left, right = relation.left, relation.right
     for literal, value, strict, loose in ((left, right, "lt", "le"), (right, left, "gt", "ge")):
         if literal == ZERO and relation.relation in ("eq", strict):
