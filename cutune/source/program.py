@@ -231,6 +231,8 @@ class KernelCopy:
     namespace: str
     source: Source
     edit: Edit
+    #: Declares it where the kernel is declared, if it is launched from there on.
+    declaration: Edit | None = field(default=None, kw_only=True)
     #: Why the kernel itself is launched with no other thread block.
     instead_of: Impurity
     #: Positions of arguments that are the width of the block, where it has one thread in y and z.

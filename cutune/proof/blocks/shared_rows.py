@@ -310,10 +310,15 @@ class RowJudge:
     def divided(self) -> frozenset[int]:
         """Blocks behind which threads may go different ways, other than by J."""
         stays = {loop.stay for loop in self.loops.values()}
-        raw = {block for block, predicate in self.walk.branches.items() if self._is_raw(predicate)}
+        branches = self.walk.branches.items()
+        raw = {b for b, one in branches if self._is_raw(one) and not self._is_idle(b)}
         stops = (one.stop for one in self.reductions if one.stop is not None)
         decided = {stop.block for stop in stops if not stop.is_in_front}
         return frozenset(stays | raw) - (self._reduced - decided)
+
+    def _is_idle(self, block: int) -> bool:
+        """Does a branch only leave out what would change nothing?"""
+        return False
 
     def dividing(self, block: int) -> frozenset[int]:
         """Return the divided blocks that decide whether a thread comes to a block."""

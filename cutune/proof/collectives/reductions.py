@@ -373,9 +373,16 @@ class Reductions:
         """
         begin, behind = reduction.begin, self._reached_from(reduction.stop, reduction.begin)
         inside = {b for b in range(self.graph.count) if self.graph.dominators[b] >> begin & 1}
-        if not reduction.blocks <= inside - behind:
+        # Threads that end early come to the last one, too, where nothing is left to do.
+        if not {b for b in reduction.blocks if not self._is_end(b)} <= inside - behind:
             return None
         return replace(reduction, blocks=frozenset(inside - behind))
+
+    def _is_end(self, block: int) -> bool:
+        instructions = self.graph.flow.blocks[block].instructions
+        return all(one.opcode in ("ret", "exit") for one in instructions) and not (
+            self._targets(block)
+        )
 
     def _reached_from(self, stop: Stop | None, begin: int) -> set[int]:
         """Basic blocks that threads may come to behind a point before they begin again."""

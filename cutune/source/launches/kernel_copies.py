@@ -25,7 +25,8 @@ return the built-in must give the kernel's own code. Of a kernel whose blocks ch
 built-in may be left: functions that return marked registers must give code that reads neither
 threadIdx nor blockDim.
 
-The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
+The copy stands behind its kernel in a namespace of its own, so that both have one name. Where the
+kernel is declared before, as in front of its launches, the copy is declared there, too. Its lines
 are numbered as the kernel's.
 """
 
@@ -203,7 +204,9 @@ def _copy_with_block(
         return _inserted(syntax, function, namespace, helpers, calls)
 
     known = tuple(widths) if read else ()
-    copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), kernel.reason, known)
+    place = namespace, syntax.source, edit(block, loops)
+    declaration = _declared(syntax, function, namespace)
+    copy = KernelCopy(block, *place, kernel.reason, known, declaration=declaration)
     return CopyCandidate(copy, edit(None, ()))
 
 
@@ -231,6 +234,27 @@ def _inserted(
     text = apply_edits(Source("", syntax.source[Span(first.start, last.end)]), moved).text
     body = f"namespace {namespace} {{ {helpers} {text} }}"
     return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
+
+
+def _declared(syntax: Syntax, function: SourceFunction, namespace: str) -> Edit | None:
+    """The edit that declares a copy behind the first declaration of its kernel.
+
+    A kernel that is defined behind its launches has one; a template is left alone.
+    """
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for index in range(function.first):
+        if tokens[index].text != function.name or tokens[index + 1].text != "(":
+            continue
+        first, end = index, partner[index + 1] + 1
+        while first and tokens[first - 1].text not in (";", "{", "}"):
+            first -= 1
+        head = {token.text for token in tokens[first:index]}
+        is_whole = tokens[end].text == ";" and not syntax.directives_within(first, end)
+        is_local = any(syntax.functions_around(index))
+        if is_whole and "__global__" in head and "template" not in head and not is_local:
+            text = " ".join(token.text for token in tokens[first:end])
+            return Edit.insert(tokens[end].end, f" namespace {namespace} {{ {text}; }}")
+    return None
 
 
 def _helper(axes: str, block: Block | None) -> str:
@@ -503,7 +527,13 @@ def _copy_with_indices(
         return _inserted(syntax, function, namespace, helpers, calls)
 
     place = how.block, namespace, syntax.source, edit(how.instead)
-    copy = KernelCopy(*place, reason, is_flat=how.is_flat, is_of_warps=how.block == (WARP, 1, 1))
+    copy = KernelCopy(
+        *place,
+        reason,
+        is_flat=how.is_flat,
+        is_of_warps=how.block == (WARP, 1, 1),
+        declaration=_declared(syntax, function, namespace),
+    )
     unchanged = edit({name: name for name in names})
     marked = edit(dict(zip(names, map(_marked, count()), strict=False))) if how.is_flat else None
     return CopyCandidate(copy, unchanged, marked=marked)

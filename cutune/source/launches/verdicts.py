@@ -19,7 +19,11 @@ from operator import itemgetter
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Span
-from cutune.source.configuration.block_dependence import bytes_of, inferred_formula
+from cutune.source.configuration.block_dependence import (
+    bytes_of,
+    inferred_formula,
+    needed_formula,
+)
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
@@ -330,7 +334,10 @@ class _Judged:
         widths = kernel.copy.widths if kernel is not None and kernel.copy is not None else ()
         others = (part for i, part in enumerate(arguments) if i not in widths)
         names = {token.text for part in others for token in self.file.syntax.part(part)}
-        return inferred_formula(self.resolved, names)
+        inferred = inferred_formula(self.resolved, names)
+        if kernel is None or kernel.asserted or (inferred and _suffices(kernel, inferred)):
+            return inferred
+        return needed_formula(kernel.needed_shared, self.resolved) or inferred
 
     def _uncertain_kernel(self) -> Diagnostic | None:
         """The reason against a launch at which another kernel than the proven one may run."""

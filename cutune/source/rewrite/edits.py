@@ -186,7 +186,8 @@ def with_copies(unit: TranslationUnit, names: Collection[str]) -> TranslationUni
         if kernel.name not in names:
             continue
         if kernel.copy is not None:
-            unit = unit.with_edits([kernel.copy.edit], kernel.copy.source)
+            edits = filter(None, (kernel.copy.declaration, kernel.copy.edit))
+            unit = unit.with_edits([*edits], kernel.copy.source)
         variants = kernel.variants if unit.program.has_checked_variants else ()
         unit = with_variant_copies(unit, kernel, variants)
     return unit
