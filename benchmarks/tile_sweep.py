@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
+from threading import get_ident
 from typing import Any
 
 from benchmarks.tile_programs import TileProgram, Values, tile_programs
@@ -101,7 +102,7 @@ class Builds:
         if path.exists():
             return path
         # A name of its own until it is whole.
-        part = path.with_suffix(f".part{ending}")
+        part = path.with_suffix(f".{get_ident()}.part{ending}")
         command = ["nvcc", "-O2", "-std=c++17", *self.flags, *words, "-o", str(part)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -113,7 +114,8 @@ class Builds:
 
 def _write(path: Path, text: str) -> None:
     """Write a file so that nobody sees half of it."""
-    part = path.with_name(path.name + ".part")
+    # Several threads may write the same text.
+    part = path.with_name(f"{path.name}.{get_ident()}.part")
     part.write_text(text)
     os.replace(part, path)
 
