@@ -6,7 +6,7 @@ Tunes the programs of tests/corpus/tiles without a GPU and without an annotation
 sweep (tests/recorded/tiles_h100.json, by `benchmarks.tile_sweep`), and looks up what was measured
 of the chosen values: against the best of all legal sets, and beside the program's own. Where the
 sweep does not hold a choice, the next one by the model that it holds counts. Programs whose kernel
-has no copies keep their own values. `--models`: tuned programs are kept there, and taken from there.
+has no copies keep their own values. `--models`: keep tuned programs there, take them from there.
 """
 
 from __future__ import annotations
