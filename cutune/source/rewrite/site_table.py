@@ -209,14 +209,16 @@ class _Row:
         read = guard_parameters(kernel, " ".join(tile.extents))
         assert read is not None, "extents are made of parameters"
         sizes = guard_parameters(kernel, " ".join(tile.divided))
-        positions = sorted({*read, *(sizes or ())})
+        # No integer below zero was tried.
+        positions = sorted({*read, *(sizes or ()), *_integers(kernel)})
         arguments = _Arguments(kernel, positions)
         extents = [f"cutune_bound({renamed(one, arguments.names)})" for one in tile.extents]
         shapes = (tile.own_block, tile.own_covered, tile.covered)
         numbers = ", ".join(f"{{{', '.join(f'{n}u' for n in shape)}}}" for shape in shapes)
         multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())
         memory = f"asked_.smem == {tile.own_shared}u"
-        conditions = " && ".join(filter(None, [arguments.fit, memory, *multiples]))
+        signs = (f"argument_[{place}] >= 0" for place in positions)
+        conditions = " && ".join(filter(None, [arguments.fit, *signs, memory, *multiples]))
         return (
             f"static bool {name}(const cutune_request &asked_, dim3 *grid_) {{ "
             f"const long long *const argument_ = asked_.arguments; (void)argument_; "
@@ -271,6 +273,10 @@ class _Row:
         rules = [dimension_rule(kernel, index).value for index in range(3)]
         named = [f"cutune_guard_{site.id}_{d}" if d in guards else "nullptr" for d in DIMENSIONS]
         guarding = {i for guard in guards.values() for i in guard_parameters(kernel, guard) or ()}
+        variants = variants_at(self.program, site)
+        if any(one.tile for one in variants):
+            # What was decided for other integers is not to be repeated.
+            guarding |= {*_integers(kernel)}
         namesakes = sum(other.name == kernel.name for other in self.program.kernels)
         # May the program look at kernels in a graph, or give them another configuration?
         files = (self.program.source, *self.program.headers)
@@ -280,7 +286,6 @@ class _Row:
         proven = kernel.allowed.proven if kernel.allowed is not None else ()
         widths = f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
         code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
-        variants = variants_at(self.program, site)
         fields = (
             *(f"{site.id}", c_string(kernel.name), c_path(site.source.path)),
             *(f"{{{', '.join(rules)}}}", f"{{{', '.join(named)}}}", argument_bits(guarding)),
@@ -320,6 +325,12 @@ def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
     larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
     extent = f"extent_[{condition.dimension}]" if condition.dimension >= 0 else "1"
     return f"cutune_reaches({larger}, {smaller}, {extent})"
+
+
+def _integers(kernel: Kernel) -> tuple[int, ...]:
+    """The parameters that are integers: they say where a copy with another constant may run."""
+    types = (one.type.replace("const ", "") for one in kernel.parameters)
+    return tuple(n for n, one in enumerate(types) if integer_type(one.split()) is not None)
 
 
 def _fits(type_text: str, name: str) -> str:

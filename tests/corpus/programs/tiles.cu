@@ -166,7 +166,9 @@ int main(int argc, char **argv) {
     int *const x = (int *)a, *const y = (int *)c;
     dim3 block(TILE, TILE), grid(CEIL(n, TILE), (n + TILE - 1) / TILE);
     right_product<<<grid, block>>>(a, b, c, n);
-    right_transpose<<<dim3(CEIL(n, SIDE), CEIL(n, SIDE)), dim3(SIDE, SIDE)>>>(x, y, n, n);
+    // As many blocks for several sizes: each is to have its own launch of a copy.
+    for (int m = n; m < n + 6; m += 5)
+        right_transpose<<<dim3(CEIL(m, SIDE), CEIL(m, SIDE)), dim3(SIDE, SIDE)>>>(x, y, m, m);
     constexpr int T = 64;
     right_reverse<T><<<CEIL(n, T), T>>>(x, y, n);
     even_rows<<<dim3(n / WIDTH, n), WIDTH>>>(a, c, n);
