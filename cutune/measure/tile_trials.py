@@ -274,7 +274,7 @@ class _Trial:
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
         if len(launches) < _FEWEST or (domain is Domain.ANY and len(uneven) < _UNEVEN):
             return "too few of its launches can be tried"
-        limit = 2 * max(value for one in launches for _, value in one.sizes)
+        limit = 2 * max((value for one in launches for _, value in one.sizes), default=0)
         if any(self._compares_beyond(name, limit) for name in (own, entry)):
             return "it compares something with a number that is larger than any size tried"
         each = enumerate(launches)

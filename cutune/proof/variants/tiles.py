@@ -168,7 +168,7 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
             if name.text in found or name.text not in words or not key.startswith(_OF_FILE):
                 continue
             value = _defined(text, name.text) if known is None and is_macro else known
-            if value is not None and value == int(value):
+            if value is not None and value == int(value) > 0:
                 found[name.text] = _Constant(name.text, name.text, int(value), is_macro)
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
     return [*found.values()] if configured & found.keys() else []
@@ -208,7 +208,7 @@ def _template_arguments(text: KernelText, site: LaunchSite) -> dict[str, tuple[s
     return {
         argument: (name, int(value))
         for argument, (name, is_type), value in triples
-        if argument.isidentifier() and not is_type and value.isdigit()
+        if argument.isidentifier() and not is_type and value.isdigit() and int(value) > 0
     }
 
 
