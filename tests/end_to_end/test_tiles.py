@@ -31,11 +31,14 @@ RIGHT = {
     "right_product": {"TILE_8", "TILE_32"},
     "right_transpose": {"SIDE_8", "SIDE_32"},
     "right_reverse": {"T_32", "T_128", "T_256"},
+    "right_numbers": {"block_of_16_8", "block_of_16_32"},
+    "right_memory": {f"block_of_256_{size}" for size in (32, 64, 128, 512, 1024)},
     "even_rows": {"WIDTH_64", "WIDTH_128"},
     # With fewer threads than the radius some of the halo is not loaded.
     "wrong_halo": {"BLOCK_256", "BLOCK_512"},
 }
 WRONG = {
+    "wrong_numbers": "its results are others at n = ",
     "wrong_mask": "its results are others at n = ",
     "wrong_sums": "its results are others at n = ",
     "wrong_blocks": "its results are others at n = ",

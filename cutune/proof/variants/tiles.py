@@ -17,7 +17,7 @@ is launched only where the program asks for the grid that the formula tells of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,7 +25,7 @@ from itertools import islice, product
 from math import log2, prod
 
 from cutune.core.source import Edit
-from cutune.proof.variants.text import Changes, Illegal, KernelText
+from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
 from cutune.source.host_formula import (
     Call,
     Cast,
@@ -68,6 +68,8 @@ MOST_DRAWN, MOST_COPIES = 2048, 12
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 #: Macros, and constants outside of functions, by the keys of their names.
 _MACRO = "macro "
+#: Begins the names of numbers that are written: no name of C++ begins so.
+_NUMBER = "number "
 _OF_FILE = (_MACRO, "constant ")
 #: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
@@ -127,6 +129,8 @@ class _Constant:
     value: int
     is_macro: bool = False
     is_parameter: bool = False
+    #: Is it a number that is written, or a constant within the body, as large as the block?
+    is_number: bool = False
 
 
 Values = Mapping[_Constant, int]
@@ -171,7 +175,17 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
             if value is not None and value == int(value) > 0:
                 found[name.text] = _Constant(name.text, name.text, int(value), is_macro)
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
-    return [*found.values()] if configured & found.keys() else []
+    return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
+
+
+def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[_Constant]:
+    """The sizes of a block that is written in numbers, or by a variable of the host."""
+    blocks = {
+        _numbers(site.resolved.block) if site.resolved is not None else None for site in sites
+    }
+    if len(blocks) == 1 and (block := blocks.pop()) is not None:
+        for size in sorted({*block} - {1}):
+            yield _Constant(f"{_NUMBER}{size}", f"block_of_{size}", size, is_number=True)
 
 
 def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
@@ -251,7 +265,7 @@ def _tiles(
 
     def shared_out(grid: Formula) -> dict[str, tuple[int, int]]:
         """Extents that blocks may share out: what a block of the copy gets, and the program's."""
-        both = [[_shared_out(_with(grid, v), m) for v in (own, values)] for m in meanings]
+        both = [[_shared_out(_with(grid, v, m), m) for v in (own, values)] for m in meanings]
         return {
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
@@ -291,22 +305,35 @@ def _numbers(shape: Sequence[Formula]) -> Block | None:
     return (known[0], known[1], known[2]) if len(known) == 3 else None
 
 
-def _with(formula: Formula, values: Mapping[str, int]) -> Formula:
-    """The formula with other values of constants, wherever they are named."""
+def _with(
+    formula: Formula, values: Mapping[str, int], kept: Collection[str] = frozenset()
+) -> Formula:
+    """The formula with other values of constants, wherever they are named, or written.
+
+    Names that are `kept` are arguments of the launch: what they are defined as is no constant.
+    """
     match formula:
+        case Number(value, False) if f"{_NUMBER}{value}" in values:
+            return Number(Fraction(values[f"{_NUMBER}{value}"]))
+        case Number(value, False) if f"{_NUMBER}{value + 1}" in values:
+            # (n + 255) / 256
+            return Number(Fraction(values[f"{_NUMBER}{value + 1}"] - 1))
         case Name(text, _, _) if text in values:
             return Number(Fraction(values[text]))
-        case Name(_, _, inner) if inner is not None and any(
-            n.text in values for n in _named(inner)
-        ):
-            return _with(inner, values)
+        case Name(text, _, inner) if inner is not None and text not in kept:
+            is_named = any(name.text in values for name in _named(inner))
+            return _with(inner, values, kept) if is_named or _has_numbers(values) else formula
         case HostOperation(operator, operands):
-            return HostOperation(operator, tuple(_with(one, values) for one in operands))
+            return HostOperation(operator, tuple(_with(one, values, kept) for one in operands))
         case Call(function, operands):
-            return Call(function, tuple(_with(one, values) for one in operands))
+            return Call(function, tuple(_with(one, values, kept) for one in operands))
         case Cast(type_, operand):
-            return Cast(type_, _with(operand, values))
+            return Cast(type_, _with(operand, values, kept))
     return formula
+
+
+def _has_numbers(values: Mapping[str, int]) -> bool:
+    return any(name.startswith(_NUMBER) for name in values)
 
 
 def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] | None:
@@ -449,6 +476,9 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
     followed = set[str]()
     for one, value in values.items():
         name = type_of = one.inside
+        if one.is_number:
+            edits += _in_body(text, one.value, value)
+            continue
         if one.is_parameter:
             type_of = f"cutune_own_{name}"
             edits += [Edit.insert(t.start, "cutune_own_") for t in head if t.text == name]
@@ -464,3 +494,24 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
                 followed.add(other)
                 declared.append(f"constexpr decltype({other}) {other} = {initializer};")
     return Changes(tuple(edits), "".join(f" {one}" for one in declared), taken=tuple(taken))
+
+
+def _in_body(text: KernelText, own: int, value: int) -> list[Edit]:
+    """The edits that put another number in the place of one, wherever the body has it.
+
+    A constant of the body that begins as the number is one place; where there is one, others stay.
+    In `(n + 15) / 16` both numbers change.
+    """
+    tokens = text.body
+    places = [i for i, token in enumerate(tokens) if token.text == str(own)]
+    constants = [
+        i
+        for i in places
+        if tokens[i - 1].text == "="
+        and {token.text for token in tokens[max(0, i - 5) : i]} & {"const", "constexpr"}
+    ]
+    rounding = [
+        i - 3 for i in places if [t.text for t in tokens[i - 3 : i]] == [f"{own - 1}", ")", "/"]
+    ]
+    edits = [Edit(span_of(tokens[i]), str(value)) for i in constants or places]
+    return edits + [Edit(span_of(tokens[i]), str(value - 1)) for i in rounding if not constants]

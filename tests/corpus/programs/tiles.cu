@@ -55,6 +55,42 @@ __global__ void even_rows(const float *a, float *b, int n) {
     b[blockIdx.y * n + blockIdx.x * WIDTH + threadIdx.x] = 2.0f * row[threadIdx.x ^ 1];
 }
 
+// The tile is written in numbers.
+__global__ void right_numbers(const int *a, const int *b, int *c, int n) {
+    __shared__ int s[16][16], t[16][16];
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    int sum = 0;
+    for (int part = 0; part < (n + 15) / 16; part++) {
+        const int x = part * 16 + threadIdx.x, y = part * 16 + threadIdx.y;
+        s[threadIdx.y][threadIdx.x] = row < n && x < n ? a[row * n + x] : 0;
+        t[threadIdx.y][threadIdx.x] = column < n && y < n ? b[y * n + column] : 0;
+        __syncthreads();
+        for (int i = 0; i < 16; i++) sum += s[threadIdx.y][i] * t[i][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n && column < n) c[row * n + column] = sum;
+}
+
+// It reads its block, and the launch gives it as much memory as that needs.
+__global__ void right_memory(const float *a, float *b, int n) {
+    extern __shared__ float part[];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x + 1] = i < n ? a[i] : 0.0f;
+    if (threadIdx.x == 0) part[0] = i > 0 && i <= n ? a[i - 1] : 0.0f;
+    if (threadIdx.x == blockDim.x - 1) part[threadIdx.x + 2] = i + 1 < n ? a[i + 1] : 0.0f;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + 2.0f * part[threadIdx.x + 1] + part[threadIdx.x + 2];
+}
+
+// The mask is a number of its own.
+__global__ void wrong_numbers(const int *a, int *b, int n) {
+    __shared__ int part[64];
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[(threadIdx.x + 1) & 63];
+}
+
 // The mask stays.
 __global__ void wrong_mask(const int *a, int *b, int n) {
     __shared__ int part[TILE];
@@ -172,6 +208,11 @@ int main(int argc, char **argv) {
     constexpr int T = 64;
     right_reverse<T><<<CEIL(n, T), T>>>(x, y, n);
     even_rows<<<dim3(n / WIDTH, n), WIDTH>>>(a, c, n);
+    dim3 threads(16, 16), blocks((n + 15) / 16, (n + threads.y - 1) / threads.y);
+    right_numbers<<<blocks, threads>>>(x, (int *)b, y, n);
+    const int width = 256;
+    right_memory<<<(n + width - 1) / width, width, (width + 2) * sizeof(float)>>>(a, c, n);
+    wrong_numbers<<<(n + 63) / 64, 64>>>(x, y, n);
     wrong_mask<<<CEIL(n, TILE), TILE>>>(x, y, n);
     wrong_sums<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_blocks<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
