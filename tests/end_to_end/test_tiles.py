@@ -156,3 +156,28 @@ def test_tune_chooses_among_tiles(tmp_path: Path) -> None:
     small, large = (cutune(*asked, f"n={size}", cwd=tmp_path) for size in (64, 4096))
     names = [json.loads(one.stdout)["choice"]["variant"]["name"] for one in (small, large)]
     assert names == ["plain", "TILE_32"]
+
+
+def test_a_copy_does_the_same_in_the_code_of_each_architecture(tmp_path: Path) -> None:
+    source = tmp_path / "each.cu"
+    text = "".join(
+        f"__global__ void {name}(const int *a, int *b, int n) {{\n"
+        "    __shared__ int part[TILE];\n"
+        "    const int i = blockIdx.x * TILE + threadIdx.x;\n"
+        "    part[threadIdx.x] = i < n ? a[i] : 0;\n"
+        "    __syncthreads();\n"
+        f"    if (i < n) b[i] = part[threadIdx.x]{added};\n}}\n"
+        for name, added in (("equal", ""), ("other", " + (__CUDA_ARCH__ >= 900 ? TILE : 0)"))
+    )
+    launches = "".join(
+        f"{one}<<<(n + TILE - 1) / TILE, TILE>>>(a, b, n); " for one in ("equal", "other")
+    )
+    source.write_text(
+        f"#define TILE 64\n{text}"
+        f"int main() {{ int *a = nullptr, *b = nullptr, n = 100; {launches}}}\n",
+        "utf-8",
+    )
+    versions = (f"-gencode=arch=compute_{one},code=sm_{one}" for one in ("80", "90"))
+    done = cutune("inspect", source, STANDARD, *(f"--nvcc-flag={one}" for one in versions))
+    assert "equal: variant TILE_32, TILE_128, TILE_256" in done.stdout, done.stderr
+    assert "other: variant" not in done.stdout
