@@ -10,9 +10,10 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 - no access is a race, and no shared memory is read that nobody wrote.
 
 That says something of other sizes and other data because what is asked of the code is narrow: what
-it accesses does not depend on data; nothing is compared with a number beyond the sizes that were
-tried; no result of an atomic operation is used, no rounded number is added by one, no function of
-the system is called, and no register is read but indices and shapes.
+it accesses does not depend on data; what it makes of sizes shows at those that were tried
+(`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
+one, no function of the system is called, and no register is read but indices and shapes. Numbers
+that the code names are tried as sizes and as data.
 
 Sizes at which the kernel itself has a race are none: it is made for others. Where a copy does the
 same only if what blocks share out, or all integers, are multiples of what both blocks cover, it may
@@ -43,11 +44,12 @@ from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.trial_contents import trial_contents
 from cutune.model.rational.formulas import whole_value
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
-from cutune.ptx.taint import results, sources
-from cutune.ptx.types import LOADS, Function, Instruction, Module, PtxError
+from cutune.ptx.tried_sizes import TriedSizes, literals, untried, widest
+from cutune.ptx.types import Function, Instruction, Module, PtxError
 from cutune.source.host_formula import names_in
 from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import (
@@ -60,8 +62,6 @@ from cutune.toolchain.kernel_names import base_name
 
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
-_BLOCK_PLACES = re.compile(r"%n?ctaid\.")
-_COMPARISONS = frozenset({"setp", "set", "min", "max"})
 _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
@@ -71,13 +71,10 @@ _FEWEST, _UNEVEN = 6, 3
 _DRAWN = 16
 #: Values in as many elements as a block covers, of an integer that no grid follows.
 _DENSE = 64
+#: About as many of the numbers that a code names are tried as sizes.
+_NAMED = 40
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
-#: Bits of a word that stay as they are drawn, and those that are set: as `float` from 0.5 to 2, as
-#: two `half` numbers from 1 to 2, as a `double` near 1.
-_RANDOM, _SET = 0x80FF83FF, 0x3F003C00
-_FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000], np.uint32)
-_STRANGE = np.array([0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000], np.uint32)
 _PAGE = 4096
 
 Sizes = Mapping[str, int]
@@ -214,17 +211,25 @@ class _Trial:
             names += [t for i in calls if (t := call_target(i)) and t not in names]
         return names
 
-    def _compares_beyond(self, entry: str, limit: int) -> bool:
-        """Is something that follows from sizes, or from a block's place, compared with more?"""
-        for name in self._reached(entry):
-            function = self.module.functions.get(name)
-            grown = _grown(function)
-            for one in _instructions(function):
-                if one.opcode in _COMPARISONS and not grown.isdisjoint(sources(one)):
-                    numbers = [int(o) for o in one.operands if re.fullmatch(r"-?\d+", o)]
-                    if any(abs(number) > limit for number in numbers):
-                        return True
-        return False
+    def _functions(self, entry: str) -> list[Function]:
+        return [self.module.functions[name] for name in self._reached(entry)]
+
+    def _untried(self, copy: KernelVariant, launches: Sequence[_Launch]) -> str:
+        """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
+        tile = copy.tile
+        assert tile is not None, "the copy of a tile"
+        most = {
+            index: max(dict(launch.sizes)[one.name] for launch in launches)
+            for index, one in enumerate(self.kernel.parameters)
+            if self._slot(index) == "i"
+        }
+        x, y, z = map(max, zip(tile.covered, tile.own_covered, strict=True))
+        tried = TriedSizes(most, (x, y, z))
+        own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
+        if widest(self._functions(other)) > widest(self._functions(own)):
+            return "it accesses more bytes at once"
+        each = (untried(self._functions(e), self.module.functions[e], tried) for e in (own, other))
+        return next(filter(None, each), "")
 
     # ---- parameters
 
@@ -241,6 +246,18 @@ class _Trial:
     def _integers(self) -> tuple[str, ...]:
         known = enumerate(self.kernel.parameters)
         return tuple(one.name for index, one in known if self._slot(index) == "i")
+
+    @cached_property
+    def _literals(self) -> tuple[list[int], NDArray[np.uint32]]:
+        """Sizes, and data, near the numbers that the kernel and its copies name."""
+        each = (one for entry in self.entries.values() for one in self._functions(entry))
+        integers, reals = literals(each)
+        near = {one + step for one in integers for step in (-1, 0, 1)}
+        bits = {one ^ sign for one in reals for sign in (0, 1 << 31)}
+        words = {word & 0xFFFFFFFF for one in (*near, *bits) for word in (one - 1, one, one + 1)}
+        most = 3 * max(self._numbers, default=8)
+        sizes = sorted(one for one in near if 0 <= one <= most)
+        return sizes[:: max(1, len(sizes) // _NAMED)], np.array(sorted(words), np.uint32)
 
     def _parameters(self, code: KernelCode, sizes: Sizes) -> bytes:
         buffer = bytearray(code.parameter_bytes)
@@ -269,14 +286,12 @@ class _Trial:
         assert tile is not None, "the copy of a tile"
         if reason := self.obstacle(entry, tile.shared):
             return reason
-        own = self.entries[self.kernel.name]
         launches = self._launches(tile, domain)
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
         if len(launches) < _FEWEST or (domain is Domain.ANY and len(uneven) < _UNEVEN):
             return "too few of its launches can be tried"
-        limit = 2 * max((value for one in launches for _, value in one.sizes), default=0)
-        if any(self._compares_beyond(name, limit) for name in (own, entry)):
-            return "it compares something with a number that is larger than any size tried"
+        if reason := self._untried(copy, launches):
+            return reason
         each = enumerate(launches)
         different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
@@ -341,12 +356,15 @@ class _Trial:
         for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
             yield dict.fromkeys(names, int(size))
         few = [0, 1, 2, *sizes]
+        named = self._literals[0]
+        for size in named if not divided else ():
+            yield dict.fromkeys(names, size)
         for number in range(_DRAWN if len(names) > 1 else 0):
             of = sizes if number % 2 else few
             yield {n: int(random.choice(multiples if n in divided else of)) for n in names}
         for name in names:
             if name not in extents and name not in divided:
-                for value in range(0, 2 * big + 2, -(-big // _DENSE)):
+                for value in sorted({*range(0, 2 * big + 2, -(-big // _DENSE)), *named}):
                     yield {**dict.fromkeys(names, base), name: value}
 
     def _own_launch(self, tile: Tile, sizes: Sizes) -> _Launch | None:
@@ -425,14 +443,14 @@ class _Trial:
         Raises CutuneError, Hazards.
         """
         parameters = bytearray(launch.parameters)
-        random = np.random.default_rng(contents)
+        random = np.random.default_rng([contents, *(value for _, value in launch.sizes)])
         buffers = []
         for offset, place, size in launch.arrays:
             # As far behind a page as the array of a launch without data.
             room = np.zeros(size + 2 * _PAGE, np.uint8)
             begin = -(pointer(room) + place) % _PAGE
             buffer = room[begin : begin + size]
-            buffer[:] = _contents(random, size, contents)
+            buffer[:] = trial_contents(random, size, contents, self._literals[1])
             buffers.append(buffer)
             parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
         variables = []
@@ -440,7 +458,7 @@ class _Trial:
             bytes_ = self.loaded.variable(variable.name)
             if variable.space in ("global", "const") and bytes_ is not None:
                 if not variable.initial:
-                    bytes_[:] = _contents(random, len(bytes_), contents)
+                    bytes_[:] = trial_contents(random, len(bytes_), contents, self._literals[1])
                 variables.append(bytes_)
         memory = [*buffers, *variables]
         before = [one.tobytes() for one in memory]
@@ -464,34 +482,8 @@ def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
     return (x, y, z) if threads_of(tile.block) <= 1024 else None
 
 
-def _contents(random: np.random.Generator, size: int, kind: int) -> NDArray[np.uint8]:
-    count = -(-size // 4)
-    words = random.integers(0, 1 << 32, count, np.uint32) & np.uint32(_RANDOM) | np.uint32(_SET)
-    if kind == 1:
-        words = random.choice(_FEW, count)
-    elif kind:
-        words = np.where(random.random(count) < 1 / 16, random.choice(_STRANGE, count), words)
-    return words.astype(np.uint32).view(np.uint8)[:size]
-
-
 def _instructions(function: Function | None) -> Sequence[Instruction]:
     return function.instructions if function is not None else ()
-
-
-def _grown(function: Function | None) -> set[str]:
-    """The registers whose values grow with sizes: those of parameters, and of blocks."""
-    found = set[str]()
-    is_new = True
-    while is_new:
-        before = len(found)
-        for one in _instructions(function):
-            is_size = one.opcode == "ld" and "param" in one.modifiers
-            is_place = any(_BLOCK_PLACES.match(operand) for operand in one.operands)
-            is_loaded = one.opcode in LOADS and "param" not in one.modifiers
-            if is_size or is_place or not (is_loaded or found.isdisjoint(sources(one))):
-                found.update(results(one))
-        is_new = len(found) > before
-    return found
 
 
 def _strange_register(function: Function) -> str:

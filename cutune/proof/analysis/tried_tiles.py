@@ -56,14 +56,26 @@ def tried_tiles(
     for name, copies in candidates.items():
         kernel = program.kernel(name)
         assert kernel is not None, "a candidate is a copy of a kernel"
-        by_text: dict[str, list[KernelVariant]] = {}
+        by_texts: dict[tuple[str, ...], list[KernelVariant]] = {}
         for one in copies:
-            if ptx := compiled.get((name, one.name)):
-                by_text.setdefault(ptx[0], []).append(one)
-        same = [one for text, some in by_text.items() for one in try_copies(text, kernel, some)[0]]
+            if texts_of := compiled.get((name, one.name)):
+                by_texts.setdefault(tuple(texts_of), []).append(one)
+        same = [
+            one
+            for of_each, some in by_texts.items()
+            for one in _same_in_all(of_each, kernel, some, try_copies)
+        ]
         if same:
             found[name] = tuple(same)
     return found
+
+
+def _same_in_all(
+    architectures: Sequence[str], kernel: Kernel, copies: Sequence[KernelVariant], try_copies: Try
+) -> list[KernelVariant]:
+    """Return the copies that do the same in the code of every architecture, at the same sizes."""
+    first, *others = (try_copies(text, kernel, copies)[0] for text in dict.fromkeys(architectures))
+    return [one for one in first if all(one in other for other in others)]
 
 
 def with_tiles(kernel: Kernel, tiles: Tiles | None) -> Kernel:

@@ -12,6 +12,7 @@
 constexpr int SIDE = 16;
 constexpr int PADDED = SIDE + 1;
 constexpr int BLOCK = 128;
+constexpr int SIGNED = 64;
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
 
 __global__ void right_product(const float *a, const float *b, float *c, int n) {
@@ -187,6 +188,102 @@ __global__ void wrong_ties(const float *a, int *b, int n) {
     if (i < n) b[i] = place;
 }
 
+// What blocks do where an integer is below zero, and none was in a trial.
+__global__ void right_unless_reversed(const int *a, int *b, int n, int step) {
+    __shared__ int part[SIGNED];
+    const int i = blockIdx.x * SIGNED + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[step < 0 ? SIGNED - 1 - threadIdx.x : threadIdx.x];
+}
+
+// Thresholds by other means than a comparison with a large number.
+__global__ void wrong_shift(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n >> 20) * BLOCK;
+}
+
+__global__ void wrong_bit(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n & 8192 ? BLOCK : 0);
+}
+
+__global__ void wrong_zeros(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (__clz(n) < 8 ? BLOCK : 0);
+}
+
+__global__ void wrong_rounds(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    int more = 0;
+    for (int k = 0; k < n; k++) more += k == 100000 ? BLOCK : 0;
+    if (i < n) b[i] = part[threadIdx.x] + more;
+}
+
+__global__ void wrong_places(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int j = (unsigned char)blockIdx.x * BLOCK + threadIdx.x;
+    if (j < n) b[j] = part[threadIdx.x];
+}
+
+// Places of blocks in 24 bits: smaller blocks are more.
+__global__ void wrong_24_bits(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int j = __mul24(blockIdx.x, BLOCK) + threadIdx.x;
+    if (j < n) b[j] = part[threadIdx.x];
+}
+
+// Something else where a number of the launch, data, or a pointer is what no trial has.
+__global__ void wrong_number(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (alpha == 0.0f ? BLOCK : 0);
+}
+
+__global__ void wrong_value(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (a[0] == 123456 ? BLOCK : 0);
+}
+
+__global__ void wrong_below(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (part[threadIdx.x] < -1000.0f ? BLOCK : 0);
+}
+
+__global__ void wrong_pointer(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + ((unsigned long long)a & 256 ? BLOCK : 0);
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 100;
     const size_t bytes = 4 * (size_t)(n + 64) * (n + 64);
@@ -221,6 +318,17 @@ int main(int argc, char **argv) {
     wrong_data<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_beyond<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_ties<<<CEIL(n, BLOCK), BLOCK>>>(a, y, n);
+    right_unless_reversed<<<CEIL(n, SIGNED), SIGNED>>>(x, y, n, -1);
+    wrong_shift<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_bit<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_zeros<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_rounds<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_places<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_24_bits<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_number<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
+    wrong_value<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_below<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
+    wrong_pointer<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost);
     unsigned long long sum = 0;
     for (size_t i = 0; i < bytes / 4; i++) sum = sum * 31 + (unsigned)host[i];
