@@ -43,9 +43,11 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
+from cutune.measure import trial_contents as contents_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_contents import trial_contents
 from cutune.model.rational.formulas import whole_value
+from cutune.ptx import tried_sizes
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import TriedSizes, literals, untried, widest
@@ -76,6 +78,8 @@ _NAMED = 40
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
 _PAGE = 4096
+#: The modules on which answers depend.
+_JUDGES = (__file__, tried_sizes.__file__, contents_module.__file__)
 
 Sizes = Mapping[str, int]
 
@@ -89,7 +93,8 @@ def copies_that_do_the_same(
     """
     asked = [(one.name, one.kernel, one.tile) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
-    key = key_of(Path(__file__).read_text("utf-8"), digest_of_sources(), text, repr(about))
+    made_of = (Path(str(one)).read_text("utf-8") for one in _JUDGES)
+    key = key_of(*made_of, digest_of_sources(), text, repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
         kept, reason = json.loads(known)
