@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cutune.ptx.taint import names, results, sources, spaces
-from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Variable
+from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
 
 _BLOCKS = re.compile(r"%n?ctaid\.([xyz])")
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
@@ -195,7 +195,48 @@ class _Sizes:
                 reads[name] = its.union(*(reads.get(other, set()) for other in its))
                 is_new |= len(reads[name]) > len(its)
         own = {name for name, its in reads.items() if name in its}
-        return frozenset(own - self._loaded - self._pointers)
+        return frozenset(own - self._loaded - self._pointers - self._counting_to_literals())
+
+    def _counting_to_literals(self) -> set[str]:
+        """Registers of loops that end where a literal is reached, in all launches alike.
+
+        Such a loop is one block, which goes to its own begin until a comparison of what is made of
+        literals with a literal.
+        """
+        made = self._made_of_literals()
+        found = set[str]()
+        for label, block in _blocks(self._function):
+            last = block[-1] if block else None
+            if last is None or last.opcode != "bra" or last.operands[-1:] != (label,):
+                continue
+            tests = [one for one in block if last.guard in results(one)]
+            read = {name for one in tests for name in self._read(one) if name[0] == "%"}
+            ends = len(tests) == 1 and tests[0].opcode == "setp" and bool(read) and read <= made
+            if ends and any(_literal(operand) is not None for operand in tests[0].operands):
+                within = {id(one) for one in block}
+                elsewhere = {
+                    name
+                    for one in self._instructions
+                    if id(one) not in within and not _is_literal_move(one)
+                    for name in results(one)
+                }
+                found |= {n for one in block for n in results(one) if n in made} - elsewhere
+        return found
+
+    def _made_of_literals(self) -> set[str]:
+        """Registers that only literals go into."""
+        made = {name for one in self._instructions for name in results(one)}
+        is_less = True
+        while is_less:
+            before = len(made)
+            for one in self._instructions:
+                is_known = one.opcode in ("mov", "add", "sub", "mul", "shl") and all(
+                    _literal(operand) is not None or operand in made for operand in one.operands[1:]
+                )
+                if not is_known:
+                    made.difference_update(results(one))
+            is_less = len(made) < before
+        return made
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
         """By how much a size grows where the result grows by one; 0: it is no size."""
@@ -265,6 +306,16 @@ class _Sizes:
             return
         yield from self._beyond(one, sizes)
 
+    def _tells_signs(self, one: Instruction) -> bool:
+        """Is the result compared with 0 or -1 alone: is one of several numbers below zero?"""
+        result = {*results(one)}
+        uses = [other for other in self._instructions if not result.isdisjoint(self._read(other))]
+        return all(
+            (other.opcode == "setp" and {_literal(o) for o in other.operands} & {0, -1})
+            or (other.opcode == "or" and other is not one and self._tells_signs(other))
+            for other in uses
+        )
+
     @property
     def _shifted(self) -> frozenset[str]:
         return frozenset(
@@ -293,7 +344,9 @@ class _Sizes:
             if not numbers:
                 yield "nothing is known of 'and' of sizes"
             numbers = [min(abs(n), n ^ 0x7FFFFFFF, n ^ 0xFFFFFFFF, key=abs) for n in numbers]
-        if one.opcode in ("or", "xor") and not numbers:
+        if one.opcode == "xor" and not numbers:
+            yield f"nothing is known of '{one.opcode}' of sizes"
+        if one.opcode == "or" and not numbers and not self._tells_signs(one):
             yield f"nothing is known of '{one.opcode}' of sizes"
         if one.opcode in ("shl", "shr"):
             if not numbers:
@@ -306,6 +359,25 @@ class _Sizes:
             scale = 1 / _BYTES
         if one.opcode != "selp" and any(abs(number) * scale > limit for number in numbers):
             yield "it compares something with a number that is larger than any size tried"
+
+
+def _is_literal_move(one: Instruction) -> bool:
+    return one.opcode == "mov" and _literal(one.operands[-1]) is not None
+
+
+def _blocks(function: Function) -> Iterator[tuple[str, list[Instruction]]]:
+    """The basic blocks that begin with a label, each with its label."""
+    label, block = "", list[Instruction]()
+    for item in function.body or ():
+        if isinstance(item, Label):
+            yield label, block
+            label, block = item.name, []
+        else:
+            block.append(item)
+            if item.opcode in ("bra", "brx", "ret", "exit"):
+                yield label, block
+                label, block = "", []
+    yield label, block
 
 
 def _literal(operand: str) -> int | None:
