@@ -12,10 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeGuard
 
 from cutune.ptx.taint import names, results, sources, spaces
 from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
 
+_THREADS = re.compile(r"%n?tid\.[xyz]|%laneid")
 _BLOCKS = re.compile(r"%n?ctaid\.([xyz])")
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
 _REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
@@ -195,48 +198,50 @@ class _Sizes:
                 reads[name] = its.union(*(reads.get(other, set()) for other in its))
                 is_new |= len(reads[name]) > len(its)
         own = {name for name, its in reads.items() if name in its}
-        return frozenset(own - self._loaded - self._pointers - self._counting_to_literals())
+        return frozenset(own - self._loaded - self._pointers - self._counting_to_literals(own))
 
-    def _counting_to_literals(self) -> set[str]:
+    def _counting_to_literals(self, own: set[str]) -> set[str]:
         """Registers of loops that end where a literal is reached, in all launches alike.
 
-        Such a loop is one block, which goes to its own begin until a comparison of what is made of
-        literals with a literal.
+        Such a loop has no other end. Its last block adds to what is made of literals, and of places
+        in the block, compares it with a literal, and goes back. `own`: what loops go on with.
         """
-        made = self._made_of_literals()
         found = set[str]()
-        for label, block in _blocks(self._function):
-            last = block[-1] if block else None
-            if last is None or last.opcode != "bra" or last.operands[-1:] != (label,):
-                continue
+        for loop, block in _loops(self._function):
+            last = block[-1]
             tests = [one for one in block if last.guard in results(one)]
             read = {name for one in tests for name in self._read(one) if name[0] == "%"}
-            ends = len(tests) == 1 and tests[0].opcode == "setp" and bool(read) and read <= made
-            if ends and any(_literal(operand) is not None for operand in tests[0].operands):
-                within = {id(one) for one in block}
-                elsewhere = {
-                    name
-                    for one in self._instructions
-                    if id(one) not in within and not _is_literal_move(one)
-                    for name in results(one)
-                }
-                found |= {n for one in block for n in results(one) if n in made} - elsewhere
+            is_test = len(tests) == 1 and tests[0].opcode == "setp" and bool(read)
+            if not is_test or not read <= self._made:
+                continue
+            within, at_end = ({id(one) for one in part} for part in (loop, block))
+            begun = [one for one in self._instructions if id(one) not in within]
+            # What another loop goes on with does not begin with the same each time.
+            going_on = {
+                n for one in begun for n in results(one) if not own.isdisjoint(self._read(one))
+            }
+            skipped = {n for one in loop if id(one) not in at_end for n in results(one)}
+            is_literal = any(_literal(operand) is not None for operand in tests[0].operands)
+            if is_literal and read.isdisjoint(skipped | going_on):
+                found |= {n for one in loop for n in results(one) if n in self._made} - going_on
         return found
 
-    def _made_of_literals(self) -> set[str]:
-        """Registers that only literals go into."""
+    @cached_property
+    def _made(self) -> frozenset[str]:
+        """Registers into which only literals go, and places in the block."""
         made = {name for one in self._instructions for name in results(one)}
         is_less = True
         while is_less:
             before = len(made)
             for one in self._instructions:
-                is_known = one.opcode in ("mov", "add", "sub", "mul", "shl") and all(
-                    _literal(operand) is not None or operand in made for operand in one.operands[1:]
+                is_known = one.opcode in _ALLOWED | _DIVIDING and all(
+                    _literal(o) is not None or o in made or _THREADS.fullmatch(o)
+                    for o in one.operands[1:]
                 )
                 if not is_known:
                     made.difference_update(results(one))
             is_less = len(made) < before
-        return made
+        return frozenset(made)
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
         """By how much a size grows where the result grows by one; 0: it is no size."""
@@ -361,23 +366,32 @@ class _Sizes:
             yield "it compares something with a number that is larger than any size tried"
 
 
-def _is_literal_move(one: Instruction) -> bool:
-    return one.opcode == "mov" and _literal(one.operands[-1]) is not None
+def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
+    """Loops that are one piece of text and have one end, each with its last block."""
+    body = function.body or ()
+    labels = {item.name: place for place, item in enumerate(body) if isinstance(item, Label)}
+    for end, last in enumerate(body):
+        if not _is_branch(last) or not last.guard:
+            continue
+        begin = labels.get(last.operands[-1], end + 1)
+        if begin > end:
+            continue
+        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
+        inside = {name for name, place in labels.items() if begin <= place <= end}
+        leaves = any(
+            one.opcode in ("ret", "exit", "brx")
+            or (_is_branch(one) and one.operands[-1] not in inside)
+            for one in loop
+        )
+        starts = [place for place in labels.values() if place <= end]
+        jumps = [n + 1 for n, item in enumerate(body[:end]) if _is_branch(item)]
+        if not leaves:
+            first = max([*starts, *jumps])
+            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
 
 
-def _blocks(function: Function) -> Iterator[tuple[str, list[Instruction]]]:
-    """The basic blocks that begin with a label, each with its label."""
-    label, block = "", list[Instruction]()
-    for item in function.body or ():
-        if isinstance(item, Label):
-            yield label, block
-            label, block = item.name, []
-        else:
-            block.append(item)
-            if item.opcode in ("bra", "brx", "ret", "exit"):
-                yield label, block
-                label, block = "", []
-    yield label, block
+def _is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
+    return isinstance(item, Instruction) and item.opcode == "bra"
 
 
 def _literal(operand: str) -> int | None:
