@@ -326,8 +326,11 @@ class cutune_experiment {
     }
 
     bool may_run(int variant, cutune_memory *allocations) const {
-        return launch_.has_variants && launch_.limits.threads != 0 &&
-               (launch_.step.smem == 0 || launch_.site->variants[variant - 1].tile != nullptr) &&
+        bool has_memory = launch_.step.smem == 0;
+#ifdef CUTUNE_TILES
+        has_memory |= launch_.site->variants[variant - 1].tile != nullptr;
+#endif
+        return launch_.has_variants && launch_.limits.threads != 0 && has_memory &&
                cutune_supposes_rightly(launch_.site->variants[variant - 1], launch_.integers.data(),
                                        allocations);
     }
