@@ -333,6 +333,21 @@ class _Sizes:
         is_number = self._type(one, 0) in _REALS and _ROUNDING.isdisjoint(one.modifiers)
         return one.opcode in _OF_REALS and is_number
 
+    @cached_property
+    def _products(self) -> frozenset[str]:
+        """Registers into which a product of sizes goes, that wraps around beyond what was tried."""
+        found = set[str]()
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for one in self._instructions:
+                factors = one.operands[1:3] if one.opcode in ("mul", "mad") else ()
+                is_product = bool(factors) and all(factor in self._scales for factor in factors)
+                stops = one.opcode == "setp" or self._is_load(one)
+                if is_product or not (stops or found.isdisjoint(self._read(one))):
+                    found.update(results(one))
+        return frozenset(found)
+
     def _beyond(self, one: Instruction, sizes: list[str]) -> Iterator[str]:
         limit, scale = self._tried.limit, max(self._scales[name] for name in sizes)
         types = {m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?", m)}
@@ -344,6 +359,8 @@ class _Sizes:
             yield f"it keeps few bits of a size ({one.opcode})"
         if one.opcode in _COMPARED and not self._loaded.isdisjoint(self._read(one)):
             yield "it compares a size with data"
+        if one.opcode in _COMPARED | _DIVIDING and not self._products.isdisjoint(self._read(one)):
+            yield "it compares a product of sizes"
         numbers = [value for o in one.operands[1:] if (value := _literal(o)) is not None]
         if one.opcode == "and":
             if not numbers:

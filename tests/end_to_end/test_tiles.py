@@ -41,6 +41,7 @@ RIGHT = {
 BEYOND = "it compares something with a number that is larger than any size tried"
 WRONG = {
     "wrong_numbers": "its results are others at n = ",
+    "wrong_product": "it compares a product of sizes",
     "wrong_mask": "its results are others at n = ",
     "wrong_sums": "its results are others at n = ",
     "wrong_blocks": "its results are others at n = ",

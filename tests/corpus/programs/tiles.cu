@@ -92,6 +92,15 @@ __global__ void wrong_numbers(const int *a, int *b, int n) {
     if (i < n) b[i] = part[(threadIdx.x + 1) & 63];
 }
 
+// What it compares wraps around at sizes that are not tried.
+__global__ void wrong_product(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + ((unsigned)n * n < (unsigned)n ? BLOCK : 0);
+}
+
 // The mask stays.
 __global__ void wrong_mask(const int *a, int *b, int n) {
     __shared__ int part[TILE];
@@ -310,6 +319,7 @@ int main(int argc, char **argv) {
     const int width = 256;
     right_memory<<<(n + width - 1) / width, width, (width + 2) * sizeof(float)>>>(a, c, n);
     wrong_numbers<<<(n + 63) / 64, 64>>>(x, y, n);
+    wrong_product<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_mask<<<CEIL(n, TILE), TILE>>>(x, y, n);
     wrong_sums<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_blocks<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
