@@ -36,7 +36,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count, pairwise
@@ -55,7 +55,7 @@ from cutune.source.program import (
 )
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.source.unit.kernel_texts import KernelTexts, declared_early
 from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import WARP, Block
@@ -238,24 +238,9 @@ def _inserted(
 
 
 def _declared(syntax: Syntax, function: SourceFunction, namespace: str) -> Edit | None:
-    """The edit that declares a copy behind the first declaration of its kernel.
-
-    A kernel that is defined behind its launches has one; a template is left alone.
-    """
-    tokens, partner = syntax.tokens, syntax.brackets.partner
-    for index in range(function.first):
-        if tokens[index].text != function.name or tokens[index + 1].text != "(":
-            continue
-        first, end = index, partner[index + 1] + 1
-        while first and tokens[first - 1].text not in (";", "{", "}"):
-            first -= 1
-        head = {token.text for token in tokens[first:index]}
-        is_whole = tokens[end].text == ";" and not syntax.directives_within(first, end)
-        is_local = any(syntax.functions_around(index))
-        if is_whole and "__global__" in head and "template" not in head and not is_local:
-            text = " ".join(token.text for token in tokens[first:end])
-            return Edit.insert(tokens[end].end, f" namespace {namespace} {{ {text}; }}")
-    return None
+    """The edit that declares a copy behind the first declaration of its kernel."""
+    found = declared_early(syntax, function, function.name)
+    return found and replace(found, text=f" namespace {namespace} {{{found.text} }}")
 
 
 def _helper(axes: str, block: Block | None) -> str:
@@ -521,8 +506,12 @@ def index_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidat
 
 def _renumbering(launched: Sequence[Configuration | None]) -> _Renumbering | None:
     """How threads may be numbered anew at all of these launches."""
-    blocks = {(*map(constant, one.block),) if one else () for one in launched}
-    grids = {(*map(constant, one.grid),) if one else () for one in launched}
+    blocks: set[tuple[object, ...]] = {
+        (*map(constant, one.block),) if one else () for one in launched
+    }
+    grids: set[tuple[object, ...]] = {
+        (*map(constant, one.grid),) if one else () for one in launched
+    }
     alike = next(iter(blocks)) if len(blocks) == 1 else ()
     if grids == {(1, 1, 1)} and alike != (1, 1, 1):
         return _IN_ONE_BLOCK

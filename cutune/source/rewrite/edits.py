@@ -204,8 +204,14 @@ def with_variant_copies(
     inserted = [*selector, *((variant.source, variant.edit) for variant in variants)]
     if not inserted:
         return unit
-    (source, first), text = inserted[0], "".join(edit.text for _, edit in inserted)
-    return unit.with_edits([Edit(first.span, text)], source)
+    declared = [edit for variant in variants if (edit := variant.declaration) is not None]
+    edits = [_joined(declared)] if declared else []
+    return unit.with_edits([*edits, _joined([edit for _, edit in inserted])], inserted[0][0])
+
+
+def _joined(edits: Sequence[Edit]) -> Edit:
+    """One insertion in place of several at one place."""
+    return Edit(edits[0].span, "".join(edit.text for edit in edits))
 
 
 def hiding_macro(source: Source, repeats: bool = True) -> str | None:
