@@ -228,8 +228,11 @@ class _Trial:
             for index, one in enumerate(self.kernel.parameters)
             if self._slot(index) == "i"
         }
+        both = [*zip(tile.covered, tile.block, strict=True)]
+        both_own = [*zip(tile.own_covered, tile.own_block, strict=True)]
         x, y, z = map(max, zip(tile.covered, tile.own_covered, strict=True))
-        tried = TriedSizes(most, (x, y, z))
+        i, j, k = (max(a / b, c / d) for (a, b), (c, d) in zip(both, both_own, strict=True))
+        tried = TriedSizes(most, (x, y, z), (i, j, k))
         own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
         if widest(self._functions(other)) > widest(self._functions(own)):
             return "it accesses more bytes at once"

@@ -10,6 +10,7 @@ parameter, and what is computed from sizes in real numbers, never becomes an int
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,10 +55,14 @@ Scales = dict[str, float]
 
 @dataclass(frozen=True)
 class TriedSizes:
-    """What was tried: the most of integer parameters, and what blocks of each dimension cover."""
+    """What was tried: the most of integer parameters, and what blocks of each dimension cover.
+
+    `per_thread`: what a block covers, by how many threads it has there.
+    """
 
     most: Mapping[int, int]
     covered: tuple[int, int, int]
+    per_thread: tuple[float, float, float]
 
     @property
     def limit(self) -> int:
@@ -249,6 +254,8 @@ class _Sizes:
             return 0
         if self._is_parameter(one):
             return self._of_parameter(one)
+        if (ids := self._of_ids(one)) is not None:
+            return min([ids, *(scales[o] for o in one.operands[3:] if o in scales)])
         own = [scales[name] for name in self._read(one) if name in scales]
         for operand in one.operands[1:]:
             if match := _BLOCKS.fullmatch(operand):
@@ -268,6 +275,21 @@ class _Sizes:
         if one.opcode in ("shl", "mul"):
             return max(1.0, scale / (2**last if one.opcode == "shl" else max(1, abs(last))))
         return scale
+
+    def _of_ids(self, one: Instruction) -> float | None:
+        """The scale of `blockIdx.d * blockDim.d`: a step is as many as a block has threads."""
+        factors = one.operands[1:3] if one.opcode in ("mul", "mad") else ()
+        for d, per_thread in zip("xyz", self._tried.per_thread, strict=True):
+            if {self._moved.get(factor) for factor in factors} == {f"%ctaid.{d}", f"%ntid.{d}"}:
+                return max(1.0, per_thread)
+        return None
+
+    @cached_property
+    def _moved(self) -> dict[str, str]:
+        """What registers hold that are written once, by a `mov`."""
+        writers = Counter(name for one in self._instructions for name in results(one))
+        moves = (one for one in self._instructions if one.opcode == "mov" and not one.guard)
+        return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
 
     def _of_parameter(self, one: Instruction) -> float:
         """An integer of which less was tried counts for more."""

@@ -74,3 +74,5 @@ class KernelVariant:
     #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
     bounds: tuple[int, int] | None = None
     tile: Tile | None = None  # its one launch, if a constant has another value in it
+    #: Declares it where its kernel is declared before its launches.
+    declaration: Edit | None = None

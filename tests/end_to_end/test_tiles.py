@@ -35,6 +35,8 @@ RIGHT = {
     "right_memory": {f"block_of_256_{size}" for size in (32, 64, 128, 512, 1024)},
     "even_rows": {"WIDTH_64", "WIDTH_128"},
     "right_unless_reversed": {"SIGNED_32", "SIGNED_128", "SIGNED_256"},
+    "right_halo": {"REACH_32", "REACH_128", "REACH_256"},
+    "right_late": {"SIDE_8", "SIDE_32"},
     # With fewer threads than the radius some of the halo is not loaded.
     "wrong_halo": {"BLOCK_256", "BLOCK_512"},
 }
@@ -49,6 +51,8 @@ WRONG = {
     "wrong_data": "an address depends on loaded data",
     "wrong_ties": "a branch depends on loaded data",
     "wrong_beyond": BEYOND,
+    "wrong_late": BEYOND,
+    "wrong_height": BEYOND,
     "wrong_shift": BEYOND,
     "wrong_bit": BEYOND,
     "wrong_rounds": BEYOND,

@@ -441,7 +441,7 @@ def _variant(text: KernelText, values: Values, tile: Tile) -> KernelVariant:
         if one.is_macro:
             edit = _with_macro(edit, one.inside, value)
     about = text.syntax.source, edit, NAME, *_pointers(text.kernel)
-    return KernelVariant(named, copy, *about, tile=tile)
+    return KernelVariant(named, copy, *about, tile=tile, declaration=text.declaration(copy))
 
 
 def _pointers(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -13,6 +13,7 @@ constexpr int SIDE = 16;
 constexpr int PADDED = SIDE + 1;
 constexpr int BLOCK = 128;
 constexpr int SIGNED = 64;
+constexpr int REACH = 64;
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
 
 __global__ void right_product(const float *a, const float *b, float *c, int n) {
@@ -150,6 +151,37 @@ __global__ void wrong_halo(const float *a, float *b, int n, int radius) {
     float sum = 0.0f;
     for (int k = 0; k <= 2 * radius; k++) sum += part[threadIdx.x + k];
     if (i < n) b[i] = sum;
+}
+
+// Two rows of the halo, by the first threads: each block has more of them.
+__global__ void right_halo(const float *a, float *b, int n) {
+    __shared__ float part[REACH + 4];
+    const int id = blockDim.x * blockIdx.x + threadIdx.x, at = threadIdx.x + 2;
+    part[at] = id < n ? a[id] : 0.0f;
+    if (threadIdx.x < 2) {
+        part[threadIdx.x] = id >= 2 ? a[id - 2] : 0.0f;
+        part[at + REACH] = id + REACH < n ? a[id + REACH] : 0.0f;
+    }
+    __syncthreads();
+    if (id < n) b[id] = part[at - 2] + part[at - 1] + part[at] + part[at + 1] + part[at + 2];
+}
+
+// Another sum where there are many blocks, and no trial has them.
+__global__ void wrong_late(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (i > 100000 ? BLOCK : 0);
+}
+
+// The same, where a block is not counted by its threads.
+__global__ void wrong_height(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (blockIdx.x * blockDim.y > 500 ? BLOCK : 0);
 }
 
 // No barrier: right as long as a tile is a warp.
@@ -293,6 +325,9 @@ __global__ void wrong_pointer(const int *a, int *b, int n) {
     if (i < n) b[i] = part[threadIdx.x] + ((unsigned long long)a & 256 ? BLOCK : 0);
 }
 
+// It is defined behind its launch.
+__global__ void right_late(const int *a, int *b, int n);
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 100;
     const size_t bytes = 4 * (size_t)(n + 64) * (n + 64);
@@ -324,6 +359,10 @@ int main(int argc, char **argv) {
     wrong_sums<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_blocks<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_halo<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 5);
+    right_halo<<<CEIL(n, REACH), REACH>>>(a, c, n);
+    right_late<<<dim3(CEIL(n, SIDE), CEIL(n, SIDE)), dim3(SIDE, SIDE)>>>(x, y, n);
+    wrong_late<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_height<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_barrier<<<CEIL(n, WIDTH), WIDTH>>>(x, y, n);
     wrong_data<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_beyond<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
@@ -343,4 +382,14 @@ int main(int argc, char **argv) {
     unsigned long long sum = 0;
     for (size_t i = 0; i < bytes / 4; i++) sum = sum * 31 + (unsigned)host[i];
     printf("%llu\n", sum);
+}
+
+__global__ void right_late(const int *a, int *b, int n) {
+    __shared__ int part[SIDE][SIDE + 1];
+    const int x = blockIdx.x * SIDE, y = blockIdx.y * SIDE;
+    if (x + threadIdx.x < n && y + threadIdx.y < n)
+        part[threadIdx.y][threadIdx.x] = a[(y + threadIdx.y) * n + x + threadIdx.x];
+    __syncthreads();
+    if (y + threadIdx.x < n && x + threadIdx.y < n)
+        b[(x + threadIdx.y) * n + y + threadIdx.x] = part[threadIdx.x][threadIdx.y];
 }
