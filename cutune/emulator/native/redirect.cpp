@@ -127,6 +127,8 @@ namespace cutune {
 namespace {
 
 constexpr size_t kJumpBytes = 13;
+constexpr uintptr_t kAlignment = 16;  // of the functions of the runtime
+static_assert(kJumpBytes <= kAlignment, "a jump fits");
 // So begin the names of functions that the runtime has for itself.
 constexpr char kOwn[] = "libcudart_static_";
 
@@ -284,6 +286,8 @@ void redirect_runtime(const Symbols& symbols, uintptr_t base, const char* path) 
         const char* const name = symbols.name(each);
         if (!is_function(each) || !is_interface(name)) continue;
         if (each.st_value < place.begin || each.st_value + kJumpBytes > place.end) continue;
+        // The jump has room up to the function behind this one, however short it is.
+        if (each.st_value % kAlignment != 0) continue;
         // Never freed: the code that jumps here may run as long as the program does.
         auto* const made = static_cast<Redirected*>(std::malloc(sizeof(Redirected)));
         const void* const first = reinterpret_cast<const void*>(cutune_find_replacement);
