@@ -64,7 +64,8 @@ class RunPlan:
     """The runs that are asked for, and what is measured in them.
 
     `run`: template of the command lines, with names of `vary` in braces. `training`: replay kernels
-    at the sizes of the published method, too. `launches_only`, `statuses`: see `Run`.
+    at the sizes of the published method, too. `launches_only`, `statuses`, `environment`:
+    see `Run`.
     """
 
     run: str
@@ -73,9 +74,10 @@ class RunPlan:
     training: bool = False
     launches_only: bool = False
     statuses: frozenset[int] | None = WELL
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def runs(self, program: Path, environment: Mapping[str, str] | None = None) -> list[Run]:
-        about = environment, self.launches_only, self.statuses
+        about = {**self.environment, **(environment or {})}, self.launches_only, self.statuses
         return plan_runs(self.run, self.vary, program, *about)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -89,6 +90,14 @@ class Shown:
     launches: list[LaunchRow]
     written: list[str]
     built: str = ""
+
+    @staticmethod
+    def joined(parts: Sequence[Shown], written: list[str], built: str) -> Shown:
+        """All that is shown of several programs, as one."""
+        choices = [row for part in parts for row in part.choices]
+        questions = [question for part in parts for question in part.questions]
+        launches = [row for part in parts for row in part.launches]
+        return Shown(parts[0].device, choices, questions, launches, written, built)
 
     def show(self, as_json: bool = False) -> None:
         if as_json:
