@@ -451,16 +451,19 @@ def tune_verb(options: Options) -> int:
 def _tune_script(options: Options) -> int:
     from cutune.cli.report.choices import tuning_shown
     from cutune.cli.report.tuned import Shown
-    from cutune.measure.program_runs import RunPlan
+    from cutune.measure.program_runs import SCRIPT, RunPlan
     from cutune.tuning.inputs import Request
     from cutune.tuning.script_session import folder_of
-    from cutune.tuning.scripts import SCRIPT, tune_script
+    from cutune.tuning.scripts import tune_script
     from cutune.tuning.tune import Tuning
 
     if len(options.files) > 1:
         options.wrong("a script is tuned alone")
     if SCRIPT not in options.run:
         options.wrong(f"--run names the script: --run 'python3 {SCRIPT} {{n}}' --vary n=1000,2000")
+    if options.toolchain.flags:
+        # What is proven has to be what the script compiles.
+        options.wrong("options of nvcc are those that the script itself gives to PyCUDA")
     (script,) = options.files
     read_file(script)
     runs = options.run, varied_values(options.vary), options.candidates

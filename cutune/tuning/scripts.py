@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -33,9 +32,7 @@ from cutune.tuning.inputs import Request
 from cutune.tuning.script_session import LIBRARY, NOTE, SCHEMA, SHARED, TABLE
 from cutune.tuning.tune import NothingTuned, TunedProgram, Tuning, tune, tuned_targets
 
-#: What `--run` names in place of the program.
-SCRIPT = "{script}"
-_RUNNER = Path(cutune.__file__).resolve().parent / "tuned.py"
+_RUNNER = str(Path(cutune.__file__).resolve().parent / "tuned.py")
 _HEADER = INCLUDE_DIRECTORY / "cutune_script.h"
 _FUNCTION = """
 extern "C" int cutune_launch_{kernel}(const void *asked, const void *bytes, int size)
@@ -95,29 +92,12 @@ def tune_script(request: Request, tuning: Tuning, reporter: Reporter) -> TunedSc
     return TunedScript(joined.tuned, joined.refused, said)
 
 
-def _command(plan: RunPlan, script: str, *option: str) -> RunPlan:
-    """The plan, with the script run by cutune, which gets an option."""
-    words = (str(_RUNNER), *option, script)
-    text = " ".join(_quoted(word) for word in words)
-    return replace(plan, run=plan.run.replace(SCRIPT, text))
-
-
-def _quoted(word: str) -> str:
-    """A word of a template as a shell reads it; only the path of the program is a name in it."""
-    left, name, right = word.partition("{program}")
-    return "".join([_literal(left), name, _literal(right)]) if name else shlex.quote(_literal(word))
-
-
-def _literal(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
 def _noted(script: str, plan: RunPlan, device: DeviceProfile) -> list[ScriptUnit]:
     """What the script compiles in all of its runs, and which kernels it looks up."""
     with temporary_folder() as name:
         path = Path(name) / "units.jsonl"
         path.touch()
-        for run in _command(plan, script, NOTE, str(path)).runs(Path()):
+        for run in replace(plan, script=(_RUNNER, NOTE, str(path), script)).runs(Path()):
             run_program(run, device_environment(device, Path(name)))
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     kernels: dict[str, dict[str, None]] = {}
@@ -162,7 +142,8 @@ class _Joined:
             raise CutuneError.at(Code.SCRIPT_VARIABLE, kernels=listed, name=variable)
         replace_file(path, program_text(unit.source, modules[0], unit.kernels).encode())
         make_folder(self.folder)
-        plan = _command(self.tuning.plan, request.sources[0], LIBRARY, f"{unit.digest}={{program}}")
+        started = _RUNNER, LIBRARY, f"{unit.digest}={{program}}", request.sources[0]
+        plan = replace(self.tuning.plan, script=started)
         output = str(self.folder / path.name)
         targets_of = partial(tuned_targets, output=output)
         tuning = replace(self.tuning, plan=plan, output=output, targets_of=targets_of)

@@ -120,6 +120,7 @@ def test_a_script_without_a_table(tmp_path: Path) -> None:
         ("raise SystemExit(3)", ("--run", f"{sys.executable} {{script}}"), Code.RUN_FAILED),
         ("print()", ("--run", "python3 script.py"), Code.WRONG_USAGE),
         ("print()", ("--run", RUN), Code.BAD_RUN),
+        ("print()", ("-DN=3", "--run", f"{sys.executable} {{script}}"), Code.WRONG_USAGE),
     ],
 )
 def test_scripts_that_cannot_be_tuned(
