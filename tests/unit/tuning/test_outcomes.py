@@ -131,10 +131,11 @@ def test_files_of_the_current_folder_are_named_from_there(
 
 def test_several_programs_are_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     def part(name: str) -> Shown:
-        launch = LaunchRow("a.cu", 1, name, TuningOutcome.TUNED, "", None)
+        launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None)
         return Shown("GPU", [ChoiceRow(name, "1", "32", "64", 1.5, "-")], [], [launch], [])
 
     Shown.joined([part("k"), part("other")], ["a.cu"], "and so on").show()
     said = capsys.readouterr().out
-    assert "2 launches: 2 tuned" in said and said.endswith("tuned program: a.cu\nand so on\n")
+    assert "2 launches: 2 refused" in said and said.endswith("tuned program: a.cu\nand so on\n")
+    assert "if anything does: cutune inspect --suggest a.cu" in said
     assert [line.split()[0] for line in said.splitlines()[2:4]] == ["k", "other"]
