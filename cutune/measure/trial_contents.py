@@ -12,6 +12,8 @@ _FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000], np.uint32)
 _STRANGE = np.array(
     [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32
 )
+#: Words after which contents repeat themselves: a prime number, unlike the lengths of rows.
+_PERIOD = 65_537
 
 
 def trial_contents(
@@ -21,7 +23,7 @@ def trial_contents(
 
     `named`: words that the code names.
     """
-    count = -(-size // 4)
+    count = min(-(-size // 4), _PERIOD)
     words = random.integers(0, 1 << 32, count, np.uint32) & np.uint32(_RANDOM) | np.uint32(_SET)
     if kind == 1:
         words = random.choice(_FEW, count)
@@ -31,4 +33,4 @@ def trial_contents(
         words = np.where(random.random(count) < 1 / 16, random.choice(_STRANGE, count), words)
         any_bits = random.integers(0, 1 << 32, count, np.uint32)
         words = np.where(random.random(count) < 1 / 4, any_bits, words)
-    return words.astype(np.uint32).view(np.uint8)[:size]
+    return np.resize(words.astype(np.uint32), -(-size // 4)).view(np.uint8)[:size]
