@@ -32,8 +32,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from itertools import pairwise, product
-from math import isnan, lcm, nan
+from itertools import product
+from math import lcm
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +47,15 @@ from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure import trial_contents as contents_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
-from cutune.measure.trial_contents import trial_contents
+from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
 from cutune.model.rational.formulas import whole_value
 from cutune.ptx import tried_sizes
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
-from cutune.ptx.types import Function, Instruction, Module, PtxError
+from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
-from cutune.source.program import (
-    Kernel,
-)
+from cutune.source.program import Kernel
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import GRID_LIMITS, LARGEST_SHARED, Block, threads_of
@@ -232,7 +230,8 @@ class _Trial:
         names = [entry]
         for name in names:
             function = self.module.functions.get(name)
-            calls = (i for i in _instructions(function) if i.opcode == "call")
+            instructions = function.instructions if function is not None else ()
+            calls = (i for i in instructions if i.opcode == "call")
             names += [t for i in calls if (t := call_target(i)) and t not in names]
         return names
 
@@ -313,7 +312,7 @@ class _Trial:
         each = [
             [
                 (index, value)
-                for value in _of_each_outcome(
+                for value in of_each_outcome(
                     self._compared.get(index, frozenset()), 0.8125 + index / 7
                 )
             ]
@@ -375,8 +374,7 @@ class _Trial:
         """Return the parameters that are multiples of a number in a domain, and the number."""
         if domain is Domain.ANY or copy.tile is None:
             return (), 1
-        extents = {*copy.tile.names}
-        is_all = domain is Domain.MULTIPLES
+        extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
         return tuple(n for n in self._integers if is_all or n in extents), self._multiple
 
     @staticmethod
@@ -519,6 +517,7 @@ class _Trial:
         if grid is None or own_grid is None:
             return False
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
+        places = [place for _, place, _ in launch.arrays]
         try:
             for contents in range(3) if number < _THOROUGH else (number % 3,):
                 key = own, launch, contents
@@ -526,7 +525,7 @@ class _Trial:
                     _, after = self._run(names[0], own_grid, own, launch, contents)
                     self._expected[key] = after
                 _, found = self._run(names[1], grid, tile, launch, contents)
-                if not _are_same(found, self._expected[key], launch):
+                if not same_numbers(found, self._expected[key], places):
                     return False
         except (CutuneError, Hazards):
             return False
@@ -567,27 +566,6 @@ class _Trial:
         return before, [one.tobytes() for one in memory]
 
 
-def _are_same(found: Sequence[bytes], expected: Sequence[bytes], launch: _Launch) -> bool:
-    """Are bytes of memory equal, or `double` numbers NaN in both?
-
-    Which of two NaN a sum is depends on their order in the code.
-    """
-    places = [*(place for _, place, _ in launch.arrays), *[0] * len(found)]
-    return all(
-        one == other or _are_numbers_same(one, other, place % 8)
-        for one, other, place in zip(found, expected, places, strict=False)
-    )
-
-
-def _are_numbers_same(one: bytes, other: bytes, begin: int) -> bool:
-    end = begin + (len(one) - begin) // 8 * 8
-    numbers = [np.frombuffer(each[begin:end], np.float64) for each in (one, other)]
-    are_nans = np.isnan(numbers[0]) & np.isnan(numbers[1])
-    words = [number.view(np.uint64) for number in numbers]
-    rest = one[:begin] == other[:begin] and one[end:] == other[end:]
-    return rest and bool(np.all(are_nans | (words[0] == words[1])))
-
-
 def _per_block(tile: Tile, axis: int, assigned: Sequence[Sizes], most: int) -> float:
     """By how much a size has to grow for one more block, where a grid grows with sizes."""
     covered, own = tile.covered[axis], tile.own_covered[axis]
@@ -613,24 +591,6 @@ def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
         found.append(-(-extent // covered))
     x, y, z = found
     return (x, y, z) if threads_of(tile.block) <= 1024 else None
-
-
-def _of_each_outcome(numbers: frozenset[float], other: float) -> list[float]:
-    """Values for each outcome of comparisons with numbers, `other` first.
-
-    NaN among the numbers: it is asked what is larger, not only what is equal.
-    """
-    limits = sorted(one for one in numbers if not isnan(one))
-    if len(limits) == len(numbers):
-        return [other, *limits]
-    ends = [min(2 * one, -1) - 1.0 for one in limits[:1]]
-    ends += [*limits, *(max(2 * one, 1) + 1.0 for one in limits[-1:])]
-    between = ((low + high) / 2 for low, high in pairwise(ends) if not low < other < high)
-    return [other, nan, *limits, *between]
-
-
-def _instructions(function: Function | None) -> Sequence[Instruction]:
-    return function.instructions if function is not None else ()
 
 
 def _strange_register(function: Function) -> str:

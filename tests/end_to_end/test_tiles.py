@@ -201,3 +201,5 @@ def test_a_copy_does_the_same_in_the_code_of_each_architecture(tmp_path: Path) -
     done = cutune("inspect", source, STANDARD, *(f"--nvcc-flag={one}" for one in versions))
     assert "equal: variant TILE_32, TILE_128, TILE_256" in done.stdout, done.stderr
     assert "other: variant" not in done.stdout
+    assert "other has no variant 'TILE_32, TILE_128, TILE_256': its results are" in done.stdout
+    assert "[CT293]" in done.stdout
