@@ -90,6 +90,7 @@ class Code(Enum):
     VARIANT_TEXT = "CT271 note: has no variant '{variant}': {what}; write it out plainly"
     VARIANT_USELESS = "CT272 note: needs no variant '{variant}': {what}"
     VARIANT_UNPROVEN = "CT273 note: has no variant '{variant}': its copy {what}"
+    VARIANT_TILE = "CT293 note: has no variant '{variant}': {what}"
     VARIANT_ORDER = "CT274 note: has no variant '{variant}': {what}; no thread may depend on what others do meanwhile"
     VARIANT_HEADER = "CT275 note: has no variant '{variant}': {path} holds no launch that is tuned, and is not rewritten; move the kernel to the file of its launch, or build with cutune nvcc"
     VARIANT_CALLEE = "CT276 note: this launch of '{name}' has no choice among variants: more than its callee says what it calls; give the kernel a name of its own, and launch it below, on a line of its own, with its namespace and all arguments"
