@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
-from benchmarks.counted_launch import counted_launch, ghost_launch, static_counters
+from cutune.measure.replay.counted_launch import counted_launch, ghost_launch, static_counters
 from cutune.search.techniques.registry import DEFAULT, search, technique_named
 from cutune.search.techniques.tries import Allowance, Timed, Tries
 from cutune.space.annotation import Value

@@ -1,8 +1,9 @@
 """The time that the model predicts for a launch at its own size. Takes a launch and its code.
 
-Nothing is proven, and no function of the sizes is fitted: some blocks of a launch are counted on
-the emulated device as they are. So the model can be held against configurations among which cutune
-does not choose, for instance because nothing tells that they do the same.
+Nothing is proven, and no function of the sizes is fitted: a launch is counted as it is. So there
+are predictions for configurations among which cutune does not choose, because nothing tells that
+they do the same. Counters are those of the log where the launch was traced; else some of its blocks
+run again, without data.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tempfile import TemporaryDirectory
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
+from cutune.measure.replay.logged import logged_measurement
 from cutune.measure.replay.replay import Replayer, compiled_kernel
 from cutune.model.fit.count_functions import CountFunctions, count_functions
 from cutune.model.fit.fit import model_of
@@ -87,15 +89,20 @@ def _loaded(ptx: str) -> LoadedModule:
 def counted_launch(
     ptx: str, record: LaunchRecord, static: Mapping[str, StaticCounters]
 ) -> CountedLaunch | None:
-    """Count one launch with its own block; None where its work depends on data."""
+    """Count one launch with its own block; None where nobody can, such as of texture fetches."""
     module = _loaded(ptx)
     code = module.kernel(record.kernel)
-    if not code.oblivious:
-        return None
     kernel = _described(record, compiled_kernel(code, static[record.kernel]))
-    replayer = Replayer(module, code, record, kernel, {})
-    found = replayer.run(Purpose.FEATURES, {}, record.block, is_sampled=True)
-    found = replace(found, executed_blocks=prod(found.grid))
+    if not code.obliviousness.countable:
+        return None
+    if record.sites:
+        found = logged_measurement(kernel, code, record, Purpose.FEATURES, ())
+    elif code.oblivious:
+        replayer = Replayer(module, code, record, kernel, {})
+        found = replayer.run(Purpose.FEATURES, {}, record.block, is_sampled=True)
+        found = replace(found, executed_blocks=prod(found.grid))
+    else:
+        return None
     model = model_of(kernel, _functions(kernel, found), (), (record.block,), [found])
     return CountedLaunch(model, kernel.recorded[0][1])
 
