@@ -198,7 +198,7 @@ def test_a_search_compares_the_best_at_all_sizes(
     assert main([*sweep, *run, "--start", start]) == 0
     lines = (program.parent / ".cutune" / "trials.jsonl").read_text().splitlines()
     first = json.loads(lines[0])["configuration"]
-    assert (first["WPT"], first["block"]) == (2, 32) or start == "model" and first["WPT"] == 2
+    assert (first["WPT"], first["block"]) == (2, 32) or (start == "model" and first["WPT"] == 2)
     assert main(["fit", str(program), "--model", "neighbours", *ASKED]) == 0
     assert "WPT = 2" in capsys.readouterr().out
 
