@@ -74,6 +74,7 @@ def _first(
 ) -> tuple[Space, list[Configuration]]:
     """The space of a table, and what the model finds fastest there."""
     read = ReadSample(SAMPLES[name])
+    toolchain = Toolchain(flags=read.parameters.flags_at({}))
     sweep = HostSweep(
         read.program,
         f"{{program}} {RUNS[name]}",
@@ -81,11 +82,10 @@ def _first(
         Workspace(folder),
         device,
         tunables,
-        predicting(Measuring(EMULATED, 1), device),
+        predicting(Measuring(EMULATED, 1), toolchain.nvcc, device),
         kept=folder.with_suffix(".jsonl"),
         parameters=read.parameters,
     )
-    toolchain = Toolchain(flags=read.parameters.flags_at({}))
     with prepared(toolchain, Reporter(), sweep) as ready:
         run, space = ready.places[0]
         return space, predicted_first(ready.trials, run, space, seconds)

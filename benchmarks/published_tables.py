@@ -37,6 +37,7 @@ from cutune.space.annotation import Value
 from cutune.space.space import Configuration, Space
 from cutune.space.t1 import read_t1
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.nvcc import find_nvcc
 
 #: The devices of the tables, and their profiles.
 DEVICES = {"A100": "a100", "A4000": "rtxa4000", "A6000": "rtxa6000"}
@@ -112,7 +113,7 @@ class Counting:
     def microseconds(self, one: Configuration, device: DeviceProfile) -> float:
         """The predicted time; infinite where the device cannot run it."""
         ptx, kernel = self.ptx(one), self.kernel
-        static = static_counters(ptx, device.architecture)
+        static = static_counters(find_nvcc(), ptx, device.architecture)
         launch = ghost_launch(kernel.entry, kernel.grid(one), kernel.block(one), kernel.pointers)
         launched = counted_launch(ptx, launch, static)
         assert launched is not None, "its work depends on data"

@@ -148,7 +148,8 @@ def _predicted(
     """Per size what the model finds fastest; nothing is run on a GPU."""
     if sweep.search is None or not sweep.search.is_predicted:
         return ()
-    how, kept = predicting(sweep.how, sweep.device), sweep.workspace.folder / PREDICTED_TRIALS
+    how = predicting(sweep.how, toolchain.nvcc, sweep.device)
+    kept = sweep.workspace.folder / PREDICTED_TRIALS
     emulated = replace(sweep, how=how, workers=LocalWorkers(), kept=kept)
     with prepared(toolchain, reporter, emulated) as ready:
         return [predicted_first(ready.trials, run, space) for run, space in ready.places]

@@ -18,6 +18,7 @@ from cutune.search.techniques.tries import Allowance, Rows, Timed, Tries
 from cutune.search.trial_runs import EMULATED, Measuring, TrialRuns
 from cutune.space.space import Configuration, Space
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.nvcc import Nvcc
 
 #: So many of the predicted fastest are tried before all others.
 FIRST = 8
@@ -27,9 +28,9 @@ PREDICTED, SECONDS = 64, 120.0
 RUN_SECONDS = 20.0
 
 
-def predicting(how: Measuring, device: DeviceProfile) -> Measuring:
+def predicting(how: Measuring, nvcc: Nvcc, device: DeviceProfile) -> Measuring:
     """Settings of trials whose times are predicted."""
-    return Measuring(EMULATED, 1, RUN_SECONDS, how.rules, partial(predicted, device))
+    return Measuring(EMULATED, 1, RUN_SECONDS, how.rules, partial(predicted, nvcc, device))
 
 
 def predicted_first(

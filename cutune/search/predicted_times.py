@@ -12,6 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.measure.program_runs import Run
@@ -19,12 +20,14 @@ from cutune.measure.replay.counted_launch import counted_launch, static_counters
 from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.nvcc import Nvcc
 
 #: Variables of the emulated device: the file of its launches, and what is counted.
 _LOG, _COUNT = "CUTUNE_LAUNCH_LOG", "CUTUNE_COUNT"
 
 
 def predicted(
+    nvcc: Nvcc,
     device: DeviceProfile,
     run: Run,
     values: Settings,
@@ -39,15 +42,19 @@ def predicted(
         ran = measure(run, values, origin, counting, *further)
         if isinstance(ran, FailedRun):
             return ran
-        total = sum(_microseconds(launch, device) for launch in read_launches(log)) / 1000
+        total = sum(_microseconds(launch, nvcc, device) for launch in read_launches(log)) / 1000
     times = (
         replace(one, milliseconds=0.0 if index else total) for index, one in enumerate(ran.measured)
     )
     return replace(ran, measured=tuple(times))
 
 
-def _microseconds(launch: LaunchRecord, device: DeviceProfile) -> float:
+def _microseconds(launch: LaunchRecord, nvcc: Nvcc, device: DeviceProfile) -> float:
     """The predicted time; infinite where counters do not tell all that the kernel does."""
     ptx = Path(launch.module).read_text(encoding="latin-1")
-    counted = counted_launch(ptx, launch, static_counters(ptx, device.architecture))
+    try:
+        static = static_counters(nvcc, ptx, device.architecture)
+    except CutuneError:  # It may be made for newer devices.
+        return inf
+    counted = counted_launch(ptx, launch, static)
     return inf if counted is None else counted.microseconds(device)

@@ -8,13 +8,10 @@ run again, without data.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
@@ -37,7 +34,8 @@ from cutune.model.rational.functions import RationalFunction, constant_function
 from cutune.model.rational.program import evaluate
 from cutune.toolchain.device.profile import DeviceProfile, can_launch
 from cutune.toolchain.device.thread_block import EXTENTS, Block, as_block
-from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.ptxas import StaticCounters
 
 
 @dataclass(frozen=True)
@@ -72,13 +70,9 @@ def ghost_launch(kernel: str, grid: Block, block: Block, pointers: int) -> Launc
 
 
 @cache
-def static_counters(ptx: str, architecture: str) -> Mapping[str, StaticCounters]:
-    """Registers and shared memory of the kernels of some PTX."""
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "code.ptx").write_text(ptx, encoding="latin-1")
-        command = ["ptxas", "-v", f"-arch={architecture}", "code.ptx", "-o", "code.cubin"]
-        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-        return parse_ptxas(said.stderr)
+def static_counters(nvcc: Nvcc, ptx: str, architecture: str) -> Mapping[str, StaticCounters]:
+    """Registers and shared memory of the kernels of some PTX. Raises CT701."""
+    return nvcc.static_counters("code.ptx", (), architecture, ptx)
 
 
 @cache

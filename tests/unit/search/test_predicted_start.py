@@ -81,7 +81,7 @@ def test_the_model_orders_runs_of_the_emulated_device(tmp_path: Path) -> None:
     source.write_text(SOURCE)
     toolchain, device = Toolchain(), DeviceProfile.named("h100")
     program = Analyzer(toolchain, with_variants=False).load(str(source), require_nvcc=True)
-    how = predicting(Measuring(EMULATED, 1), device)
+    how = predicting(Measuring(EMULATED, 1), toolchain.nvcc, device)
     where = Workspace(tmp_path / ".cutune")
 
     def ranked(argument: str) -> list[Configuration]:
