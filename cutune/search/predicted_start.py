@@ -55,19 +55,19 @@ def predicted_first(
     return [space.of_rows(rows) for rows in shortlist(tries)]
 
 
-def shortlist(tries: Tries) -> list[Rows]:
-    """Places with the least times, the least of all first.
+def shortlist(tries: Tries, count: int = FIRST) -> list[Rows]:
+    """`count` places with the least times, the least of all first.
 
     Those that the model does not tell apart are far from each other: one of a kind tells of all.
     """
     times = {rows: time for rows, time in tries.known.items() if time is not None}
     ordered = sorted(times, key=times.__getitem__)
     near = [rows for rows in ordered if times[rows] <= float(NEAR_BEST) * times[ordered[0]]]
-    if len(near) < FIRST:
-        return ordered[:FIRST]
+    if len(near) < count:
+        return ordered[:count]
     places = {rows: _place(tries.space, rows) for rows in near}
     chosen = near[:1]
-    while len(chosen) < FIRST:
+    while len(chosen) < count:
         apart = {rows: min(_away(places[rows], places[one]) for one in chosen) for rows in near}
         chosen.append(max(near, key=apart.__getitem__))
     return chosen
