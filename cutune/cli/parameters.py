@@ -114,18 +114,23 @@ def _names(options: Options) -> list[str]:
     return [name for name in options.tunables.split(",") if name]
 
 
+#: `--start model`: begin with what the model finds fastest.
+BY_MODEL = "model"
+
+
 def _search(options: Options, on: str) -> Search | None:
     """The search that is asked for; None: run all. Raises CT801, CT815, CT816, CT817."""
-    start = _start_of(options.start)
+    is_predicted = options.start == BY_MODEL
+    start = {} if is_predicted else _start_of(options.start)
     technique = technique_named(TECHNIQUES[0] if options.technique is None else options.technique)
     if options.search is None:
-        if options.technique is not None or start:
+        if options.technique is not None or options.start is not None:
             options.wrong("--technique and --start are those of --search BUDGET")
         return None
     budget = Budget.read(options.search)
     if on != GPU:
         options.wrong("--search compares times: add --on gpu")
-    return Search(technique, budget, start)
+    return Search(technique, budget, start, is_predicted)
 
 
 def _start_of(text: str | None) -> dict[str, Value]:

@@ -145,7 +145,9 @@ def _combined(parts: list[tuple[LaunchCounters, float]]) -> LaunchCounters:
         touched = counters.sites["traced"] > 0
         for end, nearer in (("lowest", np.minimum), ("highest", np.maximum)):
             sites[end][touched] = nearer(sites[end][touched], counters.sites[end][touched])
-    sites["traced"] = np.where(sites["highest"] > 0, sites["executions"], 0)
+    # Shared memory has no addresses of its own.
+    was_traced = np.any([counters.sites["traced"] > 0 for counters, _ in parts], axis=0)
+    sites["traced"] = np.where(was_traced, sites["executions"], 0)
     return LaunchCounters(
         total("warp_instructions"),
         total("thread_instructions"),

@@ -13,15 +13,15 @@ from math import prod
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress, Reporter
-from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure import candidate_trials
 from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
 from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
+from cutune.measure.replay.logged import logged_measurement
 from cutune.measure.replay.plan import count_block
-from cutune.measure.replay.replay import NOT_EXECUTED, site_counters
 from cutune.measure.replay.replayed_kernel import recorded_sizes, smaller_and_largest
 from cutune.measure.replay.subjects import Subject
-from cutune.model.measurement.measurement import RUN, Measurement, Purpose, SiteCounters
+from cutune.model.measurement.measurement import Measurement, Purpose
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 
@@ -246,49 +246,5 @@ def _is_told_by_size(works: Sequence[int]) -> bool:
 
 
 def _measurement(subject: Subject, purpose: str, launch: Experiment, block: Block) -> Measurement:
-    kernel, record = subject.kernel, launch.by_block[block]
-    in_blocks = {logged.block: logged for logged in record.blocks}
-    counters = [in_blocks.get(place) for place in subject.code.block_indices]
-    return Measurement(
-        entry=kernel.entry,
-        code=kernel.code,
-        purpose=purpose,
-        source=RUN,
-        sizes=recorded_sizes(subject, launch.asked),
-        grid=record.grid,
-        block=block,
-        executed_blocks=record.executed_blocks or 0,
-        working_threads=record.working_threads,
-        lanes=tuple(logged.lanes if logged else 0 for logged in counters),
-        executions=tuple(logged.executions if logged else 0 for logged in counters),
-        sites=_sites(subject, record),
-        setting=kernel.setting,
-    )
-
-
-def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
-    logged = {site["site"]: site for site in record.sites}
-    places = [subject.code.site_indices[memory.site] for memory in subject.kernel.memory]
-    return tuple(
-        site_counters(logged[place], *_array_of(logged[place], record.pointers))
-        if place in logged
-        else NOT_EXECUTED
-        for place in places
-    )
-
-
-def _array_of(logged: Mapping[str, int], pointers: Sequence[Pointer]) -> tuple[int, int]:
-    """The pointer argument that an instruction accessed memory through, or -1, and its address.
-
-    Of pointers into the same allocation it is the last one before the lowest address accessed.
-    """
-    inside = [
-        (pointer.base + pointer.delta, index)
-        for index, pointer in enumerate(pointers)
-        if pointer.base <= logged["lowest"] < pointer.base + pointer.size
-    ]
-    if not inside:
-        return -1, 0
-    before = [place for place in inside if place[0] <= logged["lowest"]]
-    start, index = max(before, default=min(inside))
-    return index, start
+    sizes = recorded_sizes(subject, launch.asked)
+    return logged_measurement(subject.kernel, subject.code, launch.by_block[block], purpose, sizes)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from cutune.measure.gpu_sweep import gpu_target
 from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects, MakeBuilds
+from cutune.search.predicted_start import predicted_first, predicting
 from cutune.search.program_space import (
     ProgramSpace,
     Setting,
@@ -58,11 +59,15 @@ SEARCHED_PER_OTHER = 4
 
 @dataclass(frozen=True)
 class Search:
-    """A search in place of all configurations, from `start` and the program's own values."""
+    """A search in place of all configurations, from `start` and the program's own values.
+
+    `is_predicted`: it tries first what the model finds fastest.
+    """
 
     technique: Technique
     budget: Budget
     start: Mapping[str, Value] = field(default_factory=dict)
+    is_predicted: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class HostSweep:
 
 
 Place = tuple[Run, Space]
+#: Where trials with predicted times are kept in a workspace: not among those of a GPU.
+PREDICTED_TRIALS = "predicted.jsonl"
 
 
 @dataclass(frozen=True)
@@ -118,12 +125,13 @@ def collect_host(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> 
 
     On the emulated device this checks that all run. Raises CT422 when none does, and as `prepared`.
     """
+    first = _predicted(toolchain, reporter, sweep)
     with prepared(toolchain, reporter, sweep) as ready:
         batches = Batches(ready.trials)
         if sweep.search is None:
             _sweep(batches, ready.places)
         else:
-            _search(batches, ready.places, sweep.search)
+            _search(batches, ready.places, sweep.search, first)
         fastest, ties = finals(batches, [run for run, _ in ready.places])
         if sweep.search is not None:
             # Intervals are made of configurations whose times at neighbouring sizes are known.
@@ -132,6 +140,19 @@ def collect_host(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> 
     reporter.progress("running", count, count)
     measured, others = report(ready.trials, reporter.warn)
     return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
+
+
+def _predicted(
+    toolchain: Toolchain, reporter: Reporter, sweep: HostSweep
+) -> Sequence[Sequence[Configuration]]:
+    """Per size what the model finds fastest; nothing is run on a GPU."""
+    if sweep.search is None or not sweep.search.is_predicted:
+        return ()
+    how = predicting(sweep.how, toolchain.nvcc, sweep.device)
+    kept = sweep.workspace.folder / PREDICTED_TRIALS
+    emulated = replace(sweep, how=how, workers=LocalWorkers(), kept=kept)
+    with prepared(toolchain, reporter, emulated) as ready:
+        return [predicted_first(ready.trials, run, space) for run, space in ready.places]
 
 
 @contextmanager
@@ -270,15 +291,21 @@ def _run_all(batches: Batches, trials: Sequence[tuple[Run, Sequence[Configuratio
             batches.trials.timed(run, configuration)
 
 
-def _search(batches: Batches, places: Sequence[Place], search: Search) -> None:
-    """Search at each size, from what was best at the one before."""
+def _search(
+    batches: Batches,
+    places: Sequence[Place],
+    search: Search,
+    predicted: Sequence[Sequence[Configuration]] = (),
+) -> None:
+    """Search at each size, from what was best at the one before; `predicted`: what comes first."""
     trials = batches.trials
     began, bests = time.monotonic(), list[Configuration]()
     for index, (run, space) in enumerate(places):
         start = {**trials.own_values(run), **(bests[-1] if bests else search.start)}
         spent = time.monotonic() - began
         allowance = search.budget.at(space.size, spent, len(places) - index)
-        best = _searched(batches, (run, space), allowance, search.technique, start)
+        first = predicted[index] if predicted else ()
+        best = _searched(batches, (run, space), allowance, search.technique, start, first)
         if best is not None:
             bests.append(best)
     if trials.builds.space.compiled_names:
@@ -302,7 +329,12 @@ def _everywhere(
 
 
 def _searched(
-    batches: Batches, place: Place, allowance: Allowance, technique: Technique, start: Configuration
+    batches: Batches,
+    place: Place,
+    allowance: Allowance,
+    technique: Technique,
+    start: Configuration,
+    first: Sequence[Configuration],
 ) -> Configuration | None:
     trials, (run, space) = batches.trials, place
 
@@ -314,7 +346,10 @@ def _searched(
         batches.expect(run, some, is_search=True)
 
     tries = Tries(space, timed, allowance, expected, batches.shared_process(run))
-    search(technique, tries, tuple(table.closest(start) for table in space.tables))
+    begin, *others = (
+        tuple(table.closest(one) for table in space.tables) for one in (start, *first)
+    )
+    search(technique, tries, begin, first=others)
     trials.forget()
     return tries.best
 

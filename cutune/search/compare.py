@@ -22,7 +22,7 @@ from cutune.core.progress import Progress, Reporter
 from cutune.model.measurement.measurement import Origin
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.search.techniques.registry import Technique, search
-from cutune.search.techniques.tries import Allowance, SearchEnd, Timed, Tries
+from cutune.search.techniques.tries import Allowance, Rows, SearchEnd, Timed, Tries
 from cutune.search.trial_runs import integers, named
 from cutune.search.trials import BegunTrial, EndedTrial, plain, read_trials
 from cutune.source.program import Program
@@ -77,12 +77,16 @@ def replayed(
     known: Mapping[int, KnownTime],
     technique: Technique,
     repetitions: int = REPETITIONS,
+    begin: Sequence[Rows] = (),
 ) -> TechniqueScore:
-    """Score a technique on the times of a whole space; each repetition has another start."""
+    """Score a technique on the times of a whole space; each repetition has another start.
+
+    `begin`: what all of them try before that.
+    """
     curves, needed, seconds = [], [], []
     goal, chance, worst = least(known) / GOAL, random_curve(known), max(_times(known), default=inf)
     for state in range(repetitions):
-        order = _order(space, known, technique, state, len(chance))
+        order = _order(space, known, technique, state, len(chance), begin)
         times = [known[number].milliseconds for number in order]
         first = next((i for i, one in enumerate(times) if one is not None and one <= goal), None)
         needed.append(inf if first is None else first + 1.0)
@@ -134,7 +138,12 @@ def random_curve(known: Mapping[int, KnownTime]) -> list[float]:
 
 
 def _order(
-    space: Space, known: Mapping[int, KnownTime], technique: Technique, state: int, scored: int
+    space: Space,
+    known: Mapping[int, KnownTime],
+    technique: Technique,
+    state: int,
+    scored: int,
+    first: Sequence[Rows],
 ) -> list[int]:
     """Return numbers of configurations as they are measured; `scored` count for the score."""
     order: list[int] = []
@@ -155,7 +164,7 @@ def _order(
 
     start = random.Random(state).randrange(space.size)
     tries = Tries(space, timed, Allowance(min(space.size, MOST)))
-    search(technique, tries, space.rows(start), state)
+    search(technique, tries, space.rows(start), state, first)
     return order
 
 

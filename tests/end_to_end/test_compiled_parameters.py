@@ -15,8 +15,9 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.emulator.run import program_environment
-from cutune.search import collect
+from cutune.search import collect, predicted_start
 from cutune.search.builds import Builds, Built
+from cutune.search.regions import measure
 from cutune.space.annotation import Value
 from cutune.space.space import Space
 from cutune.space.t1 import read_t1
@@ -186,12 +187,18 @@ def test_the_best_values_for_all_sizes_are_compiled_in(
 
 
 @pytest.mark.usefixtures("on_gpu")
+@pytest.mark.parametrize("start", ["WPT=2,block=32", "model"])
 def test_a_search_compares_the_best_at_all_sizes(
-    program: Path, capsys: pytest.CaptureFixture[str]
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
+    """What is predicted here is what is timed: then what the model says comes first."""
+    monkeypatch.setattr(predicted_start, "predicted", lambda _, __, *asked: measure(*asked))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", *ASKED]
     run = ["--run", "{program} {n}", "--vary", "n=100,1000", "--search", "3"]
-    assert main([*sweep, *run, "--start", "WPT=2,block=32"]) == 0
+    assert main([*sweep, *run, "--start", start]) == 0
+    lines = (program.parent / ".cutune" / "trials.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])["configuration"]
+    assert (first["WPT"], first["block"]) == (2, 32) or (start == "model" and first["WPT"] == 2)
     assert main(["fit", str(program), "--model", "neighbours", *ASKED]) == 0
     assert "WPT = 2" in capsys.readouterr().out
 

@@ -155,7 +155,7 @@ class _Search:
     near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def run(self, start: Rows) -> None:
-        self._try(dict.fromkeys([start, *self._drawn(DRAWN)]))
+        self._try(dict.fromkeys([start, *self.tries.known, *self._drawn(DRAWN)]))
         fruitless = 0
         while fruitless < FRUITLESS:
             new = self._candidates()

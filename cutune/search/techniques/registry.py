@@ -10,7 +10,7 @@ that is allowed.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -222,13 +222,25 @@ class Technique:
         return not self.package or (spec is not None and spec.origin is not None)
 
 
-def search(technique: Technique, tries: Tries, start: Rows, state: int = STATE) -> None:
-    """Try the start, then what the technique says, then all that it does not lead to."""
+def search(
+    technique: Technique,
+    tries: Tries,
+    start: Rows,
+    state: int = STATE,
+    first: Sequence[Rows] = (),
+) -> None:
+    """Try `first` and the start, then what the technique says, then all that it does not lead to.
+
+    The technique starts from the best of these.
+    """
     generator = random.Random(state)
     with suppress(SearchEnd):
-        tries.at(start)
+        tries.expect(first)
+        for rows in (*first, start):
+            tries.at(rows)
         if tries.is_over:
             return
+        start = tries.best_rows or start
         with suppress(SearchEnd):
             technique.run(tries, start, generator)
         random_search(tries, start, generator)

@@ -174,6 +174,11 @@ class Tries:
         )
 
     @property
-    def best(self) -> Configuration | None:
+    def best_rows(self) -> Rows | None:
         times = [(time, rows) for rows, time in self.known.items() if time is not None]
-        return self.space.of_rows(min(times)[1]) if times else None
+        return min(times)[1] if times else None
+
+    @property
+    def best(self) -> Configuration | None:
+        rows = self.best_rows
+        return None if rows is None else self.space.of_rows(rows)

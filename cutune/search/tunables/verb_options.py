@@ -54,7 +54,7 @@ def add_host_options(verb: argparse.ArgumentParser) -> None:
     )
     techniques = f"how to search: {', '.join(TECHNIQUES)} (default: {TECHNIQUES[0]})"
     add_option(host, "--technique NAME", techniques)
-    start = "where a search begins (default: the program's own values)"
+    start = "where a search begins; model: at the predicted fastest (default: own values)"
     add_option(host, "--start NAME=VALUE,…", start)
     add_option(host, "--jobs COUNT", "programs compiled at once (default: 1)", type=int, default=1)
     timeout = "of one run (default: 10, and 20 times that of the program's own configuration)"
