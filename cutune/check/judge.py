@@ -232,6 +232,8 @@ class Judge:
         if failed or not all(key in right for key in calls):
             reason = next(iter(failed), "an earlier call ended its program")
             return SizeJudgement(size, LEFT_OUT, f"the reference fails: {reason}")
+        if not written:
+            return SizeJudgement(size, LEFT_OUT, "the reference writes to no array")
         contents, worst = tuple(key[1] for key in calls), 0.0
         for key, call in calls.items():
             said = f" (contents: {key[1]})"

@@ -94,12 +94,17 @@ def test_a_reference_that_fails_says_how_to_go_on(
 ) -> None:
     (tmp_path / "counts.cu").write_text(
         "__global__ void count(const int *a, int *all) { atomicAdd(all + a[threadIdx.x], 1); }\n"
+        'extern "C" void nothing(const int *a, int *found, int n) {}\n'
         'extern "C" void counts(const int *a, int *found, int n) { count<<<1, n>>>(a, found); }\n'
     )
-    files = (str(tmp_path / "counts.cu"), "--against", str(tmp_path / "counts.cu"))
+    against = (str(tmp_path / "counts.cu"), "--against", str(tmp_path / "counts.cu"))
+    files = (*against, "--function", "counts")
     assert main(["check", *files, "--vary", "n=8", "-q"]) == 1
     said = capsys.readouterr()
     assert "left out: the reference fails" in said.out and "--values" in said.err
     arrays = ("--values", "a=0..9", "--array", "found=10")
     assert main(["check", *files, "--vary", "n=8,64", "-q", *arrays]) == 0
     assert "n=64  same, bit for bit, 6 contents" in capsys.readouterr().out
+    # Two that do nothing agree on nothing.
+    assert main(["check", *against, "--function", "nothing", "--vary", "n=8", "-q"]) == 1
+    assert "the reference writes to no array" in capsys.readouterr().out
