@@ -36,6 +36,7 @@ def parser() -> Parser:
     shared = _shared_options()
     further: dict[str, dict[str, Any]] = {
         "shake": {"description": SHAKE},
+        "check": {"description": CHECK},
         "nvcc": {"add_help": False},
     }
     for verb in VERBS:
@@ -78,6 +79,7 @@ def _shared_options() -> dict[str, tuple[Parser, ...]]:
         "run": (source,),
         "verify": (source, running, candidates),
         "shake": (source, running),
+        "check": (source,),
         "bat": (source, place),
     }
 
@@ -271,6 +273,33 @@ def add_shake(shake: Parser) -> None:
     option("--jobs N", jobs, type=int)
     option("--keep DIR", "leave both programs in this folder")
     _add_conditions(shake)
+
+
+CHECK = """\
+Both files hold a function of the host with the same parameters, which gets arrays in device memory,
+such as solve(const float* a, float* b, int n), or a bare kernel, which --grid and --block launch.
+Both are called on the emulated device at several sizes, with several contents of memory. Exit
+status: 0 'same'; 1 'differs' or 'fault', and after errors; 2 wrong usage."""
+
+
+def add_check(check: Parser) -> None:
+    option, each = partial(add_option, check), partial(add_list, check)
+    check.add_argument("file", metavar="FILE", help="the source that is judged")
+    against = "the reference: a source, or a function of numpy arrays; NAME of a function in either"
+    check.add_argument("--against", required=True, metavar="FILE[:NAME]", help=against)
+    option("--function NAME", "what FILE is asked for (default: what both sources define)")
+    vary = "values of parameters that are no arrays (default: small and odd sizes)"
+    each("--vary", metavar="NAME=V1,V2,…", help=vary)
+    length = "length of an array as a formula, or its shape: 'A=M,K' (default: what is accessed)"
+    each("--array", metavar="NAME=FORMULA", help=length)
+    each("--values", metavar="NAME=LOW..HIGH", help="what an array holds, indices for instance")
+    option("--grid EXPRESSION", "of a bare kernel: C++ of its parameters and of block, a dim3")
+    each("--block", metavar="X[,Y[,Z]]", help="of a bare kernel; may be given several times")
+    option("--shared EXPRESSION", "dynamic shared memory of a bare kernel", default="0")
+    tolerance = "relative, for real numbers (default: 1e-5; double 1e-13, half 1e-2, bfloat16 5e-2)"
+    option("--tolerance X", tolerance, type=float)
+    option("--special", "try infinities and NaN as well")
+    add_json(check)
 
 
 def _add_conditions(verb: Parser) -> None:

@@ -154,6 +154,9 @@ class Code(Enum):
     NOT_RUN = "CT441 error: cannot run '{path}': {reason}"
     NO_LAUNCHES = "CT442 warning: '{path}' launched no kernel on the emulated device"
     NOT_EMULATED = "CT296 error: {function} is not supported by the emulated device"
+    NOT_CALLED = "CT297 error: '{path}' cannot be called: {reason}"
+    NOTHING_JUDGED = "CT298 error: '{reference}' gives no result to compare with: {reason}; name sizes by --vary, lengths of arrays by --array, and what they hold by --values"
+    NOT_ITS_REFERENCE = "CT299 error: '{path}' is not '{reference}' at {sizes}: {reason}"
     OTHER_CUDART = "CT443 error: '{path}' was built with another CUDA version: it asks for {found}, this nvcc offers {offered}; name its nvcc in CUDACXX"
 
     # The emulated device: CT45x building and loading, CT46x errors of a launch.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import isnan, nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +74,36 @@ def _are_numbers_same(one: bytes, other: bytes, begin: int) -> bool:
     words = [number.view(np.uint64) for number in numbers]
     rest = one[:begin] == other[:begin] and one[end:] == other[end:]
     return rest and bool(np.all(are_nans | (words[0] == words[1])))
+
+
+#: Kinds of numbers on which two functions are compared. `one changed`: as random ones, but for one.
+CONTENTS = ("random", "one changed", "positive", "few", "wide", "zeros")
+SPECIAL = "special"
+_EQUAL = {"zeros": 0, "ones": 1}
+
+
+def typed_contents(
+    random: np.random.Generator, count: int, kind: str, letter: str, size: int
+) -> NDArray[Any]:
+    """Return numbers of a kind for a type: its letter (f, h, z, i, u or b), and its bytes."""
+    is_whole, is_wide = letter in "iub", kind == "wide"
+    if kind in _EQUAL:
+        numbers = np.full(count, _EQUAL[kind])
+    elif kind == "few":
+        numbers = random.choice([-1, 0, 1, 2], count)
+    elif kind == "positive":
+        numbers = random.integers(0, 10, count) if is_whole else random.random(count)
+    elif is_whole:
+        limit = 1 << (8 * size - 1) if is_wide else 100
+        numbers = random.integers(-limit, limit - 1, count, endpoint=True)
+    else:
+        exponents = random.uniform(-1, 1, count) * ((3 if size == 2 else 7) if is_wide else 1)
+        numbers = random.choice([-1.0, 1.0], count) * 2.0**exponents
+    if kind == SPECIAL and count and not is_whole:
+        places = random.integers(0, count, 1 + count // 64)
+        numbers[places] = random.choice([np.inf, -np.inf, np.nan], len(places))
+    if kind == "one changed" and count:
+        numbers[random.integers(count)] += 1
+    if letter == "b":
+        return numbers % 2
+    return np.abs(numbers) if letter == "u" and not is_wide else numbers

@@ -61,6 +61,9 @@ is it still the same?
     shake: cutune.cli.comparing
         run a program with random legal configurations, and compare what it gives
         cutune shake app.cu --run './{program} 1000' --seeds 20
+    check: cutune.cli.judging
+        is a kernel of any origin a right replacement of a reference? at which sizes?
+        cutune check kernel.cu --against reference.cu
     run: cutune.cli.asking
         run a program on the emulated device; a .cu file is compiled for it first
         cutune run --check app.cu 1000

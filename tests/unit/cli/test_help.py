@@ -41,7 +41,7 @@ def test_help_on_a_code_is_what_the_reference_says(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(
     ("topic", "further"),
-    [("variant", "did you mean 'variants'?"), ("CT999", "cutune help lists the topics")],
+    [("variant", "did you mean 'variants'?"), ("CT9999", "cutune help lists the topics")],
 )
 def test_a_topic_that_is_not_there(topic: str, further: str) -> None:
     with pytest.raises(CutuneError, match=re.escape(further)):
