@@ -7,7 +7,6 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Timer
@@ -23,7 +22,7 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.support.cutune_runs import build_flags
 from tests.support.hardware_counters import memory_ratios, ratio
-from tests.support.short_headers import STANDARD, with_all_headers
+from tests.support.short_headers import STANDARD, with_all_headers, with_short_headers
 
 pytestmark = pytest.mark.nvcc
 
@@ -70,7 +69,8 @@ def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
     @cache
     def compiled(*sources: Path, flags: Sequence[str] = (STANDARD,)) -> Path:
         program = tmp_path_factory.mktemp("build") / sources[0].stem
-        headers = with_all_headers() if sources[0].stem in RELYING else nullcontext()
+        relies = sources[0].stem in RELYING
+        headers = with_all_headers() if relies else with_short_headers(is_whole=True)
         own = build_flags() if "-rdc=true" not in flags else own_build_flags(nvcc)
         with headers:
             nvcc.check([*map(str, sources), *own, *flags, "-o", str(program)])

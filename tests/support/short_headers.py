@@ -43,16 +43,20 @@ _DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
 
 
 @contextmanager
-def with_short_headers() -> Iterator[None]:
-    """The standard unless another one is asked for, and mathematics where it is included."""
-    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *_flat_headers(), *_HEADERS, *_LINKER])}
+def with_short_headers(is_whole: bool = False) -> Iterator[None]:
+    """The standard unless another one is asked for, and mathematics where it is included.
+
+    `is_whole`: with what few programs call, such as graphs.
+    """
+    flat = _flat_headers(is_whole)
+    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *flat, *_HEADERS, *_LINKER])}
     known = patch.object(read_source, "definitions_before", _definitions_before)
     with patch.dict(os.environ, options), known:
         yield
 
 
 @cache
-def _flat_headers() -> tuple[str, ...]:
+def _flat_headers(is_whole: bool) -> tuple[str, ...]:
     """Options for the folder of `flat.h`, which lasts as long as this process."""
     try:
         nvcc = find_nvcc()
@@ -61,7 +65,7 @@ def _flat_headers() -> tuple[str, ...]:
     folder, maker = Path(mkdtemp(prefix="flat-headers-")), os.getpid()
     atexit.register(lambda: shutil.rmtree(folder) if os.getpid() == maker else None)
     with as_users_do():
-        write_flat_headers(nvcc, [STANDARD, *_HEADERS], folder)
+        write_flat_headers(nvcc, [STANDARD, *_HEADERS], folder, is_whole)
     return "-isystem", str(folder)
 
 

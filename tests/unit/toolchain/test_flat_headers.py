@@ -1,18 +1,24 @@
-"""The headers in one file, which most tests compile with, are token for token those of CUDA."""
+"""The headers in one file, which most tests compile with, are token for token those of CUDA.
+
+What few programs need is left out of one of two such files.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc, host_pass_flags, target_flags
 from tests.support.flat_headers import ARCHITECTURES
-from tests.support.short_headers import FLAGS_VARIABLE
+from tests.support.needed_declarations import needed_lines
+from tests.support.short_headers import FLAGS_VARIABLE, with_short_headers
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
+pytestmark = pytest.mark.nvcc
 
 PROGRAM = """#include <cstdio>
 #include <vector>
@@ -27,21 +33,93 @@ def expanded(path: Path, architecture: str, flags: list[str], *options: str) -> 
     return [word for line in text.split("\n") if not line.startswith("# ") for word in line.split()]
 
 
+def tokens(words: list[str]) -> list[str]:
+    return re.findall(r"\w+|\S", " ".join(words))
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize(
     "flags", [[], ["-rdc=true"], ["--default-stream=per-thread"], ["-std=c++17"]]
 )
+@pytest.mark.parametrize("is_whole", [True, False])
 def test_it_is_what_the_headers_come_to(
-    architecture: str, flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    architecture: str, flags: list[str], is_whole: bool, tmp_path: Path
 ) -> None:
     source = tmp_path / "fill.cu"
     source.write_text(PROGRAM)
     asked = [(), ("-Xcompiler", "-dM")]
-    text, macros = (expanded(source, architecture, flags, *one) for one in asked)
-    _, _, flat, *others = options = shlex.split(os.environ[FLAGS_VARIABLE])
-    assert options[1] == "-isystem" and (Path(flat) / "flat.h").exists()
-    assert ("__FLAT_HEADERS__" in macros) == (not flags)
-    monkeypatch.setenv(FLAGS_VARIABLE, shlex.join([options[0], *others]))
-    expected, expected_macros = (expanded(source, architecture, flags, *one) for one in asked)
-    assert text == expected
+    with with_short_headers(is_whole):
+        text, macros = (expanded(source, architecture, flags, *one) for one in asked)
+        _, _, flat, *others = options = shlex.split(os.environ[FLAGS_VARIABLE])
+        assert options[1] == "-isystem" and (Path(flat) / "flat.h").exists()
+        assert ("__FLAT_HEADERS__" in macros) == (not flags)
+        with patch.dict(os.environ, {FLAGS_VARIABLE: shlex.join([options[0], *others])}):
+            expected, expected_macros = (
+                expanded(source, architecture, flags, *one) for one in asked
+            )
     assert {*macros} - {"__FLAT_HEADERS__"} == {*expected_macros}
+    if is_whole or flags:
+        assert text == expected
+    else:
+        # In their order, some are left out.
+        words = iter(tokens(expected))
+        assert all(word in words for word in tokens(text))
+        assert len(text) < 0.75 * len(expected)
+
+
+def test_nothing_but_declarations_is_missing(tmp_path: Path) -> None:
+    source = tmp_path / "fill.cu"
+    source.write_text(PROGRAM)
+    codes = []
+    for is_whole in (True, False):
+        with with_short_headers(is_whole):
+            codes.append(find_nvcc().ptx(str(source), (), "80"))
+    assert codes[0] == codes[1]
+
+
+DECLARATIONS = """# 1 "mine.h" 3
+typedef struct kept *kept_t;
+# 1 "cuda.h" 3
+#define CUDA
+extern "C" {
+struct unused { int x; };
+extern int of_nobody(struct unused *);
+struct __attribute__((device_builtin)) point { int x; enum side left; };
+enum __attribute__((device_builtin)) side { asked_first = 0, second = 1,
+  third = 2, counted, asked_last = 0x10, negative = -1, fifth = 5 };
+typedef __attribute__((device_builtin)) enum side side_t;
+extern __attribute__((host)) int asked(point *p = {0}) __attribute__((nothrow));
+extern int asked(int count);
+static inline int other(int asked) { return '}' + "{"[0]; }
+}
+namespace inner { template <typename T> struct holder { T one; }; int other(); }
+template <typename T, int n> __inline__ T asked(T a) { return inner::holder<T>{a}.one; }
+typedef void (*callback_t)(int);
+bool operator==(kept_t, kept_t);
+using any_t = int;
+"""
+NEEDED = """# 1 "mine.h" 3
+typedef struct kept *kept_t;
+# 1 "cuda.h" 3
+#define CUDA
+extern "C" {
+struct __attribute__((device_builtin)) point { int x; enum side left; };
+enum __attribute__((device_builtin)) side { asked_first = 0,
+  third = 2, counted, asked_last = 0x10, negative = -1};
+extern __attribute__((host)) int asked(point *p = {0}) __attribute__((nothrow));
+extern int asked(int count);
+}
+namespace inner {
+ template <typename T> struct holder { T one; };
+ }
+template <typename T, int n> __inline__ T asked(T a) { return inner::holder<T>{a}.one; }
+bool operator==(kept_t, kept_t);
+using any_t = int;
+"""
+
+
+def test_what_is_needed() -> None:
+    lines = needed_lines(
+        DECLARATIONS.splitlines(), lambda name: name.startswith("asked"), "cuda.h".__eq__
+    )
+    assert "\n".join(lines).splitlines() == NEEDED.splitlines()
