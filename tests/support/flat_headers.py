@@ -41,7 +41,7 @@ _NAMED = re.compile(
     r"|__(?:float|u?int)_as_(?:float|u?int)|__u?mul(?:24|hi)"
     r"|cuda(?:GetErrorName|Memcpy(?:To|From)Symbol)"
     # What compilers look for by themselves.
-    r"|__cuda\w+|\w+_t|_Float\w+"
+    r"|__cuda\w+|\w+_t|_Float\w+|_IS\w+"
 )
 
 
