@@ -38,7 +38,8 @@ class InstrumentLaunches(Pass):
             return unit
         types = _included("cutune_launch.h", *needed_headers(program, sites))
         launching = _included("cutune_probe.h", "cutune_deduced.h", "cutune_call.h")
-        text = f"{types}{site_table(program, sites)}{launching}"
+        # The probe that is linked is made for tables with all fields.
+        text = f"#define CUTUNE_TILES\n{types}{site_table(program, sites)}{launching}"
         return with_launch_edits(unit, sites, text)
 
 

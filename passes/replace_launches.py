@@ -32,7 +32,7 @@ from cutune.source.rewrite.compact_cpp import (
 )
 from cutune.source.rewrite.edits import launch_edits, variants_at, with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
+from cutune.source.rewrite.site_table import has_tiles, lent_code, needed_headers, site_table
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -105,7 +105,8 @@ class ReplaceLaunches(Pass):
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
         )
         launches = _words_in_launches(program, sites)
-        code = _with_headers(before, with_short_casts(emitted), behind, launches)
+        tiled = has_tiles(program, sites)
+        code = _with_headers(before, with_short_casts(emitted), behind, launches, tiled)
         text = optimized(packed_text(with_joined_declarations(code)))
         return with_launch_edits(unit, sites, _title(self.selection) + text)
 
@@ -118,10 +119,14 @@ def _title(selection: str) -> str:
 
 
 def _with_headers(
-    before: Sequence[str], emitted: Sequence[str], behind: Sequence[str], wanted: set[str]
+    before: Sequence[str],
+    emitted: Sequence[str],
+    behind: Sequence[str],
+    wanted: set[str],
+    tiled: bool,
 ) -> list[str]:
     """Emitted code with what it needs of the headers, whose variables get short names."""
-    headers = [[token for name in names for token in _header(name)] for names in (before, behind)]
+    headers = [[t for name in names for t in _header(name, tiled)] for names in (before, behind)]
     words = wanted.union(re.findall(r"\w+", " ".join(emitted)))
     names = short_names([*headers[0], *headers[1]], words)
     first, last = (with_names(header, names) for header in headers)
@@ -144,9 +149,14 @@ def optimized(text: str) -> str:
     return "\n".join([*included, _OPTIMIZED, *others, _AS_ASKED])
 
 
+#: What only launches of copies with other constants need.
+_TILES = re.compile(r"^#if(n?)def CUTUNE_TILES\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
+
+
 @cache
-def _header(name: str) -> tuple[str, ...]:
+def _header(name: str, tiled: bool) -> tuple[str, ...]:
     text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
+    text = _TILES.sub(lambda part: part[2] if tiled != bool(part[1]) else "", text)
     # Each stands in the file once: the guard of its text is not needed.
     guard = re.compile(
         r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif[^\n]*\n\Z", re.MULTILINE | re.DOTALL

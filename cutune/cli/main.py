@@ -92,9 +92,16 @@ class Options(argparse.Namespace):
     @property
     def analyzer(self) -> Analyzer:
         from cutune.proof.analysis.analyzer import Analyzer
+        from cutune.tuning.inputs import try_copies
 
-        has_variants, is_associative = self.variants == "all", self.associative_math
-        return Analyzer(self.toolchain, self.reporter, has_variants, is_associative=is_associative)
+        has_variants = self.variants == "all"
+        return Analyzer(
+            self.toolchain,
+            self.reporter,
+            has_variants,
+            is_associative=self.associative_math,
+            try_copies=try_copies,
+        )
 
     @property
     def toolchain(self) -> Toolchain:

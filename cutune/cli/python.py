@@ -32,7 +32,7 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.inputs import Request
+from cutune.tuning.inputs import Request, try_copies
 from cutune.tuning.kept import Kept
 from cutune.tuning.nvcc.units import models_in, named_model
 from cutune.tuning.tune import Tuning, tuned_targets
@@ -228,7 +228,7 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     """
     if not files:
         raise _misused("inspect", NO_SOURCES)
-    analyzer = Analyzer(_toolchain(flags, nvcc), Reporter(_warn))
+    analyzer = Analyzer(_toolchain(flags, nvcc), Reporter(_warn), try_copies=try_copies)
     programs = analyzer.reported(linked([analyzer.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))
 
@@ -289,7 +289,7 @@ def tune(
         for message in tuned.said:
             warnings.warn(message, stacklevel=2)
         written = tuple(map(Path, tuned.shown["written"]))
-        programs = Analyzer(toolchain).load_all(sources, require_nvcc=True)
+        programs = Analyzer(toolchain, try_copies=try_copies).load_all(sources, require_nvcc=True)
         models = read_models(place.models)
     else:
         written, programs, models = tuple(tuned.sources), [*tuned.programs], [*tuned.models]
@@ -430,7 +430,7 @@ class TunedFolder:
             CutuneError: CT009 where nothing was tuned and no file is named.
         """
         toolchain, profile = _toolchain(flags, nvcc), _devices(device)[0]
-        analyzer = Analyzer(toolchain, Reporter(_warn))
+        analyzer = Analyzer(toolchain, Reporter(_warn), try_copies=try_copies)
         timings = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
         subjects = read_subjects(analyzer, self.files, [os.fspath(path) for path in files])
         about = subjects, profile, self.files, timings, sizes

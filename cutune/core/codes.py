@@ -151,6 +151,7 @@ class Code(Enum):
     STATIC_CUDART = "CT440 error: '{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: NVCC_APPEND_FLAGS='{flags}'"
     NOT_RUN = "CT441 error: cannot run '{path}': {reason}"
     NO_LAUNCHES = "CT442 warning: '{path}' launched no kernel on the emulated device"
+    NOT_EMULATED = "CT296 error: {function} is not supported by the emulated device"
     OTHER_CUDART = "CT443 error: '{path}' was built with another CUDA version: it asks for {found}, this nvcc offers {offered}; name its nvcc in CUDACXX"
 
     # The emulated device: CT45x building and loading, CT46x errors of a launch.

@@ -1,8 +1,9 @@
-"""The replacement libcudart: built for an nvcc, with the flags that link programs against it.
+"""The replacement of libcudart and libcuda, built for an nvcc, and the flags to link against it.
 
-Takes an `Nvcc`; gives the library, the options for our own builds (`own_build_flags`) and those
-for anybody's build system (`append_flags`, an `NVCC_APPEND_FLAGS` that needs no Makefile edit).
-The library is compiled with the headers of that nvcc, so that structures look as programs expect.
+One library has both interfaces, since a program may use both. Takes an `Nvcc`; gives the library,
+the options for our own builds (`own_build_flags`) and those for anybody's build system
+(`append_flags`, an `NVCC_APPEND_FLAGS` that needs no Makefile edit). The library is compiled with
+the headers of that nvcc, so that structures look as programs expect.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import cutune
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.core.progress import Progress, silent
 from cutune.emulator import build
 from cutune.toolchain.cache import cache_folder
@@ -26,11 +29,21 @@ from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
 LIBRARY = "cutune_cudart"
+#: The name by which programs ask for NVIDIA's driver.
+DRIVER = "libcuda.so.1"
 #: What the device executes, whatever GPU is modelled (docs/system.md). Line numbers let an error in
 #: a kernel name its source; they do not change the code.
 TARGET_FLAGS = ("-gencode", "arch=compute_80,code=compute_80", "-lineinfo")
+#: Plain PTX needs no libzstd where the program runs.
+_PLAIN_FLAGS = ("-no-compress", "-cudart", "shared", *TARGET_FLAGS)
 
 _DECLARED = re.compile(r"\bextern\b[^;{}]*?\b(cuda[A-Z]\w*)\s*\(")
+_DRIVER_DECLARED = re.compile(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(")
+#: The type of a function, with the version of CUDA since which it is so.
+_DRIVER_TYPE = re.compile(r"\bPFN_(cu[A-Z]\w*?)_v(\d{4,5})\b")
+#: Else macros give the name of a function to its newest version.
+_ALL_VERSIONS = "#define __CUDA_API_VERSION_INTERNAL\n"
+_VERSIONED = re.compile(r"^(cu[A-Z]\w*?)(?:_v(\d+))?$")
 _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
 #: Entry points of nvcc's start-up code, in no public header.
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
@@ -66,16 +79,23 @@ def build_runtime_library(
     `python` and `root` assemble PTX: the interpreter, and the folder of the package. Where they are
     empty, the library looks in the folder that it lies in.
     """
-    names = _declared_names(nvcc)
-    generated = (_missing_functions(names), _python_of_the_library(python, root))
-    sources = build.joined_units(sorted(build.NATIVE.glob("runtime*.cpp")))
+    names, driver_names = _declared_names(nvcc), _driver_names(nvcc)
+    generated = (
+        _missing_functions(names, driver_names),
+        _driver_versions(nvcc, driver_names),
+        _texts(),
+        _python_of_the_library(python, root),
+    )
+    both = (*build.NATIVE.glob("runtime*.cpp"), *build.NATIVE.glob("driver*.cpp"))
+    sources = build.joined_units(sorted(both))
+    every = (*names, *driver_names)
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
     linking = [
         "-Wl,-Bsymbolic,--no-undefined",
         f"-Wl,-soname,lib{LIBRARY}.so",
         f"-Wl,--version-script={_version_script(nvcc)}",
         # Per-thread default streams need no code of their own: every stream is synchronous.
-        *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
+        *(f"-Wl,--defsym={n}={found[1]}" for n in every if (found := _PER_THREAD.match(n))),
         *(f"-L{machine}", f"-l{build.MACHINE}", "-ldl", f"-Wl,-rpath,{searched}"),
     ]
     units = (*sources, *generated)
@@ -99,20 +119,20 @@ def append_flags(nvcc: Nvcc, is_linked: bool = True) -> str:
     The program then asks for `libcudart.so.N`: run it with `alias_folder` in LD_LIBRARY_PATH.
     `is_linked`: does what is called link?
     """
-    # Plain PTX needs no libzstd where the program runs.
-    flags = ("-no-compress", "-cudart", "shared", *TARGET_FLAGS, *COMPATIBILITY_FLAGS)
+    flags = (*_PLAIN_FLAGS, *COMPATIBILITY_FLAGS)
     # nvcc splits the variable at spaces, so that only a path without any can be given.
     return " ".join([*flags, *(nvcc.extra_flags if is_linked else ())])
 
 
 def alias_folder(nvcc: Nvcc) -> Path:
-    """A folder that holds the library under NVIDIA's name, for LD_LIBRARY_PATH."""
+    """A folder that holds the library under NVIDIA's names, for LD_LIBRARY_PATH."""
     library = runtime_library(nvcc)
     # Not beside the library: one that came with the package may lie where nobody may write.
     folder = cache_folder() / "alias" / hashlib.sha256(str(library).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
     beside = library.parent / f"lib{build.MACHINE}.so"
-    for alias, target in ((_versioned_name(nvcc), library), (beside.name, beside)):
+    names = [(_versioned_name(nvcc), library), (DRIVER, library), (beside.name, beside)]
+    for alias, target in names:
         if target.exists() and not (folder / alias).exists():
             with tempfile.TemporaryDirectory(dir=folder) as temporary:
                 link = Path(temporary) / alias
@@ -157,26 +177,90 @@ def _preprocessed(nvcc: Nvcc, text: str) -> str:
     return done.stdout
 
 
-def _missing_functions(names: Iterable[str]) -> Path:
+def _driver_names(nvcc: Nvcc) -> tuple[str, ...]:
+    """Every version of every function that the driver's headers declare, by its symbol."""
+    text = "#include <cuda.h>\n"
+    every = _preprocessed(nvcc, _ALL_VERSIONS + text)
+    per_thread = _preprocessed(nvcc, "#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1\n" + text)
+    names = {*_DRIVER_DECLARED.findall(every), *_DRIVER_DECLARED.findall(per_thread)}
+    return tuple(sorted(names))
+
+
+def _driver_versions(nvcc: Nvcc, names: Sequence[str]) -> Path:
+    """The table by which functions are found by name: symbols, and since which CUDA they are meant.
+
+    The n-th oldest type of a function in NVIDIA's header is that of its n-th oldest symbol.
+    """
+    types: dict[str, list[int]] = {}
+    text = _preprocessed(nvcc, _ALL_VERSIONS + "#include <cudaTypedefs.h>\n")
+    for name, since in set(_DRIVER_TYPE.findall(text)):
+        types.setdefault(name, []).append(int(since))
+    symbols: dict[str, list[tuple[int, str]]] = {}
+    for symbol in names:
+        if not _PER_THREAD.match(symbol) and (found := _VERSIONED.match(symbol)):
+            symbols.setdefault(found[1], []).append((int(found[2] or 1), symbol))
+    rows = []
+    for name, known in symbols.items():
+        versions, in_order = sorted(types.get(name, ())), [each for _, each in sorted(known)]
+        if len(versions) != len(in_order):  # the newest, for all
+            versions, in_order = [0], in_order[-1:]
+        rows += [(name, *row) for row in zip(versions, in_order, strict=True)]
+    lines = [f'    {{"{name}", {since}, "{symbol}"}},' for name, since, symbol in rows]
+    source = [
+        "namespace cutune {",
+        "struct DriverVersion { const char* name; int since; const char* symbol; };",
+        "extern const DriverVersion driver_versions[];",
+        "const DriverVersion driver_versions[] = {",
+        *lines,
+        "    {nullptr, 0, nullptr}};",
+        "}",
+        "",
+    ]
+    return build.kept_file("driver_versions.cpp", "\n".join(source))
+
+
+def _missing_functions(names: Iterable[str], driver_names: Iterable[str]) -> Path:
     """Weak definitions of all functions: those that the library lacks say so when called."""
-    lines = ['extern "C" int cutune_unsupported_call(const char*);', 'extern "C" {']
-    for name in names:
-        if not _PER_THREAD.match(name):
-            body = f'return cutune_unsupported_call("{name}");'
-            lines.append(f"__attribute__((weak)) int {name}() {{ {body} }}")
-    return build.kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
+    lines = []
+    for saying, missing in (
+        ("cutune_unsupported_call", names),
+        ("cutune_unsupported_driver_call", driver_names),
+    ):
+        lines.append(f'extern "C" int {saying}(const char*);')
+        for name in missing:
+            if not _PER_THREAD.match(name):
+                body = f'return {saying}("{name}");'
+                lines.append(f'extern "C" __attribute__((weak)) int {name}() {{ {body} }}')
+    return build.kept_file("runtime_missing.cpp", "\n".join([*lines, ""]))
+
+
+def _texts() -> Path:
+    """Messages of the library, with %s for a name."""
+    flags = " ".join(_PLAIN_FLAGS)
+    texts = {
+        "not_emulated_text": Diagnostic.at(Code.NOT_EMULATED, function="%s"),
+        "static_runtime_text": Diagnostic.at(Code.STATIC_CUDART, path="%s", flags=flags),
+    }
+    said = {name: text.render().removeprefix("cutune: ") for name, text in texts.items()}
+    return _constants("runtime_texts.cpp", said)
 
 
 def _python_of_the_library(python: str, root: str) -> Path:
     """Define the interpreter and the package root, which alone differ between environments."""
+    return _constants("runtime_python.cpp", {"default_python": python, "package_root": root})
+
+
+def _constants(file: str, texts: dict[str, str]) -> Path:
     lines = ["namespace cutune {"]
-    for name, text in (("default_python", python), ("package_root", root)):
+    for name, text in texts.items():
         literal = json.dumps(text, ensure_ascii=False)
         lines.append(f"extern const char {name}[];\nconst char {name}[] = {literal};")
-    return build.kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))
+    return build.kept_file(file, "\n".join([*lines, "}", ""]))
 
 
 def _version_script(nvcc: Nvcc) -> Path:
     """NVIDIA's symbols carry a version; a program linked to them warns when ours have none."""
     exported = "global: cuda*; __cuda*; cutune_*; local: *;"
-    return build.kept_file("runtime.version", f"{_versioned_name(nvcc)} {{ {exported} }};\n")
+    driver = f"{DRIVER} {{ global: cu[A-Z]*; }};"
+    text = f"{_versioned_name(nvcc)} {{ {exported} }};\n{driver}\n"
+    return build.kept_file("runtime.version", text)

@@ -68,7 +68,12 @@ class _Totals(ctypes.Structure):
         ("outcome", ctypes.c_int32),
         ("message", ctypes.c_char * 1020),
         *((total, ctypes.c_uint64) for total in _TOTALS),
+        ("findings", ctypes.c_char * 1024),
     )
+
+
+class Hazards(Exception):
+    """What the checker found in a launch: the begin of a list in JSON."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,14 @@ class LoadedModule:
             raise CutuneError.at(Code.UNKNOWN_KERNEL, name=name, known=known)
         return kernels[name]
 
+    def variable(self, name: str) -> NDArray[np.uint8] | None:
+        """The bytes of a variable in global or constant memory; None where there is none."""
+        size = ctypes.c_uint64()
+        address = self._library.cutune_variable(self._handle, name.encode(), ctypes.byref(size))
+        if not address or not size.value:
+            return None
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size.value).from_address(address))
+
     def run(
         self,
         kernel: str,
@@ -135,6 +148,7 @@ class LoadedModule:
         instruction_limit: int = 0,
         buffers: Sequence[NDArray[Any]] = (),
         threads: int | None = None,
+        is_checked: bool = False,
     ) -> LaunchCounters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
@@ -149,9 +163,11 @@ class LoadedModule:
             buffers: arrays that the kernel may access.
             threads: threads of the host that run independent blocks. None: all cores, or
                 CUTUNE_EMULATOR_THREADS. Results and counters do not depend on it.
+            is_checked: look for races, and for reads of shared memory that nobody wrote.
 
         Raises:
             CutuneError: CT452, CT453, or CT46x when the launch did not end well.
+            Hazards: what the checker found.
         """
         compiled = self.kernel(kernel)
         if len(parameters) < compiled.parameter_bytes:
@@ -165,7 +181,13 @@ class LoadedModule:
             *(True, trace, trace_every, *(ghosts or (0, 0)), instruction_limit, *_array(traced)),
             *(None, host_threads() if threads is None else threads),
         )
-        return self._run(compiled, launch, buffers)
+        if not is_checked:
+            return self._run(compiled, launch, buffers)
+        launch.checker = self._library.cutune_checker()
+        try:
+            return self._run(compiled, launch, buffers)
+        finally:
+            self._library.cutune_free_checker(launch.checker)
 
     def _run(
         self, compiled: KernelCode, launch: _Launch, buffers: Sequence[NDArray[Any]]
@@ -184,6 +206,8 @@ class LoadedModule:
         code = _OUTCOMES[totals.outcome]
         if code is not None:
             raise CutuneError.at(code, reason=totals.message.decode())
+        if totals.findings not in (b"", b"[]"):
+            raise Hazards(totals.findings.decode(errors="replace"))
         blocks = np.array(compiled.block_indices, np.intp)
         return LaunchCounters(
             **{total: getattr(totals, total) for total in _TOTALS},
@@ -217,6 +241,12 @@ def _machine() -> ctypes.CDLL:
     library.cutune_load.argtypes = (text, size, text, size)
     library.cutune_unload.restype = None
     library.cutune_unload.argtypes = (address,)
+    library.cutune_variable.restype = ctypes.c_uint64
+    library.cutune_variable.argtypes = (address, text, address)
+    library.cutune_checker.restype = address
+    library.cutune_checker.argtypes = ()
+    library.cutune_free_checker.restype = None
+    library.cutune_free_checker.argtypes = (address,)
     library.cutune_run.restype = ctypes.c_bool
     library.cutune_run.argtypes = (address, text, address, address, size, *(address,) * 4)
     return library

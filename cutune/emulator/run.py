@@ -25,6 +25,7 @@ from cutune.emulator import link
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
+from cutune.emulator.scripts import compiling_environment
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import demangled
@@ -135,9 +136,16 @@ def run_program(
 
 def program_environment(program: Path) -> dict[str, str]:
     """Variables by which a program finds the replacement libcudart. Raises CT440, CT443."""
-    folders = _library_folders(program)
-    found = link.searched_folders(folders) if folders else {}
-    return {**os.environ, "CUTUNE_PYTHON": sys.executable, **found}
+    linkage = _read_linkage(program)
+    common = {**os.environ, "CUTUNE_PYTHON": sys.executable}
+    if linkage is not None and f"lib{link.LIBRARY}.so" in linkage.needed:
+        return {**common, **_library_of_its_own(linkage)}
+    compiler = find_nvcc()
+    # A script, perhaps, starts the program: whichever way that is linked, it will do.
+    if linkage is not None:
+        _check_linkage(program, linkage, compiler)
+    folders = [link.runtime_library(compiler).parent, link.alias_folder(compiler)]
+    return {**common, **link.searched_folders(folders), **compiling_environment(compiler)}
 
 
 def device_environment(device: DeviceProfile, folder: Path) -> dict[str, str]:
@@ -241,21 +249,19 @@ def _program_path(name: str) -> Path:
     return Path(os.path.abspath(found))
 
 
-def _library_folders(program: Path) -> list[Path]:
-    """The folders that LD_LIBRARY_PATH must hold for this program."""
+def _read_linkage(program: Path) -> Linkage | None:
     try:
-        linkage = read_linkage(program)
+        return read_linkage(program)
     except OSError as error:
         raise _not_run(program, error.strerror or str(error)) from error
+
+
+def _library_of_its_own(linkage: Linkage) -> dict[str, str]:
+    """The variable by which a program finds the library that it was linked to."""
     library = f"lib{link.LIBRARY}.so"
-    if linkage is not None and library in linkage.needed:
-        found = any((Path(folder) / library).exists() for folder in linkage.search_path)
-        return [] if found else [link.runtime_library(find_nvcc()).parent]
-    compiler = find_nvcc()
-    # A script, perhaps, starts the program: whichever way that is linked, it will do.
-    if linkage is not None:
-        _check_linkage(program, linkage, compiler)
-    return [link.runtime_library(compiler).parent, link.alias_folder(compiler)]
+    if any((Path(folder) / library).exists() for folder in linkage.search_path):
+        return {}
+    return link.searched_folders([link.runtime_library(find_nvcc()).parent])
 
 
 def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:

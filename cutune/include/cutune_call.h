@@ -118,8 +118,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         const void *other = own;
         dim3 block = asked.block;
         if (copy != nullptr) {
-            // The program may have set attributes of the kernel, which the copy does not have.
-            if (!is_like_copied(asked.block) || asked.smem != 0) {
+            if (!is_like_copied(asked.block)) {
                 make(own, asked, addresses);
                 return;
             }
@@ -132,7 +131,9 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         while (now.next()) {
             if (now.variant != 0)
                 make(variants[now.variant - 1], now, addresses);
-            else if (cutune_prefers_own && cutune_are_equal(now.block, block) &&
+            // The program may have set attributes of the kernel, which the copy does not have.
+            else if ((cutune_prefers_own || (copy != nullptr && asked.smem != 0)) &&
+                     cutune_are_equal(now.block, block) &&
                      cutune_are_equal(now.grid, asked.grid))
                 make(own, asked, addresses);
             else

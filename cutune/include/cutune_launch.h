@@ -9,6 +9,9 @@
 #include <type_traits>
 
 struct cutune_site;
+#ifdef CUTUNE_TILES
+struct cutune_request;
+#endif
 
 typedef long long cutune_long;
 typedef unsigned long long cutune_word;
@@ -36,6 +39,12 @@ struct cutune_variant {
     // May it run? Always cutune_supposes_rightly, which is not compiled where there are none.
     bool (*may_run)(const cutune_variant &variant, const long long *arguments,
                     cutune_memory *allocations);
+#ifdef CUTUNE_TILES
+    // Of a copy with another constant its one block, and the grid for a launch of the kernel. False
+    // where the program asks for another grid than its own constant tells. nullptr: of others.
+    unsigned block[3], shared;
+    bool (*tile)(const cutune_request &asked, dim3 *grid);
+#endif
 };
 
 enum { cutune_most_variants = 12 };

@@ -271,6 +271,17 @@ class cutune_experiment {
             cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
             cutune_request request = launch_.request(&allocations);
             if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
+#ifdef CUTUNE_TILES
+            if (step.variant != 0 && launch_.site->variants[step.variant - 1].tile != nullptr) {
+                step.smem = launch_.site->variants[step.variant - 1].shared;
+                if (launch_.site->variants[step.variant - 1].tile(request, &step.grid) &&
+                    may_run(step.variant, &allocations))
+                    steps_.more() = step;
+                else
+                    write(step, "this variant is not allowed here");
+                continue;
+            }
+#endif
             if (!cutune_fit_launch(*launch_.site, request, step.block, &step.grid, &step.smem))
                 write(step, refusal(request));
             else if (step.variant != 0 && !may_run(step.variant, &allocations))
@@ -315,7 +326,11 @@ class cutune_experiment {
     }
 
     bool may_run(int variant, cutune_memory *allocations) const {
-        return launch_.has_variants && launch_.step.smem == 0 && launch_.limits.threads != 0 &&
+        bool has_memory = launch_.step.smem == 0;
+#ifdef CUTUNE_TILES
+        has_memory |= launch_.site->variants[variant - 1].tile != nullptr;
+#endif
+        return launch_.has_variants && launch_.limits.threads != 0 && has_memory &&
                cutune_supposes_rightly(launch_.site->variants[variant - 1], launch_.integers.data(),
                                        allocations);
     }

@@ -387,11 +387,17 @@ class cutune_controlled {
     unsigned allowed(const cutune_site &site, const cutune_request &request,
                      const void *const *variants) const {
         unsigned found = 0;
-        if (variants == nullptr || is_captured_ || asked_smem_ != 0 ||
+        if (variants == nullptr || is_captured_ ||
+#ifndef CUTUNE_TILES
+            asked_smem_ != 0 ||
+#endif
             (!site.needs_warps && cutune_needs_warps(site, request)))
             return 0;
         for (int v = 1; v <= site.variant_count; ++v)
             if (variants[v - 1] != nullptr &&
+#ifdef CUTUNE_TILES
+                cutune_is_tiled(site.variants[v - 1], request) &&
+#endif
                 may_run(site, v, request.arguments, request.allocations))
                 found |= 1u << v;
         return found;
@@ -400,6 +406,10 @@ class cutune_controlled {
     // Launch a variant. False where its code does not take the block.
     bool take(int row, cutune_request request, int device, const void *const *variants,
               const cutune_configuration &chosen) {
+#ifdef CUTUNE_TILES
+        if (cutune_sites[row].variants[chosen.variant - 1].tile != nullptr)
+            return take_tile(row, request, device, variants, chosen.variant);
+#endif
         const long long threads = cutune_threads(chosen.block);
         // Those of the kernel are what the program's own launch has to keep.
         cutune_limits its;
@@ -411,6 +421,23 @@ class cutune_controlled {
         variant = chosen.variant;
         return true;
     }
+
+#ifdef CUTUNE_TILES
+    // Launch a copy with another constant, in its one block. False where its code does not take that.
+    bool take_tile(int row, const cutune_request &request, int device, const void *const *variants,
+                   int number) {
+        const cutune_variant &copy = cutune_sites[row].variants[number - 1];
+        cutune_limits its;
+        if (!cutune_limits_of(row, device, variants[number - 1], &its, number) ||
+            cutune_threads(cutune_block_of(copy)) > static_cast<long long>(its.threads) ||
+            !copy.tile(request, &grid))
+            return false;
+        block = cutune_block_of(copy);
+        smem = copy.shared;
+        variant = number;
+        return true;
+    }
+#endif
 
     // The grid is computed here, by the rule that was proven, whatever the routine says.
     bool fit(const cutune_site &site, const cutune_request &request, dim3 chosen) {

@@ -7,20 +7,25 @@ knows that others are right. What a proof does not understand is unknown here, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import permutations
 
 from cutune.proof.flat_blocks import ONE_WIDTH, FlatJudge
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
+from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
+from cutune.proof.retried_swaps import is_retried
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BuiltIns
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation, all_parts_of
 from cutune.proof.values.terms import WARP, Atoms
+from cutune.proof.width_dependence import WidthDependence
 from cutune.ptx.control_flow import CallTargets, control_flow
 from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
@@ -65,8 +70,10 @@ def block_use(module: Module, function: Function) -> BlockUse:
     except (NotUnderstood, Irreducible, *UNREADABLE):
         return use
     sharing, line = seen.sharing()
+    others = [item for item in instructions if not seen.tells_no_order(item)]
     return replace(
         use,
+        order=_order(others),
         sharing=sharing or first,
         sharing_line=line,
         follows_block=seen.follows_block(),
@@ -102,7 +109,7 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
                     left.append(module.functions[target])
 
 
-def _order(instructions: list[Instruction]) -> tuple[str, int]:
+def _order(instructions: Sequence[Instruction]) -> tuple[str, int]:
     """The first atomic operation whose result is read, and its line."""
     read = {name for item in instructions for name in sources(item)}
     for item in instructions:
@@ -149,7 +156,17 @@ class _Observer(Recorder):
         is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
         address, space = self._address(moment, place, _SHARED if is_shared else "")
         kind = _KINDS[moment.instruction.opcode]
-        self.accesses.append(self._access(moment, kind, address, space=space))
+        values = tuple(self._numbers(moment)) if kind == "atomic" else ()
+        access = self._access(moment, kind, address, space=space)
+        self.accesses.append(replace(access, values=values))
+
+    def _numbers(self, moment: Moment) -> Iterator[IntegerPolynomial]:
+        """What an atomic operation that is not understood combines with memory."""
+        first = 2 if moment.instruction.opcode == "atom" else 1
+        for operand in moment.instruction.operands[first:]:
+            for text in parts(operand):
+                if isinstance(value := moment.read(text), IntegerPolynomial):
+                    yield value
 
 
 class _Seen:
@@ -180,6 +197,8 @@ class _Seen:
         self.tests: list[Relation] = []
         self.accesses = observer.accesses
         self._values = list(self._all_values())
+        self._of_width = WidthDependence(function, self.atoms)
+        self.last_block = LastBlock(self.accesses, self.tests, self._values, self.atoms)
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
         atoms = access.address.atoms if access.address is not None else ()
@@ -208,9 +227,54 @@ class _Seen:
         _, words, line = min(found, default=(0, "", 0), key=lambda one: one[0])
         return words, line
 
+    def tells_no_order(self, item: Instruction) -> bool:
+        """Is the result of an atomic operation, if it is one, no matter of the order of threads?"""
+        return item.line in self.last_block.lines or is_retried(item, self.walk.graph)
+
     def follows_block(self) -> bool:
-        dynamic = [place for place in self.places if place.variable.size == 0]
-        return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
+        dynamic = [place.access for place in self.places if place.variable.size == 0]
+        return not dynamic or not all(map(self._is_within_sizes, dynamic))
+
+    def _is_within_sizes(self, access: MemoryAccess) -> bool:
+        """Does a place lie below an end that does not depend on the block?"""
+        assert access.address is not None, "a place in shared memory is known"
+        place = self._of_width.without_lanes(access.address)
+        if not self.atoms.of(self._without_rows(place)).raw:
+            return True
+        tests = (one for one in access.known if one.relation != "eq")
+        pairs = (pair for test in tests for pair in ordered(test))
+        return any(
+            not self.atoms.of(large).raw
+            and self._is_multiple(place, self._of_width.without_lanes(small))
+            for small, large in pairs
+        )
+
+    def _without_rows(self, value: IntegerPolynomial) -> IntegerPolynomial:
+        """A value without the elements of rows, of some size, that threads of a block share."""
+        terms, width = dict(value.terms), Atom(BLOCK_SIZE, "x")
+        step = terms.get((Atom(THREAD, "x"),), 0)
+        # A loop that is unrolled steps by several widths.
+        rounds = [
+            m for m, c in value.terms if width in m and len(m) == 2 and step and c % step == 0
+        ]
+        if not rounds or not all(map(self._has_size, rounds)):
+            return value
+        for monomial in ((Atom(THREAD, "x"),), *rounds):
+            del terms[monomial]
+        return IntegerPolynomial.of(terms)
+
+    def _has_size(self, rounds: Sequence[Atom]) -> bool:
+        """Is there an end, which does not depend on the block, to what goes on in these rounds?"""
+        sides = (pair for one in self.tests for pair in permutations((one.left, one.right)))
+        return any(
+            rounds in dict(one.terms) and not self.atoms.of(other).raw for one, other in sides
+        )
+
+    def _is_multiple(self, place: IntegerPolynomial, small: IntegerPolynomial) -> bool:
+        """Is a place a number of steps from what does not depend on the block?"""
+        thread = (Atom(THREAD, "x"),)
+        step, one = dict(place.terms).get(thread, 0), dict(small.terms).get(thread, 0)
+        return one == 1 and not self.atoms.of(place - small * step).raw
 
     def flat(self) -> FlatUse:
         """How far the width of a block with one thread in y and z is free."""
@@ -219,7 +283,9 @@ class _Seen:
         shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
         arrays = [(_name(variable), variable) for variable in shared]
         seen = self.accesses, self._values, self.tests
-        return FlatJudge(self.function, *seen, arrays, self.atoms, self.called).use()
+        return FlatJudge(
+            self.function, *seen, arrays, self.atoms, self.called, self.last_block
+        ).use()
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
         found, raw = [], self.atoms.of(address).raw

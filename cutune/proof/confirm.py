@@ -350,18 +350,20 @@ class _Joined:
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         must_hold = any(proof.must_hold for proof in self.proofs)
-        may_meet, inner = ((), ()) if needs_warps or meeting is None else meeting
+        is_asked = must_hold or not needs_warps
+        may_meet, inner = meeting if is_asked and meeting is not None else ((), ())
         widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
         common = frozenset.intersection(*widths) if widths else None
         # What it needs cannot be asked at a launch, or each instance is proven for other blocks.
-        if (needs_warps and must_hold) or common == frozenset():
+        cannot_ask = must_hold and (meeting is None or None in places)
+        if cannot_ask or common == frozenset():
             return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         return replace(
             kernel,
             needs_warps=needs_warps,
             may_meet=may_meet,
             inner_pointers=inner,
-            distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
+            distinct_places=tuple(sorted(conditions, key=str)) if is_asked else (),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
             allowed=BlockRange(proven=tuple(sorted(common))) if common else None,

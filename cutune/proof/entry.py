@@ -17,13 +17,13 @@ from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.blocks.whole_grid import GridJudge
-from cutune.proof.collectives.block_run import Unsettled
 from cutune.proof.collectives.meeting_points import (
     cut_where_threads_meet,
     is_meeting,
     where_threads_meet,
 )
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
+from cutune.proof.collectives.run_ends import Unsettled
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
@@ -34,9 +34,17 @@ from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.thread_meetings import meetings
-from cutune.proof.values.built_ins import OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock, WholeGrid
+from cutune.proof.values.built_ins import (
+    OVER_WARPS,
+    BuiltIns,
+    KeptGrid,
+    RowsOfEachBlock,
+    RowsOfWarps,
+    WholeGrid,
+)
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
-from cutune.proof.values.launch_conditions import Meetings, SizeConditions
+from cutune.proof.values.launch_conditions import LARGEST as FITTING
+from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of_all
 from cutune.proof.values.terms import WARP, Atoms
@@ -62,6 +70,7 @@ _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 #: Reasons that are known once it is known what threads combine.
 _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _OVER_WARPS = (None, "threadIdx.x in a condition")
+_IN_WIDE_ROWS = (BuiltIns(), *OVER_WARPS)
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -100,6 +109,24 @@ def _by_readings(module: Module, function: Function) -> EntryProof:
     proof = judge(module, function)
     if proof.is_tunable:
         return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+    found = _by_other_readings(module, function, proof)
+    return found if found.is_tunable else _in_wide_rows(module, function) or found
+
+
+def _in_wide_rows(module: Module, function: Function) -> EntryProof | None:
+    """Judge by ids where the launch is asked that sizes are as large as any block."""
+    for reading in _IN_WIDE_ROWS:
+        asked = replace(reading, loops=set(), wide=set())
+        proof = judge(module, function, asked)
+        if not asked.wide:
+            return None
+        if proof.is_tunable and (not asked.of_warps or proof.dimensions[0].raw in _OVER_WARPS):
+            return proof
+    return None
+
+
+def _by_other_readings(module: Module, function: Function, proof: EntryProof) -> EntryProof:
+    """Judge by readings other than that of ids, which has given this proof."""
     reason, not_by_rows = None, ""
     for built_ins, reducing in _other_readings(proof, function):
         other = judge(module, function, built_ins, reducing)
@@ -126,6 +153,7 @@ def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[Bui
             yield KeptGrid(dimension=d), False
             if d == "x" and any(map(is_meeting, function.instructions)):
                 yield KeptGrid(dimension=d), True
+                yield RowsOfWarps(dimension=d), True
     if proof.dimensions[0].raw is not None:
         yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
@@ -398,10 +426,14 @@ class _EntryProver:
         }
         for d, (words, instruction) in raw.items():
             dimensions[d] = replace(dimensions[d], raw=words, line=instruction.line)
+        wide = self.built_ins.wide or ()
+        meeting.ask(SizeConditions(frozenset(size - _most_threads(self.function) for size in wide)))
+        meeting.spreads |= {Spread(FITTING, size, -1) for size in wide}
         return replace(
             self._proven(dimensions, meeting, list(chain(*found.values()))),
             needs_warps=meeting.keep_warps or self._uses_lanes,
             single_thread=tuple(sorted(self.built_ins.single_thread if of_warps else ())),
+            must_hold=bool(wide),
         )
 
     def _proven(

@@ -24,8 +24,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.called_functions import CalledFunctions, is_plain
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -38,6 +40,7 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
+    Monomial,
 )
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import WARP, AtomOperation, Atoms, constant_term
@@ -95,6 +98,7 @@ class FlatJudge:
     arrays: Sequence[tuple[str, Variable]]
     atoms: Atoms
     called: CalledFunctions
+    last_block: LastBlock
     splits: set[int] = field(default_factory=set)
     needs_powers: bool = False
     most: int = 1024
@@ -201,6 +205,8 @@ class FlatJudge:
         for access in self.accesses:
             if access.space != "global" or access.kind != "load" or access.read_only:
                 continue
+            if self.last_block.is_of_last(access):
+                continue
             if access.address is None or any(
                 one.address != access.address and not _bases(one).isdisjoint(_bases(access))
                 for one in written
@@ -209,13 +215,19 @@ class FlatJudge:
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
         """Do none but the threads of the first warp come here?"""
-        thread = IntegerPolynomial.atom(*THREAD_X)
         return any(
-            test.relation in ("lt", "le", "lo", "ls", "eq")
-            and 0 <= number + (test.relation in ("eq", "le", "ls")) <= WARP
+            0 <= number * self._threads_in(small) <= WARP
             for test in access.known
-            if test.left == thread and (number := test.right.literal) is not None
+            for small, large in ordered(test)
+            if (number := large.literal) is not None and self._threads_in(small)
         )
+
+    def _threads_in(self, value: IntegerPolynomial) -> int:
+        """How many threads have one number, of threads or of groups of them; 0: it is another."""
+        if value == IntegerPolynomial.atom(*THREAD_X):
+            return 1
+        group = self.of.group(value) if len(value.terms) == 1 else None
+        return group[0] if group is not None and group[1] == 1 else 0
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
         """Rounds of a loop whose number depends on the block are used with the step alone."""
@@ -258,8 +270,10 @@ class FlatJudge:
         if own:
             self._own(name, variable, places, own)
         for place in places:
-            kinds = self.of.kinds(place.offset)
-            if THREAD in kinds and BLOCK_SIZE not in kinds and place not in [*own, *groups]:
+            kinds, is_known = self.of.kinds(place.offset), place in [*own, *groups]
+            # Lanes step through the places of all threads, as far as the block has some.
+            is_known |= bool(own) and self._follows_width(place)
+            if THREAD in kinds and BLOCK_SIZE not in kinds and not is_known:
                 raise _Tied(OTHERS.format(name=name), place.line)
 
     def _is_own(self, offset: IntegerPolynomial) -> bool:
@@ -355,20 +369,59 @@ class FlatJudge:
             if all(self.of.is_only_divisor(side) for side in sides):
                 return
             raise _Tied("it decides by the width of its block")
+        if any(truths in (enters, [not one for one in enters]) for enters in self._entered):
+            return
         for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
             if before != after:
                 self.splits.add(width)
 
+    @cached_property
+    def _entered(self) -> list[list[bool]]:
+        """For each loop whose rounds the width counts: in which widths does it have some?
+
+        Compilers unroll a loop over warps into one in fours and one over the rest, and test before
+        each of them whether the block has enough warps.
+        """
+        found = list[list[bool]]()
+        for test in self.tests:
+            left = test.left - test.right
+            rounds: dict[Monomial, int] = {
+                m: c for m, c in left.terms if len(m) == 1 and ROUNDS.match(m[0].name)
+            }
+            if test.relation != "ne" or len(rounds) != 1:
+                continue
+            ((_, step),) = rounds.items()
+            before_first = left - IntegerPolynomial.of(rounds) - step
+            counts = [self.of.number(before_first, width) for width in _WIDTHS]
+            if None not in counts:
+                found.append([count != 0 for count in counts])
+        return found
+
     def _within_warps(self, keeps_grid: bool) -> None:
         exchanges = any(item.opcode in _TOGETHER for item in self.function.instructions)
+        thread = IntegerPolynomial.atom(*THREAD_X)
+        counting = {
+            test for a in self.accesses if self.last_block.is_counting(a) for test in a.known
+        }
+        counting |= {test.negated() for test in counting}
         singles = any(
-            {test.left, test.right} == {IntegerPolynomial.atom(*THREAD_X), other}
+            thread in (test.left, test.right)
+            and any(side.literal is not None for side in (test.left, test.right))
+            and (test not in counting or self._has_other_effects(test))
             for test in self.tests
-            for other in (test.left, test.right)
-            if other.literal is not None
         )
         if exchanges and (singles or keeps_grid) and not self.has_groups:
             raise _Tied(WARPS)
+
+    def _has_other_effects(self, test: Relation) -> bool:
+        """Does something depend on a comparison besides that a block counts itself?"""
+        ways = {test, test.negated()}
+        return any(
+            access.is_effect
+            and not self.last_block.is_counting(access)
+            and not ways.isdisjoint(access.known)
+            for access in self.accesses
+        )
 
     # The grid.
 
@@ -377,14 +430,19 @@ class FlatJudge:
         begin = {Atom(BLOCK, "x"), WIDTH}
         if any(begin <= {*monomial} for value in self.values for monomial, _ in value.terms):
             raise _Tied(BLOCKWISE)
-        effects = [one for one in self.accesses if one.space == "global" and one.is_effect]
+        effects = [
+            one
+            for one in self.accesses
+            if one.space == "global" and one.is_effect and not self.last_block.is_counting(one)
+        ]
         if all(one.kind == "atomic" and not self._counts_blocks(one) for one in effects):
             return
         for places in self.parts:
             stored = {place.offset for place in places if place.access.kind != "load"}
             shifts = {place.shift for place in places if place.access.kind != "load"}
             for place in places:
-                if place.access.kind == "store" or self._is_of_tile(place):
+                is_number = self.last_block.is_counting(place.access)
+                if place.access.kind == "store" or is_number or self._is_of_tile(place):
                     continue
                 # A block apart at most: none is a neighbour's.
                 is_own = place.offset in stored and shifts == {place.shift}
@@ -434,7 +492,8 @@ class FlatJudge:
             for monomial, _ in value.terms:
                 is_product = any(self.of.is_width(atom) for atom in monomial)
                 has_ids |= not counted.isdisjoint(monomial) or (block in monomial and is_product)
-                is_alone |= (block in monomial or grid in monomial) and not is_product
+                is_counted = (block in monomial or grid in monomial) and not is_product
+                is_alone |= is_counted and not self.last_block.is_comparison(value)
         if has_ids and is_alone:
             raise _Tied(COUNTED)
         if not has_ids:

@@ -22,7 +22,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
 )
 from cutune.proof.values.predicates import Relation
-from cutune.proof.values.terms import Atoms
+from cutune.proof.values.terms import WARP, Atoms
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function
 
@@ -58,9 +58,9 @@ class WidthDependence:
         self._registers = {kind: _depending(function, name) for name, kind in _BUILT_INS.items()}
 
     def kinds(self, value: IntegerPolynomial) -> set[str]:
-        """The built-ins that a value depends on other than by the global id."""
+        """The built-ins that a value depends on other than by the global id, or by lanes."""
         found = set[str]()
-        for part in self.parts(value):
+        for part in self.parts(value, with_lanes=False):
             for atom in part.atoms:
                 if atom.kind in (THREAD, BLOCK_SIZE, BLOCK, GRID_SIZE) and atom.name == "x":
                     found.add(atom.kind)
@@ -68,11 +68,30 @@ class WidthDependence:
                     found |= {k for k, names in self._registers.items() if register[1] in names}
         return found
 
-    def parts(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
+    def without_lanes(self, value: IntegerPolynomial) -> IntegerPolynomial:
+        """A value with 0 in place of the lanes of warps, `t & 31` and `t - 32 * (t / 32)`."""
+        terms, thread = dict(value.terms), (THREAD_X,)
+        for monomial, factor in value.terms:
+            operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
+            if operation is None or not operation.numbers:
+                continue
+            opcode, number = operation.name.split(".")[0], operation.numbers[-1].literal
+            is_warp = (opcode, number) in (("shr", 5), ("div", WARP))
+            is_of_thread = operation.numbers[0] == IntegerPolynomial.atom(*THREAD_X)
+            is_taken = is_of_thread and factor == -WARP * terms.get(thread, 0)
+            if (opcode, number) in (("and", WARP - 1), ("rem", WARP)):
+                del terms[monomial]
+            elif is_warp and is_taken:
+                del terms[monomial], terms[thread]
+        return IntegerPolynomial.of(terms)
+
+    def parts(
+        self, value: IntegerPolynomial, with_lanes: bool = True
+    ) -> Iterator[IntegerPolynomial]:
         """A value, and all numbers that it is computed from, but not those of conditions."""
         left, seen = [value], set[IntegerPolynomial]()
         while left:
-            one = left.pop()
+            one = left.pop() if with_lanes else self.without_lanes(left.pop())
             if one in seen:
                 continue
             seen.add(one)

@@ -20,6 +20,7 @@ from cutune.core.source import Edit, Source, Span
 from cutune.core.typed import SiteNumber, Text
 from cutune.source.candidates import BlockRange, BlockUse
 from cutune.source.host_formula import Formula, constant
+from cutune.source.kernel_variant import KernelVariant
 from cutune.space.parameter import Parameter
 from cutune.toolchain.device.thread_block import EXTENTS, Block
 from cutune.toolchain.kernel_names import may_call
@@ -230,38 +231,17 @@ class KernelCopy:
     namespace: str
     source: Source
     edit: Edit
+    #: Declares it where the kernel is declared, if it is launched from there on.
+    declaration: Edit | None = field(default=None, kw_only=True)
     #: Why the kernel itself is launched with no other thread block.
     instead_of: Impurity
     #: Positions of arguments that are the width of the block, where it has one thread in y and z.
     widths: tuple[int, ...] = ()
     #: Is it launched in blocks of as many threads in one row, instead of blocks of warps in y?
     is_flat: bool = False
+    #: Are its warps what the kernel's blocks, of a warp each, are?
+    is_of_warps: bool = False
     entries: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class KernelVariant:
-    """A copy of a kernel that does the same, under a condition that is asked at the launch."""
-
-    #: What is done to the kernel: `restrict_x2`.
-    name: str
-    #: Name of the copy: `gemm_kernel__restrict_x2`.
-    kernel: str
-    #: The file that it is inserted into, and the edit that inserts it.
-    source: Source
-    edit: Edit
-    #: The last step that made the copy (`restrict`, `coarsen` …). Each step has its own proof.
-    transform: str
-    #: Positions of the pointers that the launch asks about. Empty: there is no condition.
-    pointers: tuple[int, ...] = ()
-    #: Those of them that it writes through (stores, atomics).
-    written: tuple[int, ...] = ()
-    #: Ids that each thread does, per dimension.
-    coarsen: Block = (1, 1, 1)
-    #: Inserts a copy for the proof, which takes the place of its block from a marked register.
-    moved: Edit | None = None
-    #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
-    bounds: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -349,6 +329,11 @@ class Kernel:
         is_pure = self.impurity is None
         x, y, z = (is_pure and d.indexed and d.impurity is None for d in self.dimensions)
         return (x, y, z)
+
+    @property
+    def tiles(self) -> tuple[KernelVariant, ...]:
+        """The copies with other values of constants; a kernel that has some keeps its own block."""
+        return tuple(one for one in self.variants if one.tile is not None)
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:

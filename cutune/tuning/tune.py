@@ -19,7 +19,7 @@ from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
-from cutune.tuning.inputs import Keeper, Request
+from cutune.tuning.inputs import Keeper, Request, try_copies
 from cutune.tuning.kept import Answer, Kept, keep, kept_for, write_texts
 
 if TYPE_CHECKING:
@@ -129,7 +129,11 @@ def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram |
 
     reporter, said = reporter.remembering()
     analyzer = Analyzer(
-        request.toolchain, reporter, tuning.with_variants, is_associative=tuning.is_associative
+        request.toolchain,
+        reporter,
+        tuning.with_variants,
+        is_associative=tuning.is_associative,
+        try_copies=try_copies,
     )
     programs = analyzer.load_all(request.sources, require_nvcc=True)
     launches, targets = list(seen_launches(programs)), tuning.targets_of(programs)

@@ -1,4 +1,4 @@
-"""Copies of kernels whose threads are numbered anew: blocks of one thread, a warp per row."""
+"""Copies of kernels whose threads are numbered anew: blocks of one thread, warps as blocks."""
 
 from __future__ import annotations
 
@@ -107,6 +107,44 @@ ONES: Mapping[str, tuple[str, bool]] = {
     ),
     "by_id": ("int i = block(); if (blockIdx.x < n) out[i] = in[i] + 1;", False),
 }
+#: The same, launched in n blocks of one warp, which have dynamic shared memory besides.
+WARPS: Mapping[str, tuple[str, bool]] = {
+    "sums_of_rows": (
+        "int row = blockIdx.x; float s = 0; for (int j = threadIdx.x; j < d; j += 32)"
+        " s += in[row * d + j]; for (int o = 16; o; o /= 2) s += __shfl_down_sync(~0u, s, o);"
+        " if (threadIdx.x == 0) out[row] = s;",
+        True,
+    ),
+    "row_of_a_block": (
+        "int row = blockIdx.x; float s = 0; for (int j = threadIdx.x; j < d; j += blockDim.x)"
+        " s += in[row * d + j]; for (int o = 16; o; o /= 2) s += __shfl_xor_sync(~0u, s, o);"
+        " for (int j = threadIdx.x; j < d; j += blockDim.x) out[row * d + j] = in[j] * s;",
+        True,
+    ),
+    "rows_of_a_grid": (
+        "for (int row = blockIdx.x; row < d; row += gridDim.x)"
+        " out[row * 32 + threadIdx.x] = in[row] + blockDim.x;",
+        True,
+    ),
+    "last_lane": ("if (threadIdx.x == blockDim.x - 1) out[blockIdx.x] = in[blockIdx.x];", True),
+    "by_own_shuffle": (
+        "float s = in[blockIdx.x * blockDim.x + threadIdx.x]; s = __shfl_sync(~0u, s, d % 32);"
+        " out[blockIdx.x * 32 + threadIdx.x] = s;",
+        True,
+    ),
+    "shared_by_lanes": (
+        "__shared__ float s[32]; s[threadIdx.x] = in[blockIdx.x * 32 + threadIdx.x];"
+        " __syncwarp(); out[blockIdx.x * 32 + threadIdx.x] = s[31 - threadIdx.x];",
+        False,
+    ),
+    "barrier_of_a_warp": (
+        "out[blockIdx.x * 32 + threadIdx.x] = 1; __syncthreads();"
+        " if (threadIdx.x == 0) out[blockIdx.x * 32] = 2;",
+        False,
+    ),
+    "lane_by_function": ("out[blockIdx.x * 32 + lane()] = in[lane()];", False),
+    "block_by_function": ("out[block() * 32 + threadIdx.x] = in[threadIdx.x];", False),
+}
 HEAD = """#include <cassert>
 #include <cstdio>
 #include <cstdlib>
@@ -131,7 +169,9 @@ LAUNCH = """    {name}<<<{shape}>>>(out, in, n, d);
 
 
 @pytest.mark.parametrize(
-    ("kernels", "shape"), [(ROWS, "(d + 3) / 4, block"), (ONES, "all, 1")], ids=["rows", "ones"]
+    ("kernels", "shape"),
+    [(ROWS, "(d + 3) / 4, block"), (ONES, "all, 1"), (WARPS, "n, 32, 128")],
+    ids=["rows", "ones", "warps"],
 )
 def test_threads_are_numbered_anew(
     tmp_path: Path, kernels: Mapping[str, tuple[str, bool]], shape: str

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cutune_runs import QUICK, compiled, cutune, host_program, run, select
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.toolchain.toolchain import Toolchain
+from tests.support.cutune_runs import (
+    QUICK,
+    QUICK_FLAGS,
+    compiled,
+    cutune,
+    host_program,
+    run,
+    select,
+)
 
 pytestmark = pytest.mark.nvcc
 
@@ -108,3 +118,113 @@ def test_the_rule(question: str, answer: str, fit_shared: Path) -> None:
 @pytest.fixture(scope="module")
 def fit_shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return host_program("fit_shared", tmp_path_factory.mktemp("fit"))
+
+
+#: `tree` needs four bytes for each thread, `slots` for each warp, `halves` two arrays of them.
+NEEDED = """
+#include <cstdio>
+#include <cstdlib>
+#define ROW int t = threadIdx.x, sum = 0; \\
+    for (int j = t; j < n; j += blockDim.x) sum += in[blockIdx.x * n + j];
+#define DOWN(v) for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(~0u, v, k);
+__global__ void tree(int *out, const int *in, int n) {
+    extern __shared__ int part[];
+    ROW
+    part[t] = sum;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k /= 2) {
+        if (t < k) part[t] += part[t + k];
+        __syncthreads();
+    }
+    for (int j = t; j < n; j += blockDim.x) out[blockIdx.x * n + j] += in[j] + part[0];
+}
+__global__ void slots(int *out, const int *in, int n) {
+    extern __shared__ int part[];
+    ROW
+    DOWN(sum)
+    if (t % 32 == 0) part[t / 32] = sum;
+    __syncthreads();
+    if (t < 32) {
+        sum = t < blockDim.x / 32 ? part[t] : 0;
+        DOWN(sum)
+        if (t == 0) out[blockIdx.x] += sum;
+    }
+}
+__global__ void halves(int *out, const int *in, int n) {
+    extern __shared__ int part[];
+    int more = 0, *other = part + 32;
+    ROW
+    for (int j = t; j < n; j += blockDim.x) more += j * in[blockIdx.x * n + j];
+    DOWN(sum)
+    DOWN(more)
+    if (t % 32 == 0) part[t / 32] = sum, other[t / 32] = more;
+    __syncthreads();
+    if (t < 32) {
+        sum = t < blockDim.x / 32 ? part[t] : 0;
+        more = t < blockDim.x / 32 ? other[t] : 0;
+        DOWN(sum)
+        DOWN(more)
+        if (t == 0) out[blockIdx.x] += sum + more;
+    }
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 300, block = argc > 2 ? atoi(argv[2]) : 128;
+    size_t bytes = block * sizeof(int);
+    bytes *= 1;
+    const int warps = 4;
+    int *out, *in;
+    cudaMallocManaged(&out, 9 * 2000 * sizeof(int));
+    cudaMallocManaged(&in, 9 * 2000 * sizeof(int));
+    for (int i = 0; i < 9 * 2000; ++i) in[i] = i * 37 % 101, out[i] = 0;
+LAUNCHES
+    if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+    unsigned sum = 0;
+    for (int i = 0; i < 9 * 2000; ++i) sum = 31 * sum + out[i];
+    printf("%u\\n", sum);
+}
+"""
+#: Launches, and the memory that their blocks get; None where they stay.
+GIVEN = {
+    "tree<<<9, 256, 256 * sizeof(int)>>>": "x * 4",
+    "tree<<<9, 128, 512>>>": "x * 4",
+    "tree<<<9, dim3(64), 64 * 4>>>": "x * 4",
+    # More than it needs: so is what other blocks get.
+    "tree<<<9, 64, 300>>>": "x * 4 + 44",
+    "tree<<<9, 64, 4096>>>": "4096",
+    # Too little is a fault of the program, which stays.
+    "tree<<<9, 128, 508>>>": None,
+    # The launch is asked whether it is what its own block needs.
+    "tree<<<9, block, bytes>>>": "x * 4",
+    "tree<<<9, 128, n * sizeof(int)>>>": "x * 4",
+    "tree<<<9, block, 512>>>": "x * 4",
+    "slots<<<9, 128, warps * sizeof(int)>>>": "x / 32 * 4",
+    "slots<<<9, 128, 16>>>": "x / 32 * 4",
+    "slots<<<9, 128, 128 * sizeof(int)>>>": "512",
+    "slots<<<9, block, 128>>>": "128",
+    "slots<<<9, 128, 12>>>": None,
+    "halves<<<9, 128, 144>>>": "x / 32 * 4 + 128",
+    "halves<<<9, 128, 140>>>": None,
+    "halves<<<9, 128, 64 * sizeof(int)>>>": "256",
+}
+
+
+def test_the_memory_that_a_kernel_is_proven_to_need(tmp_path: Path) -> None:
+    launches = "".join(f"    {launch}(out, in, n);\n" for launch, given in GIVEN.items() if given)
+    staying = "".join(
+        f"    {launch}(out, in, n);\n" for launch, given in GIVEN.items() if not given
+    )
+    path = tmp_path / "needed.cu"
+    path.write_text(NEEDED.replace("LAUNCHES", f"{launches}    if (n < 0) {{\n{staying}    }}"))
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found = {
+        f"{site.callee}<<<{', '.join(site.configuration)}>>>": site.shared
+        if site.verdict.value == "tunable"
+        else None
+        for site in program.launches
+    }
+    assert found == GIVEN
+    shaken = cutune(
+        *("shake", path, "--run", "{program} {n} {block}", "--seeds", 4, *QUICK),
+        *("--vary", "n=128,1900", "--vary", "block=64,128"),
+    )
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr

@@ -105,7 +105,10 @@ def collective(draw: Draw) -> tuple[str, bool]:
     """The text of a program, and whether its results do not follow the block."""
     is_wrong = draw.chance(0.5)
     kind = draw.weighted(
-        [(6, _rows), (3, _of_all), (2, _warp_rows), (1.5, _one_thread), (1, _grid), (1, _few)]
+        [
+            *((6, _rows), (3, _of_all), (2, _columns), (2, _warp_rows), (1.5, _one_thread)),
+            *((1.5, _one_warp), (1, _grid), (1, _few)),
+        ]
     )
     program = kind(draw, is_wrong)
     name = draw.fresh("k")
@@ -307,6 +310,73 @@ def _warp_rows(draw: Draw, is_wrong: bool) -> _Program:
         launches.append(f"$K<<<{grid}, dim3(n > 100 ? 64 : 32, {height})>>>({given});")
         texts = [text.replace("if (t == 0", "if (t % 32 == 0") for text in texts]
         texts[-1] = texts[-1].replace("out[r] = (int)s", "atomicAdd(out + r, (int)s)")
+    return _Program([], "\n".join(texts), launches=launches, is_right=not is_wrong)
+
+
+def _columns(draw: Draw, is_wrong: bool) -> _Program:
+    """Warps of a block share the rows of 32 columns."""
+    faults = ("barrier", "warps", "twice", "all", "width", "warp", "forgets", "begin")
+    fault = draw.one(faults) if is_wrong else ""
+    block = _block(draw, False)
+    pieces = _pieces(draw, block, ("int", "unsigned"))
+    if fault in ("twice", "begin") and pieces.operation in IDEMPOTENT:
+        fault = "barrier"
+    element = draw.one(("in[r + j]", "in[j] * (in2[r] & 3)", "(in2[j] ^ r)", "in[j + l] - in2[j]"))
+    if fault == "warp":
+        element += " + w"
+    all_, first = f"({block.text} / 32)", "0" if fault == "twice" else "1"
+    summed = {"warps": "4", "forgets": f"{all_} - 1"}.get(fault, all_)
+    begin = "7" if fault == "begin" else pieces.begin
+    result = f" + {all_}" if fault == "width" else ""
+    who = "true" if fault == "all" else draw.one(("w == 0", "t < 32"))
+    ending = draw.one(("out[r] = $s;", "out[r] += $s;", "atomicAdd(out + r, $s);"))
+    if fault == "all":
+        ending = "atomicAdd(out + r, $s);"
+    texts = (
+        draw.one(("const int t = threadIdx.x;", "const unsigned t = threadIdx.x;")),
+        "const int l = t % 32, w = t / 32, r = blockIdx.x * 32 + l;",
+        f"__shared__ {pieces.type} own[1024];",
+        f"{pieces.type} s = {begin};",
+        f"for (int j = w; j < n; j += {all_}) {pieces.step(element)}",
+        "own[t] = s;",
+        "" if fault == "barrier" else "__syncthreads();",
+        f"if ({who}) {{ for (int k = {first}; k < (int){summed}; ++k) "
+        f"s = {pieces.combined('s', 'own[l + 32 * k]')};",
+        fill(ending, s=f"((int)s{result})"),
+        "}",
+    )
+    program = _Program([block.before], "\n".join(texts), block.parameter)
+    program.is_right = not is_wrong
+    program.launches = [*lines(block.host), _launch(block, str(draw.number(1, 3)), "3")]
+    return program
+
+
+def _one_warp(draw: Draw, is_wrong: bool) -> _Program:
+    """Blocks of one warp."""
+    fault = draw.one(("active", "two", "shared", "vote", "clock")) if is_wrong else ""
+    pieces = _pieces(draw, _Block("32", "", 32), ("int", "unsigned", "float"))
+    exchanged = pieces.combined("s", "__shfl_xor_sync(~0u, s, o)")
+    texts = [
+        "const int r = blockIdx.x, t = threadIdx.x;",
+        f"{pieces.type} s = {pieces.begin};",
+        f"for (int j = t; j < n; j += {draw.one(('32', '(int)blockDim.x'))}) "
+        f"{pieces.step(draw.one(ELEMENTS))}",
+        f"for (int o = 16; o > 0; o /= 2) s = {exchanged};",
+    ]
+    more = {
+        "active": " + __popc(__activemask())",
+        "two": " + t",
+        "vote": " + __ballot_sync(~0u, r)",
+    }
+    if fault == "shared":
+        texts += ["__shared__ int x[32];", "x[t] = (int)s;", "__syncthreads();", "s = x[31 - t];"]
+    if fault == "clock":
+        texts += ["if (clock64() < 0) s = 1;"]
+    texts.append(f"if (t == 0) out[r] = (int)s{more.get(fault, '')};")
+    width = "(n > 100 ? 64 : 32)" if fault == "two" else "32"
+    if fault == "two":
+        texts[-1] = "atomicAdd(out + r, (int)s + t);"
+    launches = [f"$K<<<{draw.number(1, 12)}, {width}>>>(d.out, d.aux, d.in, d.in2, n, 3);"]
     return _Program([], "\n".join(texts), launches=launches, is_right=not is_wrong)
 
 

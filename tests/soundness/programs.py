@@ -4,6 +4,9 @@ The first lines of a program say what is expected of it, and what it is compiled
 
     // EXPECT: refused
     // FLAGS: -rdc=true
+    // SIZES: 20,64,100
+
+Sizes are the arguments with which it runs, one at a time.
 
 `c02_other.cu` is a further source of all programs whose names begin with `c02_`.
 """
@@ -14,10 +17,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+#: Where a program says nothing.
+SIZES = "64,256,1000,2000"
 _FURTHER = "_other"
 #: Lines at the beginning that may speak of the program.
 _HEAD_LINES = 10
-_SAID = re.compile(r"^//\s*(EXPECT|FLAGS):\s*(.*?)\s*$", re.MULTILINE)
+_SAID = re.compile(r"^//\s*(EXPECT|FLAGS|SIZES):\s*(.*?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class HostileProgram:
     sources: tuple[Path, ...]
     expected: str = ""
     flags: tuple[str, ...] = ()
+    sizes: str = SIZES
 
     @property
     def name(self) -> str:
@@ -53,9 +59,8 @@ def hostile_programs(folder: Path, pattern: str = "") -> list[HostileProgram]:
 def _read(path: Path, further: list[Path]) -> HostileProgram:
     lines = path.read_text(encoding="latin-1").splitlines()[:_HEAD_LINES]
     said = dict(_SAID.findall("\n".join(lines)))
-    return HostileProgram(
-        (path, *further), said.get("EXPECT", ""), tuple(said.get("FLAGS", "").split())
-    )
+    flags = tuple(said.get("FLAGS", "").split())
+    return HostileProgram((path, *further), said.get("EXPECT", ""), flags, said.get("SIZES", SIZES))
 
 
 def _prefix(path: Path) -> str:

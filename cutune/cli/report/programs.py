@@ -27,6 +27,7 @@ from cutune.model.selection.choose import idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -35,7 +36,6 @@ from cutune.source.program import (
     HostTunable,
     Kernel,
     KernelCopy,
-    KernelVariant,
     LaunchSite,
     Placed,
     Program,
@@ -142,9 +142,12 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
 
 def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
     """The variant, and the pointers of which its condition speaks."""
+    tile = variant.tile
     return {
         "variant": variant.name,
         "kernel": variant.kernel,
+        "values": dict(tile.values) if tile is not None else {},
+        "block": list(tile.block) if tile is not None else None,
         "coarsen": list(variant.coarsen),
         "bounds": list(variant.bounds) if variant.bounds is not None else None,
         "pointers": [kernel.parameters[index].name for index in variant.pointers],
@@ -328,6 +331,8 @@ def _change(copy: KernelCopy) -> str:
         return "has its rows in x, a warp each"
     if copy.block == (1, 1, 1):
         return "has the blocks' places as ids of threads"
+    if copy.is_of_warps:
+        return "has warps in the place of blocks"
     sizes = " x ".join(str(size) for size in copy.block if size > 0)
     read = " and ".join(filter(None, (sizes, "an argument" if copy.widths else "")))
     return f"reads its block in place of {read}" if read else "has loops that are not unrolled"
@@ -337,6 +342,9 @@ def _kept(kernel: Kernel) -> str:
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")
+    elif kernel.tiles:
+        values = "; ".join(one.tile.text for one in kernel.tiles if one.tile is not None)
+        remarks.append(f"its block follows constants, and copies do the same with {values}")
     elif reason:
         remarks.append(f"other dimensions are kept: {reason}")
     if kernel.needs_warps:

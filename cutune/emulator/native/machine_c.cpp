@@ -57,6 +57,7 @@ struct cutune_totals {
     char message[1020];
     uint64_t warp_instructions, thread_instructions, executed_blocks, working_threads,
         leapt_instructions;
+    char findings[1024];  // of the launch's checker: a list in JSON, perhaps cut off
 };
 
 ModuleImage* cutune_load(const uint8_t* bytes, size_t size, char* error, size_t error_size) {
@@ -67,6 +68,16 @@ ModuleImage* cutune_load(const uint8_t* bytes, size_t size, char* error, size_t 
 }
 
 void cutune_unload(ModuleImage* module) { unload_module(module); }
+
+// The address of a variable of the module; 0 when there is none.
+uint64_t cutune_variable(ModuleImage* module, const char* name, uint64_t* size) {
+    return module_variable(module, name, size);
+}
+
+// One per launch: its findings are of that launch alone.
+Checker* cutune_checker() { return make_checker(); }
+
+void cutune_free_checker(Checker* checker) { free_checker(checker); }
 
 // The arrays have one entry per basic block and per site of the module. False: no such kernel.
 bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
@@ -83,6 +94,7 @@ bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
     totals->executed_blocks = report.executed_blocks;
     totals->working_threads = report.working_threads;
     totals->leapt_instructions = report.leapt_instructions;
+    copy_text(report.findings, totals->findings, sizeof totals->findings);
     std::copy(report.block_executions.begin(), report.block_executions.end(), block_executions);
     std::copy(report.block_lanes.begin(), report.block_lanes.end(), block_lanes);
     std::copy(report.sites.begin(), report.sites.end(), sites);

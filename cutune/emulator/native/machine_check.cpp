@@ -353,6 +353,7 @@ void Checker::refuse(Hazard hazard, const Instruction* i, const Warp& w, u32 lan
 }
 
 Checker* make_checker() { return new Checker(); }
+void free_checker(Checker* checker) { delete checker; }
 Written* written_of(Checker* checker) { return &checker->written; }
 
 }  // namespace cutune

@@ -15,6 +15,9 @@
 
 namespace cutune {
 
+extern const char not_emulated_text[];
+extern const char static_runtime_text[];
+
 namespace {
 
 // No more than the host has: a program that fills the memory of an H200 must get
@@ -39,23 +42,31 @@ const char* const kClosedLibraries[] = {"libcublas",  "libcudnn",  "libcufft",  
                                         "libcusolver", "libcusparse", "libcutensor", "libnccl",
                                         "libnpp",     "libnvjpeg"};
 
-int note_closed_library(dl_phdr_info* object, size_t, void* found) {
-    const char* const slash = std::strrchr(object->dlpi_name, '/');
-    const char* const name = slash ? slash + 1 : object->dlpi_name;
+bool are_allowed = false;
+
+// The name of a closed library at this path, or nullptr.
+const char* closed_library(const char* path) {
+    const char* const slash = std::strrchr(path, '/');
+    const char* const name = slash ? slash + 1 : path;
     for (const char* closed : kClosedLibraries)
-        if (std::strncmp(name, closed, std::strlen(closed)) == 0) {
-            *static_cast<std::string*>(found) = name;
-            return 1;
-        }
-    return 0;
+        if (std::strncmp(name, closed, std::strlen(closed)) == 0) return name;
+    return nullptr;
 }
+
+int note_closed_library(dl_phdr_info* object, size_t, void* found) {
+    const char* const name = closed_library(object->dlpi_name);
+    if (name) *static_cast<std::string*>(found) = name;
+    return name != nullptr;
+}
+
+constexpr const char* kClosed =
+    " is not supported on the emulated device: it brings its kernels as machine code";
 
 void refuse_closed_libraries() {
     std::string found;
-    if (!dl_iterate_phdr(note_closed_library, &found)) return;
+    if (are_allowed || !dl_iterate_phdr(note_closed_library, &found)) return;
     std::fflush(nullptr);
-    say("%s is not supported on the emulated device: it brings its kernels as machine code",
-        found.c_str());
+    say("%s%s", found.c_str(), kClosed);
     _exit(1);
 }
 
@@ -66,6 +77,8 @@ Runtime::Runtime() : arena(arena_capacity(), overrun_bytes()) {
     device_count();  // a wrong one ends the program before it has done anything
     arena.written = written();
 }
+
+void allow_closed_libraries() { are_allowed = true; }
 
 Runtime& runtime() {
     static Runtime* const shared = new Runtime;
@@ -122,6 +135,26 @@ void say_once(const std::string& text) {
     static std::mutex guard;
     std::lock_guard<std::mutex> lock(guard);
     if (said->insert(text).second) say("%s", text.c_str());
+}
+
+namespace {
+
+// Texts with a place for a name, defined where the library is made (link.py).
+void say_once_about(std::string text, const std::string& name) {
+    text.replace(text.find("%s"), 2, name);
+    say_once(text);
+}
+
+}  // namespace
+
+void say_not_emulated(const std::string& what) { say_once_about(not_emulated_text, what); }
+
+void say_static_runtime(const std::string& library) {
+    const char* const closed = closed_library(library.c_str());
+    if (closed)
+        say_once(closed + std::string(kClosed));
+    else
+        say_once_about(static_runtime_text, library);
 }
 
 std::string environment(const char* name, const std::string& fallback) {

@@ -25,16 +25,26 @@ struct Runtime {
     Runtime();
 };
 
+// A program that uses the driver's interface may have loaded NVIDIA's libraries: they then ask that
+// interface for what it does not have, and fail by themselves.
+void allow_closed_libraries();
+
 // Made on first use and never destroyed: programs call us from destructors of global objects.
 Runtime& runtime();
 
 // Remember an error for cudaGetLastError of this thread, and return it.
 cudaError_t remember(cudaError_t error);
 
+// Make the primary context of the current device current unless a thread has another one.
+void need_context();
+// The same of a device, whatever was current.
+void use_primary_context(int device);
+
 template <class Body>
 cudaError_t call(Body body) {
     Runtime& shared = runtime();
     std::lock_guard<std::recursive_mutex> lock(shared.mutex);
+    need_context();
     const cudaError_t sticky = shared.sticky[current_device()];
     if (sticky != cudaSuccess) return remember(sticky);
     const cudaError_t error = body();
@@ -53,6 +63,13 @@ void advance_clock_by_copy(uint64_t bytes, bool leaves_device);
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 // The same unless this very text was printed before.
 void say_once(const std::string& text);
+// Say once that a function, or what it was asked for, is not emulated.
+void say_not_emulated(const std::string& what);
+// Say once that a library holds NVIDIA's runtime.
+void say_static_runtime(const std::string& library);
+
+// A function of the driver's interface by its name, as programs of this version of CUDA call it.
+void* driver_entry(const char* name, int version);
 
 // An environment variable, or `fallback` when it is unset or empty.
 std::string environment(const char* name, const std::string& fallback = "");

@@ -70,13 +70,25 @@ cudaError_t copy(const Place& to, const Place& from, const Rows& rows, cudaMemcp
     return cudaSuccess;
 }
 
-cudaError_t fill(const Place& to, int value, const Rows& rows) {
+namespace {
+
+void fill_row(char* target, unsigned value, size_t element, size_t bytes) {
+    if (element == 1) {
+        std::memset(target, static_cast<int>(value), bytes);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += element) std::memcpy(target + at, &value, element);
+}
+
+}  // namespace
+
+cudaError_t fill(const Place& to, unsigned value, size_t element, const Rows& rows) {
     if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return cudaSuccess;
     if (!reachable("destination", to.start, extent(to, rows), true)) return cudaErrorInvalidValue;
     for (size_t slice = 0; slice < rows.depth; ++slice)
         for (size_t row = 0; row < rows.height; ++row) {
             char* const target = to.start + slice * to.slice_pitch + row * to.pitch;
-            std::memset(target, value, rows.width);
+            fill_row(target, value, element, rows.width);
             if (written()) written()->write(reinterpret_cast<uint64_t>(target), rows.width);
         }
     advance_clock_by_copy(rows.width * rows.height * rows.depth, false);
@@ -171,7 +183,8 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* request) {
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
-    return submit(stream, [=] { return fill(place(to), value, {bytes, 1, 1}); });
+    return submit(
+        stream, [=] { return fill(place(to), static_cast<unsigned>(value), 1, {bytes, 1, 1}); });
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
@@ -180,7 +193,9 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
 
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
-    return submit(stream, [=] { return fill(place(to, pitch), value, {width, height, 1}); });
+    return submit(stream, [=] {
+        return fill(place(to, pitch), static_cast<unsigned>(value), 1, {width, height, 1});
+    });
 }
 
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
@@ -189,7 +204,8 @@ cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t
 
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent size, cudaStream_t stream) {
     return submit(stream, [=] {
-        return fill(place_of(to, cudaPos{}), value, {size.width, size.height, size.depth});
+        return fill(place_of(to, cudaPos{}), static_cast<unsigned>(value), 1,
+                    {size.width, size.height, size.depth});
     });
 }
 

@@ -22,6 +22,7 @@ Place place(const void* start, size_t pitch = 0);
 cudaError_t copy(const Place& to, const Place& from, const Rows& rows, cudaMemcpyKind kind);
 
 cudaError_t copy_request(const cudaMemcpy3DParms& request);
-cudaError_t fill(const Place& to, int value, const Rows& rows);
+// Every element, of 1, 2 or 4 bytes, gets the value.
+cudaError_t fill(const Place& to, unsigned value, size_t element, const Rows& rows);
 
 }  // namespace cutune

@@ -170,14 +170,13 @@ void fill(const Device& d, int number, cudaDeviceProp* p) {
     p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
     p->managedMemory = p->concurrentManagedAccess = p->computePreemptionSupported = 1;
     p->canUseHostPointerForRegisteredMem = p->cooperativeLaunch = 1;
-    p->memoryPoolsSupported = 1;
     p->maxTexture1D = p->maxTexture2D[0] = p->maxTexture2DLinear[0] = 131072;
     p->maxTexture2D[1] = 65536;
     p->maxTexture2DLinear[1] = 65000;
     p->maxTexture2DLinear[2] = 2097120;
     p->maxTexture3D[0] = p->maxTexture3D[1] = p->maxTexture3D[2] = 16384;
 #if CUDART_VERSION >= 12000
-    p->hostRegisterSupported = 1;
+    p->hostRegisterSupported = p->memoryPoolsSupported = 1;
 #endif
 #if CUDART_VERSION < 13000
     p->clockRate = d.clock_khz;
@@ -215,6 +214,8 @@ int device_count() {
 
 int current_device() { return used_device; }
 
+void use_device(int number) { used_device = number; }
+
 OnDevice::OnDevice(int number) : before_(used_device) { used_device = number; }
 
 OnDevice::~OnDevice() { used_device = before_; }
@@ -243,7 +244,7 @@ cudaError_t cudaGetDevice(int* number) {
 
 cudaError_t cudaSetDevice(int number) {
     if (checked(number) != cudaSuccess) return cudaErrorInvalidDevice;
-    used_device = number;
+    use_primary_context(number);
     return cudaSuccess;
 }
 

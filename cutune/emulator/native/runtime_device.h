@@ -40,6 +40,7 @@ inline bool is_device(int number) { return number >= 0 && number < device_count(
 
 // The number of the device that this host thread uses.
 int current_device();
+void use_device(int number);
 
 // Uses another device, until it goes out of scope.
 class OnDevice {

@@ -231,7 +231,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 // Every function of the toolkit's headers that is not emulated ends here (see link.py).
 int cutune_unsupported_call(const char* name) {
-    say_once(std::string(name) + " is not supported by the emulated device");
+    say_not_emulated(name);
     return remember(cudaErrorNotSupported);
 }
 

@@ -90,17 +90,7 @@ Work memset_work(const cudaMemsetParams& given) {
         char* const start = static_cast<char*>(given.dst);
         const size_t width = given.width * given.elementSize;
         const Rows rows{width, std::max<size_t>(given.height, 1), 1};
-        if (given.elementSize == 1)
-            return fill({start, given.pitch, 0}, static_cast<int>(given.value), rows);
-        // Fill with a check of the bounds, then with the wider value.
-        const cudaError_t error = fill({start, given.pitch, 0}, 0, rows);
-        if (error != cudaSuccess) return error;
-        for (size_t row = 0; row < rows.height; row++)
-            for (size_t k = 0; k < given.width; k++) {
-                char* const to = start + row * given.pitch + k * given.elementSize;
-                std::copy_n(reinterpret_cast<const char*>(&given.value), given.elementSize, to);
-            }
-        return cudaSuccess;
+        return fill({start, given.pitch, 0}, given.value, given.elementSize, rows);
     };
 }
 

@@ -265,9 +265,13 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
     if (error != cudaSuccess) return error;
     result->configuration = configuration;
     result->parameters = pack_parameters(*result->function->here().code, arguments);
-    result->work = [function = result->function, configuration, site, signature, members,
+    result->work = [stub, configuration, site, signature, members,
                     parameters = result->parameters, device = current_device()] {
         const OnDevice on(device);
+        // A graph may be launched after its module was unloaded.
+        Function* function = nullptr;
+        const cudaError_t error = find_function(stub, &function);
+        if (error != cudaSuccess) return error;
         return launch_function(function, configuration, parameters, site, signature, members);
     };
     return cudaSuccess;

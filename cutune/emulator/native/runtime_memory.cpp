@@ -4,6 +4,7 @@
 #include "runtime.h"
 #include "runtime_arrays.h"
 #include "runtime_graphs.h"
+#include "runtime_memory.h"
 #include "runtime_modules.h"
 #include "runtime_peers.h"
 #include "runtime_pools.h"
@@ -45,14 +46,14 @@ cudaError_t release(void* pointer, const char* function) {
     });
 }
 
+constexpr size_t kPitch = 512;
+
+}  // namespace
+
 const Block* live_block(const void* pointer) {
     const Block* const block = runtime().arena.block(reinterpret_cast<uint64_t>(pointer));
     return block && block->live ? block : nullptr;
 }
-
-constexpr size_t kPitch = 512;
-
-}  // namespace
 
 }  // namespace cutune
 
@@ -185,6 +186,7 @@ cudaError_t cudaDeviceReset(void) {
         return cudaSuccess;
     }
     unload_modules();
+    drop_loaded_modules();
     forget_streams();
     forget_arrays();
     forget_textures();
@@ -207,10 +209,9 @@ int cutune_emulated_range(const void* pointer, void** base, size_t* bytes) {
 
 }  // extern "C"
 
-namespace {
+namespace cutune {
 
-// The driver functions that rewritten programs ask for, with the driver's signatures. This one knows
-// the allocations of the current device only: of others CUDA says "not found", too.
+// Of allocations of other devices CUDA says "not found", too.
 int range_of_address(uint64_t* base, size_t* bytes, uint64_t address) {
     const Block* const block = live_block(reinterpret_cast<const void*>(address));
     if (!block) return cudaErrorInvalidValue;
@@ -221,18 +222,50 @@ int range_of_address(uint64_t* base, size_t* bytes, uint64_t address) {
     return 0;
 }
 
+namespace {
+
+bool is_managed(const Block& block) {
+    return block.kind == MemoryKind::managed ||
+           (block.kind == MemoryKind::variable && block.flags);
+}
+
+bool is_of_host(const Block& block) {
+    return block.kind == MemoryKind::pinned || block.kind == MemoryKind::registered;
+}
+
 // One attribute of the memory at an address, which may be none.
-void give_attribute(const Block* block, int which, void* value) {
+void give_attribute(const Block* block, int which, uint64_t address, void* value) {
     // The numbers of CUpointer_attribute, which only cuda.h names.
-    enum { buffer_id = 7, is_managed_memory = 8, ordinal = 9, is_legacy_ipc_capable = 10 };
-    const bool is_managed = block && block->kind == MemoryKind::managed;
+    enum {
+        memory_type = 2,
+        device_pointer = 3,
+        host_pointer = 4,
+        buffer_id = 7,
+        is_managed_memory = 8,
+        ordinal = 9,
+        is_legacy_ipc_capable = 10,
+        range_start = 11,
+        range_size = 12,
+        is_mapped = 13
+    };
     const bool is_plain = block && block->kind == MemoryKind::device && !block->flags;
     switch (which) {
+        case memory_type:
+            *static_cast<unsigned*>(value) = !block ? 0 : is_of_host(*block) ? 1 : 2;
+            break;
+        case device_pointer:
+            *static_cast<uint64_t*>(value) = block ? address : 0;
+            break;
+        case host_pointer: {
+            const bool is_seen = block && (is_of_host(*block) || is_managed(*block));
+            *static_cast<uint64_t*>(value) = is_seen ? address : 0;
+            break;
+        }
         case buffer_id:
             *static_cast<unsigned long long*>(value) = block ? block->id : 0;
             break;
         case is_managed_memory:
-            *static_cast<unsigned*>(value) = is_managed;
+            *static_cast<unsigned*>(value) = block && block->kind == MemoryKind::managed;
             break;
         case ordinal:
             *static_cast<int*>(value) = block ? block->device : -2;
@@ -240,27 +273,42 @@ void give_attribute(const Block* block, int which, void* value) {
         case is_legacy_ipc_capable:
             *static_cast<unsigned*>(value) = is_plain;
             break;
+        case range_start:
+            *static_cast<uint64_t*>(value) = block ? block->base : 0;
+            break;
+        case range_size:
+            *static_cast<uint64_t*>(value) = block ? block->size : 0;
+            break;
+        case is_mapped:
+            *static_cast<unsigned*>(value) = block != nullptr;
+            break;
         default:
             say_once("cuPointerGetAttributes: attribute " + std::to_string(which) +
                      " is not known");
     }
 }
 
+}  // namespace
+
 int attributes_of_address(unsigned count, const int* attributes, void** values,
                           uint64_t address) {
     const Block* const block = live_block(reinterpret_cast<const void*>(address));
-    for (unsigned i = 0; i < count; ++i) give_attribute(block, attributes[i], values[i]);
+    for (unsigned i = 0; i < count; ++i) give_attribute(block, attributes[i], address, values[i]);
     return 0;
 }
 
-// One attribute; unlike the function for several, it is an error where no memory is known.
 int attribute_of_address(void* value, int attribute, uint64_t address) {
     const Block* const block = live_block(reinterpret_cast<const void*>(address));
     if (!block) return cudaErrorInvalidValue;
-    give_attribute(block, attribute, value);
+    give_attribute(block, attribute, address, value);
     return 0;
 }
 
+}  // namespace cutune
+
+namespace {
+
+// What rewritten programs ask for is quick; others see to it that there is a context.
 void* driver_function(const char* name) {
     if (std::strcmp(name, "cuMemGetAddressRange") == 0)
         return reinterpret_cast<void*>(range_of_address);
@@ -268,7 +316,7 @@ void* driver_function(const char* name) {
         return reinterpret_cast<void*>(attributes_of_address);
     if (std::strcmp(name, "cuPointerGetAttribute") == 0)
         return reinterpret_cast<void*>(attribute_of_address);
-    return nullptr;
+    return driver_entry(name, CUDART_VERSION);
 }
 
 }  // namespace

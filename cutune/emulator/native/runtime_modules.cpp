@@ -79,6 +79,7 @@ namespace {
 
 // The PTX of a module: of its container, or of all objects that were linked, one behind another.
 FatBinary read_module(const Module& module) {
+    if (!module.text.empty()) return {module.text, module.architecture, {}, ""};
     if (!module.linked) return read_fat_binary(module.container);
     FatBinary all;
     for (const void* const* each = module.linked; *each; ++each) {
@@ -135,6 +136,8 @@ cudaError_t find_function(const void* stub, Function** function) {
     const auto entry = registry().by_stub.find(stub);
     if (entry == registry().by_stub.end()) return kNoFunction;
     *function = entry->second;
+    const int only_device = (*function)->module->only_device;
+    if (only_device >= 0 && only_device != current_device()) return cudaErrorInvalidResourceHandle;
     const cudaError_t error = load((*function)->module);
     if (error != cudaSuccess) return error;
     const KernelCode*& code = (*function)->here().code;
@@ -152,6 +155,13 @@ cudaError_t find_variable(const void* shadow, Variable** variable) {
     if (error != cudaSuccess) return error;
     return (*variable)->address() ? cudaSuccess : cudaErrorInvalidSymbol;
 }
+
+void keep_function(Function* function) {
+    function->stub = function;
+    registry().by_stub.emplace(function, function);
+}
+
+void forget_function(Function* function) { registry().by_stub.erase(function); }
 
 void keep_managed_variables() {
     for (const Variable& variable : registry().variables)

@@ -19,6 +19,8 @@ namespace cutune {
 struct Module {
     const void* container = nullptr;  // the fat binary
     const void* const* linked = nullptr;  // after separate compilation: those of all objects
+    std::string text;            // its PTX, where the driver's interface has loaded it
+    int only_device = -1;        // that may use it; -1: all
     std::vector<uint8_t> bytes;  // of the images, which may refer to them
     std::string ptx_path;        // the copy in the cache
     unsigned architecture = 0;   // 80 for compute_80
@@ -66,8 +68,14 @@ cudaError_t find_function(const void* stub, Function** function);
 // The variable behind its host shadow, with its address.
 cudaError_t find_variable(const void* shadow, Variable** variable);
 
+// A function that the program did not register: its address is its handle.
+void keep_function(Function* function);
+void forget_function(Function* function);
+
 // Forget all images (cudaDeviceReset): the next use starts from the initial values.
 void unload_modules();
+// Modules that the driver's interface has loaded for the current device.
+void drop_loaded_modules();
 // Managed variables that other devices go on using: after their memory was forgotten.
 void keep_managed_variables();
 

@@ -1,5 +1,6 @@
 // The probe of instrumented programs, compiled once. Programs that are made with
 // -DCUTUNE_PROBE_LINKED find it here (include/cutune_probe.h).
+#define CUTUNE_TILES
 #include "../../include/cutune_experiment.h"
 
 namespace cutune {

@@ -114,7 +114,7 @@ def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
 
 def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str, int]:
     """The sizes of a launch that is counted. `point`: a multiple of a warp for each variable."""
-    kept, unit = _kept_extents(kernel), 1
+    kept, unit = _kept_extents(kernel), kernel.unit
     if kept:
         most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in count_block(kernel))

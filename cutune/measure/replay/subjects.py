@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from math import lcm
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -26,10 +27,11 @@ from cutune.model.measurement.measurement import (
 )
 from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
-from cutune.model.rational.formulas import is_formula
+from cutune.model.rational.formulas import is_formula, limited_value
+from cutune.source.candidates import BlockRange
+from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import (
     Kernel,
-    KernelVariant,
     LaunchSite,
     Program,
     Role,
@@ -38,7 +40,8 @@ from cutune.source.program import (
     may_launch,
 )
 from cutune.source.rewrite.edits import variants_at
-from cutune.toolchain.device.thread_block import Block
+from cutune.space.annotation import Values
+from cutune.toolchain.device.thread_block import LARGEST, WARP, Block
 from cutune.toolchain.kernel_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -237,7 +240,10 @@ def _describe(
     place = kernel.argument_names.index
     sizes = tuple(p.name for p in kernel.data_parameters if p.is_size)
     others = [p for p in kernel.data_parameters if not p.is_size]
+    tile = _tile(kernel, variant)
     guards = [dimension.guard for dimension in kernel.dimensions]
+    if tile is not None:
+        guards = [_guard(tile, axis) for axis in range(3)]
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
 
     def value(name: str, launch: LaunchRecord = record) -> int:
@@ -269,6 +275,9 @@ def _describe(
     if variant is not None and variant.coarsen != (1, 1, 1):
         asked |= {pointer for pair in kernel.may_meet for pointer in pair}
     covers = [covered(axis) for axis in range(3)]
+    if tile is not None:
+        extents = [_threads(tile, sizes, values) for values in integers]
+        covers = [None if guards[axis] else tile.threads(axis) for axis in range(3)]
     variable = [bool(v) and text is None for v, text in zip(unguarded, covers, strict=True)]
     pairs = zip(working, variable, strict=True)
     shared = [text and (text if varies else NO_OTHERS) for text, varies in pairs]
@@ -281,17 +290,17 @@ def _describe(
         parameters=sizes,
         positions=tuple(map(place, sizes)),
         fixed_arguments=tuple((p.name, value(p.name)) for p in others),
-        free=kernel.free,
+        free=kernel.free if tile is None else _wide(tile.block),
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
-        original=record.block,
+        original=tile.block if tile is not None else record.block,
         # The limit in the PTX is a number, also if the source has an expression.
         max_threads=min(kernel.max_threads, code.max_threads),
         candidate_set=candidate_set,
-        allowed=kernel.allowed,
+        allowed=kernel.allowed if tile is None else _one_block(tile.block),
         # If the grid is kept, the work may depend on the block, as under an annotation.
-        asserted=bool(kernel.asserted) or any(kept),
-        dynamic_shared_bytes=record.shared,
+        asserted=bool(kernel.asserted) or any(kept) or tile is not None,
+        dynamic_shared_bytes=record.shared if tile is None else tile.shared,
         shared=sites[0].shared,
         needs_warps=kernel.keeps_warps_of(record.block),
         grid_kept=(kept[0], kept[1], kept[2]),
@@ -307,8 +316,48 @@ def _describe(
         variant=variant.name if variant is not None else "",
         asked_pointers=len(asked),
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
+        is_tile=variant is not None and variant.tile is not None,
+        unit=_unit(tile) if tile is not None else 1,
         working=(shared[0], shared[1], shared[2]),
     )
+
+
+def _tile(kernel: Kernel, variant: KernelVariant | None) -> Tile | None:
+    """The launch of a copy with another constant, or of the kernel that has such copies."""
+    if variant is not None or not kernel.tiles:
+        return variant.tile if variant is not None else None
+    tile = kernel.tiles[0].tile
+    return tile.own() if tile is not None else None
+
+
+def _unit(tile: Tile) -> int:
+    """At multiples of as many warps all blocks are whole, in dimensions that share sizes out."""
+    pairs = zip(tile.extents, tile.covered, strict=True)
+    whole = lcm(WARP, *(covered for extent, covered in pairs if not extent.isdigit()))
+    return min(whole // WARP, LARGEST // WARP)
+
+
+def _guard(tile: Tile, axis: int) -> str | None:
+    """An extent of which each thread has a part that is one element; None where that is not so."""
+    is_one_each = tile.covered[axis] == tile.block[axis] > 1
+    return tile.extents[axis] if is_one_each else None
+
+
+def _one_block(block: Block) -> BlockRange:
+    x, y, z = (Values((size,)) for size in block)
+    return BlockRange(x, y, z)
+
+
+def _wide(block: Block) -> tuple[bool, bool, bool]:
+    """The dimensions in which a block has several threads; x where there are none."""
+    x, y, z = block
+    return (x > 1 or y == z == 1, y > 1, z > 1)
+
+
+def _threads(tile: Tile, sizes: Sequence[str], values: Sequence[int]) -> Block:
+    known = dict(zip(sizes, values, strict=True))
+    x, y, z = (limited_value(tile.threads(axis), known) for axis in range(3))
+    return (x, y, z)
 
 
 def _working_threads(kernel: Kernel, known: Collection[str]) -> FormulaPerAxis:

@@ -262,6 +262,9 @@ def _emit_variant(emit: Emitter, variant: MeasuredKernel, name: str, sure: str, 
         if variant.coarsen != (1, 1, 1):
             asked = "&shared_"
             emit("cutune_request shared_ = *asked_;")
+        if variant.is_tile:
+            asked = "&tiled_"
+            emit("const cutune_request tiled_ = cutune_as_tile(*asked_, v_);")
         for axis, ids in enumerate(variant.coarsen):
             if ids > 1:
                 extent = f"shared_.extent[{axis}]"

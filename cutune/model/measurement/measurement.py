@@ -244,6 +244,10 @@ class MeasuredKernel:
     asked_pointers: Small = 0
     #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
     coarsen: Block = (1, 1, 1)
+    #: Is the variant a copy with another constant, which is launched in its one block?
+    is_tile: bool = False
+    #: Sizes are counted at multiples of so many times 32: where blocks are whole.
+    unit: Annotated[int, Meta(ge=1, le=64)] = 1
     #: Variants with launch bounds, whose code is the same.
     bounded: tuple[BoundedCopy, ...] = ()
     #: The types of its arguments, where its sites launch other instances of a template, too.

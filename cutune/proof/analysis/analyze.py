@@ -21,6 +21,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.proof.analysis.namesakes import Told, by_last_name, distinctly_named, launched_kernels
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
+from cutune.proof.analysis.tried_tiles import Tiles, with_tiles
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import varied
@@ -57,6 +58,7 @@ def analyze(
     marked: Callable[[], Seen | None] = lambda: None,
     is_associative: bool = False,
     told: Told = tuple,
+    tiles: Mapping[str, Tiles] = MappingProxyType({}),
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -71,6 +73,7 @@ def analyze(
         marked: see `Unsteady`.
         is_associative: may rounded numbers be added up in any order?
         told: asked where kernels of several namespaces share a name.
+        tiles: copies with other constants that did what their kernels do, by the kernels' names.
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
@@ -101,6 +104,10 @@ def analyze(
         ignored += said
     by_name = {
         name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
+        for name, kernels in by_name.items()
+    }
+    by_name = {
+        name: [with_tiles(kernel, tiles.get(name)) for kernel in kernels]
         for name, kernels in by_name.items()
     }
     launches, remarks = _launches(own, unit, by_name, entries, early, told)

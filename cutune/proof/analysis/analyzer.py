@@ -37,6 +37,7 @@ from cutune.toolchain.toolchain import Toolchain
 if TYPE_CHECKING:
     from cutune.proof.analysis.host_calls import HostLaunch
     from cutune.proof.analysis.read_source import ReadSource
+    from cutune.proof.analysis.tried_tiles import Try
 
 #: Words of device code; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
@@ -48,7 +49,8 @@ class Analyzer:
 
     `with_variants`: may launches choose among variants of their kernels? `rewrites_headers`: may a
     header be rewritten for these alone? `is_associative`: may rounded numbers be added up in any
-    order? `code`: what the sources were compiled to.
+    order? `try_copies`: tells whether copies with other constants do the same; None: none is made.
+    `code`: what the sources were compiled to.
     """
 
     toolchain: Toolchain = field(default_factory=Toolchain)
@@ -56,6 +58,7 @@ class Analyzer:
     with_variants: bool = True
     rewrites_headers: bool = False
     is_associative: bool = False
+    try_copies: Try | None = None
     code: KnownCode = field(default_factory=KnownCode, compare=False)
     #: Programs with and without their unproven variants, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
@@ -127,7 +130,8 @@ class Analyzer:
             self.code.note(path, flags, compiling)
         folder, compile_unit = os.getcwd(), self.compiler.ptx
         texts = syntax, expanded, headers, early
-        allowed = self.rewrites_headers, self.is_associative
+        try_copies = self.try_copies if self.with_variants else None
+        allowed = self.rewrites_headers, self.is_associative, try_copies
         read = ReadSource(nvcc, folder, flags, *texts, compiling, compile_unit, *allowed)
         try:
             return read.with_program()

@@ -21,6 +21,7 @@ from cutune.proof.analysis.launched_entries import (
     without_unproven,
 )
 from cutune.proof.analysis.proven_copies import ProvenCopy, proven_copies, with_entries_of_copies
+from cutune.proof.analysis.tried_tiles import Tiles, Try, tried_tiles
 from cutune.proof.compiled import Compilation, Compile
 from cutune.proof.variants.registry import with_written_variants
 from cutune.source.program import Kernel, Program
@@ -38,7 +39,7 @@ class ReadSource:
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
     where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits. `rewrites_headers`, `is_associative`: see `Analyzer`.
+    compiles the source with edits. Others: see `Analyzer`.
     """
 
     nvcc: Nvcc | None
@@ -52,6 +53,7 @@ class ReadSource:
     compile_unit: Compile | None = None
     rewrites_headers: bool = False
     is_associative: bool = False
+    try_copies: Try | None = None
 
     def with_program(self) -> ReadSource:
         """Analyze the source; raises as `alone` does, now."""
@@ -65,8 +67,8 @@ class ReadSource:
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
         """Return the proven program, with kernels that other sources define."""
-        is_bare = not (self._copies or elsewhere)
-        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere)
+        is_bare = not (self._copies or self._tiles or elsewhere)
+        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere, self._tiles)
         if self.compilation is None:
             return program
         program = without_unproven(with_entries_of_copies(self._told(program)))
@@ -94,7 +96,21 @@ class ReadSource:
             known = self.compile_unit, unsteady, self.is_associative
             return proven_copies(self._bare, originals, *known)
 
-    def _analyzed(self, copies: Mapping[str, ProvenCopy], elsewhere: Sequence[Kernel]) -> Program:
+    @cached_property
+    def _tiles(self) -> Mapping[str, Tiles]:
+        if self.compilation is None or self.compile_unit is None or self.try_copies is None:
+            return {}
+        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
+        program = self._analyzed(self._copies, ()) if self._copies else self._bare
+        with chdir(self.folder):
+            return tried_tiles(program, self.compile_unit, unsteady, self.try_copies)
+
+    def _analyzed(
+        self,
+        copies: Mapping[str, ProvenCopy],
+        elsewhere: Sequence[Kernel],
+        tiles: Mapping[str, Tiles] | None = None,
+    ) -> Program:
         program = analyze(
             self.syntax,
             self.expanded,
@@ -106,6 +122,7 @@ class ReadSource:
             lambda: self._marked,
             self.is_associative,
             lambda: self.launches,
+            tiles or {},
         )
         return replace(program, defined=self._early_macros)
 

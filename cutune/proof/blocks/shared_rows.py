@@ -298,7 +298,8 @@ class RowJudge:
         self._stop((blocks[block].instructions or blocks[0].instructions)[-1], what)
 
     def _is_raw(self, predicate: Predicate) -> bool:
-        return bool(properties_of(predicate, self.atoms).raw)
+        properties = properties_of(predicate, self.atoms)
+        return bool(properties.raw) or (self.kept_grid.of_lanes and bool(properties.ids))
 
     @cached_property
     def loops(self) -> dict[int, RowLoop]:
@@ -309,10 +310,15 @@ class RowJudge:
     def divided(self) -> frozenset[int]:
         """Blocks behind which threads may go different ways, other than by J."""
         stays = {loop.stay for loop in self.loops.values()}
-        raw = {block for block, predicate in self.walk.branches.items() if self._is_raw(predicate)}
+        branches = self.walk.branches.items()
+        raw = {b for b, one in branches if self._is_raw(one) and not self._is_idle(b)}
         stops = (one.stop for one in self.reductions if one.stop is not None)
         decided = {stop.block for stop in stops if not stop.is_in_front}
         return frozenset(stays | raw) - (self._reduced - decided)
+
+    def _is_idle(self, block: int) -> bool:
+        """Does a branch only leave out what would change nothing?"""
+        return False
 
     def dividing(self, block: int) -> frozenset[int]:
         """Return the divided blocks that decide whether a thread comes to a block."""
@@ -352,10 +358,10 @@ class RowJudge:
         """Who makes an access of a reduction: thread 0, or all threads the same one."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
-        properties = access.properties
-        if properties.raw or properties.ids:
+        properties, line = access.properties, access.instruction.line
+        is_of_lanes = any(line in one.of_lanes for one in self.reductions)
+        if properties.raw or (properties.ids and not is_of_lanes):
             self._stop(access.instruction, "a place that depends on the block")
-        line = access.instruction.line
         alone = next((e[line] for one in self.reductions if line in (e := one.effects)), True)
         return Position(is_alone=alone)
 

@@ -10,8 +10,9 @@ threads of one block, and with another size these may lie in different blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
@@ -19,11 +20,14 @@ from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL
 from cutune.proof.values.built_ins import ROW
+from cutune.proof.values.id_bounds import ID_BITS
 from cutune.proof.values.launch_conditions import Meetings
-from cutune.proof.values.polynomial import IntegerPolynomial
+from cutune.proof.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
 
 _SHARED = "shared"
+#: What each thread adds to sums, at most; a block has less than 2^11 threads.
+_SMALL = 1 << 19
 _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
 
 
@@ -58,6 +62,40 @@ class EachBlockJudge(RowJudge):
     def _is_raw(self, predicate: Predicate) -> bool:
         properties = properties_of(predicate, self.atoms)
         return bool(properties.raw) or self.kept_grid.dimension in properties.ids
+
+    def _is_idle(self, block: int) -> bool:
+        """Does it leave out nothing but to add a part of a sum that is 0 (`if (part > 0)`)?"""
+        added = self._left_out_at_zero(self.walk.branches[block])
+        deciding = self.graph.dependences
+        others = {*self.recorder.barriers, *self.graph.loop_of_header}
+        if added is None or any(block in deciding[other] for other in others - {block}):
+            return False
+        adding, accesses = self.recorder.sums.adding, self.recorder.accesses
+        left_out = [a for a in accesses if a.kind != "load" and block in deciding[a.block]]
+        return all(a.instruction.line in adding and a.values == (added,) for a in left_out)
+
+    def _left_out_at_zero(self, predicate: Predicate) -> IntegerPolynomial | None:
+        """The part of a sum whose being 0 a condition tests, where 0 changes nothing of it."""
+        if not isinstance(predicate, Relation) or predicate.bits < ID_BITS:
+            return None
+        tests = chain(_tests_for_zero(predicate), _tests_for_zero(predicate.negated()))
+        for part, is_for_sign in tests:
+            operation = self.recorder.sums.parts.get(part, "").split(".")[0]
+            if NEUTRAL.get(operation) == 0 and not (is_for_sign and self._may_be_negative()):
+                return part
+        return None
+
+    def _may_be_negative(self) -> bool:
+        """May sums of blocks be less than 0? Not where each thread adds a few small numbers."""
+        made = [a for a in self.recorder.accesses if a.kind == "atomic" and a.space == _SHARED]
+        added = [value.literal for one in made for value in one.values]
+        total = sum(value for value in added if value is not None)
+        return (
+            any(self.graph.loops_around[one.block] for one in made)
+            or any(not one.operation.startswith("add.") for one in made)
+            or any(value is None or value < 0 for value in added)
+            or total > _SMALL
+        )
 
     def _check_branch(self, block: int) -> None:
         is_by_block = properties_of(self.walk.branches[block], self.atoms).raw
@@ -169,6 +207,16 @@ class EachBlockJudge(RowJudge):
                 or not conditions.lie_apart(first, second)
             ):
                 self._stop(one.access.instruction, "what all blocks share, and change")
+
+
+def _tests_for_zero(relation: Relation) -> Iterator[tuple[IntegerPolynomial, bool]]:
+    """Values that a relation tells to be 0, or not; is that so only where they are not negative?"""
+    left, right = relation.left, relation.right
+    for literal, value, strict, loose in ((left, right, "lt", "le"), (right, left, "gt", "ge")):
+        if literal == ZERO and relation.relation in ("eq", strict):
+            yield value, relation.signed and relation.relation != "eq"
+        elif literal == ONE and relation.relation == loose:
+            yield value, relation.signed
 
 
 def _address(one: _Placed) -> IntegerPolynomial:

@@ -157,6 +157,8 @@ def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers])
             return held(_by_table(operands), bits)
         case "bfe":
             return _field(kind, *operands)
+        case "bfi":
+            return _inserted(bits, *operands)
     raise ValueError(f"'{opcode}'")
 
 
@@ -307,3 +309,10 @@ def _field(kind: str, value: Numbers, begin: Numbers, length: Numbers) -> Number
         raise ValueError("'bfe'")
     mask: Numbers = np.left_shift(np.int64(1), length) - 1
     return held(value, bits) >> begin & mask
+
+
+def _inserted(bits: int, value: Numbers, into: Numbers, begin: Numbers, length: Numbers) -> Numbers:
+    if bits > 32 or (begin < 0).any() or (length < 0).any() or (begin + length > bits).any():
+        raise ValueError("'bfi'")
+    mask: Numbers = np.left_shift(np.int64(1), length) - 1
+    return held((into & ~(mask << begin)) | ((value & mask) << begin), bits)

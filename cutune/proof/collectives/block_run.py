@@ -38,6 +38,8 @@ from cutune.proof.collectives.lanes import (
     uniform,
     unknown,
 )
+from cutune.proof.collectives.linear_maps import with_mapped_parts
+from cutune.proof.collectives.run_ends import Effect, Stop, Unsettled, detour
 from cutune.proof.collectives.shared_memory import (
     Clock,
     Race,
@@ -56,36 +58,6 @@ from cutune.ptx.types import BARRIERS, TYPE_BYTES, Instruction, integer
 _MOST_STEPS = 3000
 #: Where no shared variable lies.
 _OTHER_SPACES = frozenset({"global", "local", "const", "param", "tex"})
-
-
-class Unsettled(Exception):
-    """It is not known what threads do there, or, with a `code`, what is wrong about it.
-
-    `instruction`: None where control flow ends it.
-    """
-
-    def __init__(
-        self, what: str, instruction: Instruction | None = None, code: Code | None = None
-    ) -> None:
-        super().__init__(what)
-        self.what, self.instruction, self.code = what, instruction, code
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where all threads stop: at the end of a basic block, or in front of a loop."""
-
-    block: int
-    is_in_front: bool = False
-
-
-@dataclass(frozen=True)
-class Effect:
-    """An access of global memory: by which threads, and the values that it gets."""
-
-    instruction: Instruction
-    threads: Flags
-    values: tuple[Lanes, ...]
 
 
 @dataclass(frozen=True)
@@ -205,7 +177,8 @@ class BlockRun:
                 if not condition.are_numbers(group):
                     if group.all():
                         return True
-                    raise Unsettled("a branch that data decide", terminator.instruction)
+                    self._take_detour(block, group)
+                    return False
                 goes = (condition.data != 0) != terminator.negated
                 targets = np.where(goes, terminator.targets[0], terminator.targets[1])
                 if group.all() and len(np.unique(targets)) > 1:
@@ -214,6 +187,19 @@ class BlockRun:
             case _:
                 raise Unsettled("a table of branches", terminator.instruction)
         return False
+
+    def _take_detour(self, block: int, group: Flags) -> None:
+        """Go on behind a branch that data decide, where both ways do nothing but compute."""
+        way = detour(self.graph, block, self.registers)
+        if way is None:
+            instruction = self.graph.flow.blocks[block].terminator.instruction
+            raise Unsettled("a branch that data decide", instruction)
+        values = [self._read(text) for text in way.read]
+        for register in way.written:
+            name = f"detour {block}.{register}"
+            self._write(register, group, applied(name, values, self.terms))
+        self.blocks |= way.blocks
+        self.places[group] = way.end
 
     def _remember(self, stop: Stop) -> None:
         """Remember everything as it is where threads go different ways."""
@@ -306,10 +292,13 @@ class BlockRun:
         known = known_results(instruction.opcode, instruction.modifiers, values)
         if known is not None and known.is_number:
             return known
+        name = ".".join((opcode, *modifiers))
         if len(values) == 2 and (operation := combining(opcode, modifiers)):
             result = self._combined(operation, values[0], values[1])
         else:
-            result = applied(".".join((opcode, *modifiers)), values, self.terms)
+            result = applied(name, values, self.terms)
+        result, is_sum = with_mapped_parts(name, values, result, self.terms)
+        self.reassociates |= is_sum
         return result if known is None else result.written(known.kind == NUMBER, known)
 
     def _combined(self, operation: str, first: Lanes, second: Lanes) -> Lanes:
@@ -349,8 +338,7 @@ class BlockRun:
 
     def _predicate(self, instruction: Instruction, where: Flags) -> None:
         names = instruction.operands[0].split("|")
-        result = self._condition(instruction, where)
-        self._write(names[0].strip(), where, result)
+        self._write(names[0].strip(), where, self._condition(instruction, where))
         for name in names[1:]:
             self._write(name.strip(), where, unknown(self.width))
 
@@ -525,8 +513,7 @@ class BlockRun:
         return result.written(value.kind == NUMBER, numbers(held(read, bits)))
 
     def _load_parameter(self, instruction: Instruction, where: Flags) -> None:
-        text = instruction.operands[1]
-        found = ADDRESS.match(text)
+        found = ADDRESS.match(text := instruction.operands[1])
         is_computed = found is None or found[1] in self.registers
         for index, register in enumerate(parts(instruction.operands[0])):
             if is_computed:

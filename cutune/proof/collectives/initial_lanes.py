@@ -24,6 +24,7 @@ from cutune.proof.collectives.lanes import (
 from cutune.proof.collectives.shared_memory import SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.walk import Walk
+from cutune.proof.values.built_ins import LANE as LANE_ATOM
 from cutune.proof.values.operations import LANE
 from cutune.proof.values.polynomial import BLOCK_SIZE, OPAQUE, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Fixed, Not, Relation, Value, properties_of
@@ -70,9 +71,17 @@ class InitialLanes:
         if known is not None:
             return numbers(held(known, bits))
         properties = properties_of(value, self.walk.atoms)
+        # A register that nothing was written to is known by all dimensions.
+        if self.terms.of_lanes and properties.ids == {"x"} and not properties.raw:
+            return self._by_lanes(value)
         if properties.raw or properties.ids:
             return unknown(self.width)
         return uniform(self.width, TERM, self.terms.number(("value", value)))
+
+    def _by_lanes(self, value: Value) -> Lanes:
+        """What differs between the lanes of a warp, and is alike in all warps."""
+        of_lanes = [self.terms.number(("value", value, lane)) for lane in range(WARP)]
+        return Lanes(np.full(self.width, TERM, np.uint8), np.array(of_lanes)[self._threads % WARP])
 
     def _number(self, value: object) -> Numbers | None:
         """The number of each thread; None where that depends on more than its place."""
@@ -113,10 +122,13 @@ class InitialLanes:
         return total
 
     def _atom(self, atom: Atom) -> Numbers | None:
+        in_one = WARP if self.terms.of_lanes else 1
         if atom == Atom(THREAD, "x"):
-            return self._threads
+            return self._threads // in_one
         if atom == Atom(BLOCK_SIZE, "x"):
-            return np.full(self.width, self.width, np.int64)
+            return np.full(self.width, self.width // in_one, np.int64)
+        if atom == LANE_ATOM and self.terms.of_lanes:
+            return self._threads % WARP
         if atom.kind != OPAQUE:
             return None
         if (address := self.addresses.of(atom.symbol or "")) is not None:

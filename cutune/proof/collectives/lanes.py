@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutune.proof.values.predicates import Value
+from cutune.proof.values.terms import WARP
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -97,13 +98,15 @@ class Summand:
 
     `operation`: empty before the first one. `first`: the bits with which each thread's own sum
     began, which a further operation with them does not change where it is idempotent; `begun`: the
-    value, where that is no number.
+    value, where that is no number. `maps`: functions that made each thread's value another one,
+    with what all threads share.
     """
 
     value: Value
     operation: str
     first: int | None = None
     begun: Value | None = None
+    maps: tuple[tuple[object, ...], ...] = ()
 
 
 #: Functions that multiply by their other operand, if there is one.
@@ -116,9 +119,13 @@ _LEAVES = frozenset({"number", "value", "param"})
 
 @dataclass
 class Terms:
-    """Expressions and summands, each with a number of its own. `threads`: of the block."""
+    """Expressions and summands, each with a number of its own.
+
+    `threads`: of the block. `of_lanes`: is the sum of all threads with some lanes a whole one, too?
+    """
 
     threads: int = 0
+    of_lanes: bool = False
     _numbers: dict[object, int] = field(default_factory=dict)
     _objects: list[object] = field(default_factory=list)
 
@@ -174,7 +181,7 @@ class Terms:
     def is_sum(self, number: int) -> bool:
         """Tell whether a term is made of the whole sum of a block, perhaps among others."""
         match self._objects[number]:
-            case ("total", int()):
+            case ("total", int(), *_):
                 return True
             case (str(name), *operands) if name not in _LEAVES:
                 return any(self.is_sum(one) for one in operands if isinstance(one, int))
@@ -266,6 +273,18 @@ class Lanes:
         is_whole: Flags = (self.kind == PART) & (self.threads == whole).all(axis=1)
         return is_whole
 
+    def sums_of_lanes(self, threads: int) -> Numbers:
+        """Return for each entry the lanes, as bits, of which it holds all threads; 0: others too.
+
+        Lanes are as in all warps of a block, which has so many threads.
+        """
+        if self.threads is None:
+            return np.zeros(self.count, np.int64)
+        words = np.ascontiguousarray(self.threads).astype("<u8").view("<u4")
+        warps = words[:, : threads // WARP]
+        is_alike = (warps == warps[:, :1]).all(axis=1) & (self.kind == PART)
+        return np.where(is_alike, warps[:, 0].astype(np.int64), np.int64(0))
+
 
 def words_of(width: int) -> int:
     """Return the words of 64 bits that hold a bit per thread."""
@@ -311,6 +330,11 @@ def as_terms(lanes: Lanes, terms: Terms) -> Numbers:
     """Return the number of each entry's term; -1 where it has none, as a part of a sum."""
     found = np.full(lanes.count, -1, np.int64)
     found[lanes.kind == TERM] = lanes.data[lanes.kind == TERM]
+    if terms.of_lanes and lanes.threads is not None:
+        of_lanes = lanes.sums_of_lanes(terms.threads)
+        for place in np.flatnonzero(of_lanes):
+            total = "total", int(lanes.data[place]), int(of_lanes[place])
+            found[place] = terms.number(total)
     for name, where in (
         ("number", lanes.kind == NUMBER),
         ("total", lanes.whole_sums(terms.threads)),

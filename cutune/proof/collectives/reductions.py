@@ -18,9 +18,10 @@ from typing import TypeVar
 import numpy as np
 
 from cutune.core.codes import Code
-from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
+from cutune.proof.collectives.block_run import BlockRun
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
+from cutune.proof.collectives.run_ends import Stop, Unsettled
 from cutune.proof.collectives.shared_memory import SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
@@ -58,6 +59,7 @@ class Ending:
         first, last: what is used before the first barrier, and behind the last one.
         bytes: how much is used of the array whose size the launch gives.
         steps: how many basic blocks were executed.
+        of_lanes: lines of accesses of the first warp, whose places may depend on the lane.
     """
 
     stop: Stop | None
@@ -72,6 +74,7 @@ class Ending:
     last: Uses
     bytes: int
     steps: int
+    of_lanes: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,11 @@ class Reduction:
     def effects(self) -> Mapping[int, bool]:
         """As those of each ending."""
         return self._any.effects
+
+    @property
+    def of_lanes(self) -> frozenset[int]:
+        """As that of each ending."""
+        return self._any.of_lanes
 
     @property
     def widths(self) -> frozenset[int]:
@@ -203,7 +211,8 @@ class Reductions:
     def _is_reached_by_all(self, block: int) -> bool:
         deciding = (self.walk.branches.get(other) for other in self.graph.dependences[block])
         properties = [properties_of(one, self.walk.atoms) for one in deciding if one is not None]
-        return not any(one.raw or (self.of_ids and one.ids) for one in properties)
+        are_ids = self.of_ids or self.kept_grid.of_lanes
+        return not any(one.raw or (are_ids and one.ids) for one in properties)
 
     def _reduction(self, begin: int) -> Reduction | None:
         sums = OwnValues(self.walk) if self.of_ids else ThreadSums(self.walk, self.kept_grid)
@@ -219,7 +228,7 @@ class Reductions:
     def _run_all(
         self, begin: int, at_beginning: Mapping[str, Value], sums: ThreadSums | OwnValues
     ) -> Reduction | None:
-        terms, runs = Terms(), dict[int, Ending]()
+        terms, runs = Terms(of_lanes=self.kept_grid.of_lanes), dict[int, Ending]()
         addresses = SharedAddresses(self.variables)
         barred = frozenset({*self.kept_grid.loops, *self.graph.loops_around[begin]})
         for width in _WIDTHS:
@@ -272,16 +281,23 @@ class Reductions:
             for element in [] if self.of_ids else np.flatnonzero(is_told):
                 place = array.name, int(element) * array.width, array.width
                 left["stored", place] = int(numbers[element])
-                by_first |= {place} if array.writer[element] == 0 else set()
-        effects = {}
+                is_own = array.writer[element] == 0 and not terms.of_lanes
+                by_first |= {place} if is_own else set()
+        effects, of_lanes = dict[int, bool](), set[int]()
         for effect in run.effects:
             where, line = effect.threads, effect.instruction.line
             is_alone = bool(where[0]) and int(where.sum()) == 1
+            is_of_warp = terms.of_lanes and where[:WARP].all() and not where[WARP:].any()
+            if terms.of_lanes and (is_alone or is_of_warp):
+                of_lanes.add(line)
+            is_alone |= bool(is_of_warp)
             if not is_alone and not (where.all() and not effect.values):
                 raise Unsettled("an effect of some threads", effect.instruction)
             effects[line] = is_alone
             for index, value in enumerate(effect.values):
                 term = int(as_terms(value, terms)[0])
+                if is_of_warp:
+                    term = _of_all_lanes(value, terms)
                 if self.of_ids and not _is_part_of_sum(effect.instruction, term, terms):
                     is_sum = is_alone and term >= 0 and terms.is_sum(term)
                     is_stored = effect.instruction.opcode == "st"
@@ -305,6 +321,7 @@ class Reductions:
             {a.name: frozenset(a.last) for a in run.arrays.values()},
             sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
             run.steps,
+            frozenset(of_lanes),
         )
 
     def _live_behind(self, stop: Stop | None) -> frozenset[str]:
@@ -356,9 +373,16 @@ class Reductions:
         """
         begin, behind = reduction.begin, self._reached_from(reduction.stop, reduction.begin)
         inside = {b for b in range(self.graph.count) if self.graph.dominators[b] >> begin & 1}
-        if not reduction.blocks <= inside - behind:
+        # Threads that end early come to the last one, too, where nothing is left to do.
+        if not {b for b in reduction.blocks if not self._is_end(b)} <= inside - behind:
             return None
         return replace(reduction, blocks=frozenset(inside - behind))
+
+    def _is_end(self, block: int) -> bool:
+        instructions = self.graph.flow.blocks[block].instructions
+        return all(one.opcode in ("ret", "exit") for one in instructions) and not (
+            self._targets(block)
+        )
 
     def _reached_from(self, stop: Stop | None, begin: int) -> set[int]:
         """Basic blocks that threads may come to behind a point before they begin again."""
@@ -383,7 +407,9 @@ def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
 
 def _of_usual_way(runs: Mapping[int, Ending]) -> Mapping[int, Ending]:
     """The runs that end where most do, with the same effects."""
-    ways = {width: (run.stop, tuple(run.effects.items())) for width, run in runs.items()}
+    ways = {
+        width: (run.stop, tuple(run.effects.items()), run.of_lanes) for width, run in runs.items()
+    }
     usual = next((way for way, _ in Counter(ways.values()).most_common(1)), None)
     return {width: run for width, run in runs.items() if ways[width] == usual}
 
@@ -392,6 +418,12 @@ def _common(value: Lanes, terms: Terms) -> int:
     """The term that all threads have; -1 where there is none."""
     found = np.unique(as_terms(value, terms))
     return int(found[0]) if len(found) == 1 else -1
+
+
+def _of_all_lanes(value: Lanes, terms: Terms) -> int:
+    """A term made of those of the first warp's threads; -1 where one of them has none."""
+    numbers = as_terms(value, terms)[:WARP].tolist()
+    return terms.number(("lanes", *numbers)) if min(numbers) >= 0 else -1
 
 
 def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:

@@ -17,6 +17,8 @@ from cutune.proof.values.terms import WARP
 from cutune.ptx.types import Variable
 
 _NOBODY, _SEVERAL = -1, -2
+#: Several threads of warp w stand as `_OF_WARP - w`.
+_OF_WARP = -3
 #: Bytes of the largest array whose size the launch gives.
 _MOST_BYTES = 48 << 10
 
@@ -140,11 +142,18 @@ def used(array: SharedArray, places: Numbers, threads: Numbers, clock: Clock, wr
         array.writer[places[_repeated(places)]] = _SEVERAL
     else:
         again = array.read_in[places] // _ONE_PHASE == clock.block
-        others = again & (array.reader[places] != threads)
-        array.reader[places] = np.where(others, _SEVERAL, threads)
-        array.read_in[places] = now
-        for place in np.unique(places[_repeated(places)]):
-            array.reader[place] = _SEVERAL
+        is_one_warp = _warps(array.reader[places]) == threads // WARP
+        # What a warp has read before a barrier of its own lies behind all that it does from now on.
+        is_over = is_one_warp & (array.read_in[places] < now)
+        others = again & (array.reader[places] != threads) & ~is_over
+        several = np.where(is_one_warp, _OF_WARP - threads // WARP, _SEVERAL)
+        readers = np.where(others, several, threads)
+        array.reader[places], array.read_in[places] = readers, now
+        is_repeated = _repeated(places)
+        for place in np.unique(places[is_repeated]):
+            warps = np.unique(_warps(readers[places == place]))
+            is_one = len(warps) == 1 and warps[0] >= 0
+            array.reader[place] = _OF_WARP - warps[0] if is_one else _SEVERAL
     marks = {-1 - place if writes else place for place in np.unique(places).tolist()}
     if clock.block == 0:
         array.first |= marks
@@ -156,11 +165,17 @@ def _repeated(places: Numbers) -> Flags:
     return counts[inverse] > 1
 
 
+def _warps(users: Numbers) -> Numbers:
+    """The warp of each user; -1 where that is none, or several."""
+    of_warp = np.where(users <= _OF_WARP, _OF_WARP - users, -1)
+    return np.where(users >= 0, users // WARP, of_warp)
+
+
 def _apart(user: Numbers, when: Numbers, threads: Numbers, now: Numbers) -> None:
     """Was every other user there before a barrier that both have passed?"""
     is_other = (user != threads) & (user != _NOBODY)
     in_phase = when // _ONE_PHASE == now // _ONE_PHASE
-    in_warp = (user >= 0) & (user // WARP == threads // WARP)
+    in_warp = _warps(user) == threads // WARP
     before = in_warp & (when < now)
     if (is_other & in_phase & ~before).any():
         raise Race("threads use one place without a barrier between")

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.proof.collectives.lanes import Summand, can_begin, combining, is_idempotent
+from cutune.proof.collectives.linear_maps import mapped
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.operations import bits_of
 from cutune.proof.values.polynomial import IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import Value, properties_of
-from cutune.proof.values.terms import Alternatives, only_atom
+from cutune.proof.values.terms import Alternatives, AtomOperation, only_atom
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,46 @@ class ThreadSums:
 
     def of(self, value: Value) -> Summand | None:
         """Return what a value behind a loop sums up; None where it is no such sum."""
-        atom = only_atom(value) if isinstance(value, IntegerPolynomial) else None
-        if atom is None or not isinstance(value, IntegerPolynomial):
+        if not isinstance(value, IntegerPolynomial):
             return None
+        atom = only_atom(value)
+        if atom is None:
+            return self._multiple(value)
         if atom.name in self.walk.behind:
             return self._behind(value, atom.name)
+        if (operation := self.walk.atoms.operation(atom)) is not None:
+            return self._mapped(operation)
         ways = self.walk.alternatives.get(atom.name)
         if ways is None:
             return None
         return self._one_of(value, ways)
+
+    def _multiple(self, value: IntegerPolynomial) -> Summand | None:
+        """A sum times what all threads share, of integers."""
+        if len(value.terms) != 1:
+            return None
+        ((monomial, coefficient),) = value.terms
+        for index, atom in enumerate(monomial):
+            sum_ = self.of(IntegerPolynomial.of({(atom,): 1}))
+            if sum_ is not None and sum_.operation.startswith("add.b"):
+                others = (*monomial[:index], *monomial[index + 1 :])
+                factor = IntegerPolynomial.of({others: coefficient})
+                if self._is_same_for_all(factor):
+                    return replace(sum_, maps=(*sum_.maps, ("multiple", factor)))
+        return None
+
+    def _mapped(self, operation: AtomOperation) -> Summand | None:
+        """A sum that was scaled by what all threads share, or converted."""
+        for index, operand in enumerate(operation.operands):
+            others = [*operation.operands[:index], *operation.operands[index + 1 :]]
+            if isinstance(operand, IntegerPolynomial) and all(map(self._is_shared, others)):
+                sum_ = self.of(operand)
+                if sum_ is not None:
+                    return mapped(sum_, operation.name, index, others)
+        return None
+
+    def _is_shared(self, value: object) -> bool:
+        return self._is_same_for_all(value)  # type: ignore[arg-type]
 
     def _one_of(self, value: Value, ways: Alternatives) -> Summand | None:
         """What all ways to a block lead on to: a sum that some have not begun or not finished."""
@@ -85,6 +117,9 @@ class ThreadSums:
         atom = only_atom(value) if isinstance(value, IntegerPolynomial) else None
         if atom is not None and atom.name in self.walk.behind:
             yield self.walk.behind[atom.name][0]
+        elif atom is not None and (operation := self.walk.atoms.operation(atom)) is not None:
+            for number in operation.numbers:
+                yield from self._left_at(number)
         elif atom is not None and (ways := self.walk.alternatives.get(atom.name)) is not None:
             for _, one in ways.values:
                 yield from self._left_at(one)

@@ -157,7 +157,8 @@ class Walk:
             self._ends[index] = state
             terminator = block.terminator
             if terminator.kind == "branch":
-                self.branches[index] = self._condition(terminator.guard, terminator.negated, state)
+                found = self._condition(terminator.guard, terminator.negated, state)
+                self.branches[index] = self.built_ins.as_asked(found, self.atoms)
             elif terminator.kind == "table":
                 assert terminator.instruction is not None, "a table has an index"
                 value = self._read(state, terminator.instruction.operands[0])
@@ -240,13 +241,24 @@ class Walk:
     def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
         if (grid := self.kept_grid) is None:
             return value
-        for atom in {*value.atoms}:
-            # A place from which a row is stepped through in 64 bits: with a sign it is exact.
-            inner = self.atoms.shorter(atom, ("s32",))
-            if inner is not None and not {*grid.thread.atoms}.isdisjoint(inner.atoms):
-                value = value.replaced(atom, inner)
         loops = self.graph.loops_around[header]
+        value = self._exact(value)
         return grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
+
+    def _exact(self, value: IntegerPolynomial) -> IntegerPolynomial:
+        """A value with the places from which a row is stepped through, and the step, in 64 bits.
+
+        With a sign these are exact. So is the step wherever it is made: no element that one leads
+        to has a smaller index.
+        """
+        grid = self.kept_grid
+        for atom in {*value.atoms} if grid is not None else ():
+            assert grid is not None, "rows have a kept grid"
+            inner = self.atoms.shorter(atom, ("s32",))
+            ends = {*grid.thread.atoms, *grid.step.atoms}
+            if inner is not None and not ends.isdisjoint(inner.atoms):
+                value = value.replaced(atom, inner)
+        return value
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
@@ -312,8 +324,9 @@ class Walk:
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
         key, bits = (header, register), bits_of(self.registers[register])
         if key in self._steps:
-            known = self._at_header.get(key)
-            if known is None or _difference(known, value, bits) == self._steps[key]:
+            known, step = self._at_header.get(key), self._steps[key]
+            grown = _difference(known, value, bits) if known is not None else step
+            if grown in (step, self._exact(step)):
                 return False
             del self._steps[key]
             self._unsteady.add(key)

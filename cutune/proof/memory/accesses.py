@@ -134,6 +134,7 @@ class Recorder:
         self.raw.clear()
         self.barriers.clear()
         self.postponed.clear()
+        self.uses_lanes = False
         self.sums.begin()
 
     def see(self, moment: Moment) -> bool:

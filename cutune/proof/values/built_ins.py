@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cutune.proof.values.first_threads import first_threads
+from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -21,14 +22,23 @@ from cutune.proof.values.polynomial import (
     IDENTITY,
     ONE,
     OPAQUE,
+    PARAMETER,
     STRIDE,
     THREAD,
     ZERO,
+    Atom,
     IntegerPolynomial,
     without,
 )
-from cutune.proof.values.predicates import Predicate
-from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
+from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
+from cutune.proof.values.terms import (
+    MOST_THREADS,
+    WARP,
+    AtomProperties,
+    Atoms,
+    Interval,
+    only_atom,
+)
 
 #: The registers of PTX that hold the raw built-ins, without their dimensions.
 REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
@@ -38,12 +48,14 @@ REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%
 class BuiltIns:
     """A reading: dimensions in which blocks have one thread; are ids in x those of warps?
 
-    `loops`: headers of loops that step through a row, as found where a grid is kept.
+    `loops`: headers of loops that step through a row, as found where a grid is kept. `wide`: sizes
+    that no block is wider than, as the launch is asked; None: it is not asked.
     """
 
     single_thread: frozenset[str] = frozenset()
     of_warps: bool = False
     loops: set[int] = field(default_factory=set)
+    wide: set[IntegerPolynomial] | None = None
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         """Return the value of a built-in of any dimension."""
@@ -55,9 +67,42 @@ class BuiltIns:
         if not self.of_warps or dimension != "x":
             return value
         if kind == THREAD:
-            lane = AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
-            return value * WARP + atoms.named("lane", lane)
+            return value * WARP + _lane(atoms)
         return value * WARP if kind == BLOCK_SIZE else value
+
+    def as_asked(self, test: Predicate, atoms: Atoms) -> Predicate:
+        """Return a condition with what is known of it where no block is wider than some sizes.
+
+        `if (threadIdx.x >= n) return;` lets all threads through, if n is as large as any block.
+        """
+        match test:
+            case Relation() if self.wide is not None and test.bits >= ID_BITS:
+                thread = self.value(THREAD, "x", atoms)
+                for holds, one in ((True, test), (False, test.negated())):
+                    for small, large in ordered(one) if one.relation != "eq" else ():
+                        if small == thread and _is_parameter(large):
+                            self.wide.add(large)
+                            return Fixed(holds)
+            case Both(first, second):
+                return Both(self.as_asked(first, atoms), self.as_asked(second, atoms))
+            case Not(inner):
+                return Not(self.as_asked(inner, atoms))
+        return test
+
+
+#: The atom that stands for the place of a thread in its warp.
+LANE = Atom(OPAQUE, "lane")
+
+
+def _lane(atoms: Atoms) -> IntegerPolynomial:
+    return atoms.named(
+        LANE.name, AtomProperties(ids=frozenset("x"), interval=Interval(0, WARP - 1))
+    )
+
+
+def _is_parameter(value: IntegerPolynomial) -> bool:
+    atom = only_atom(value)
+    return atom is not None and atom.kind == PARAMETER
 
 
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
@@ -85,6 +130,8 @@ class KeptGrid(BuiltIns):
     """
 
     dimension: str = field(kw_only=True)
+    #: Do threads of a warp differ in what they do of an element?
+    of_lanes: ClassVar[bool] = False
     #: What J is at most behind a loop, where one step more was added to it.
     most: ClassVar[int] = MOST_THREADS + (1 << 20)
     #: Built-ins that stay what they are, whatever the block is.
@@ -170,6 +217,28 @@ class KeptGrid(BuiltIns):
     def step(self) -> IntegerPolynomial:
         """The distance of the elements of a thread."""
         return IntegerPolynomial.atom(self.steps_by, self.dimension)
+
+
+@dataclass
+class RowsOfWarps(KeptGrid):
+    """A reading in which the warps of a block share a row for each lane, as columns of a matrix.
+
+    Blocks have whole warps. `threadIdx.x` is `32 * warp + lane`, and J stands for `warp + rounds *
+    warps of the block`: a warp does element J of all its 32 rows. A lane stays what it is, whatever
+    the block; threads that differ in it alone do not do the same.
+    """
+
+    of_lanes: ClassVar[bool] = True
+
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        value = super().value(kind, dimension, atoms)
+        if dimension != self.dimension or kind not in (THREAD, BLOCK_SIZE):
+            return value
+        return value * WARP + _lane(atoms) if kind == THREAD else value * WARP
+
+    def first_threads(self, known: Iterable[Predicate]) -> int:
+        """Return 0: the first warps are no row."""
+        return 0
 
 
 @dataclass

@@ -112,12 +112,17 @@ def divided(
     if by is None:
         return None
     number = wrapped(by, bits, kind[0] == "s")
-    step, value = _step(opcode, number, bits), modulo(values[0], bits)
+    above = -wrapped(by, bits, True) if opcode == "and" else 0
+    # A mask of all bits from one on leaves out the rest.
+    is_above = above > 0 and above & (above - 1) == 0
+    step, value = above if is_above else _step(opcode, number, bits), modulo(values[0], bits)
     if step is None or not _is_exact(value, kind, atoms):
         return None
     quotient, rest = _parts(value, step)
     if not atoms.interval(rest).within(0, step - 1):
         return None
+    if is_above:
+        return value - rest
     if opcode == "and" and any(c % _lowest(number) for _, c in rest.terms):
         # Bits of the step and above are not in the mask.
         properties = replace(atoms.of(rest), interval=Interval(0, number))

@@ -30,7 +30,7 @@ from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants.restrict import Restriction, restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText
-from cutune.source.program import KernelVariant
+from cutune.source.kernel_variant import KernelVariant
 
 NAME = "bounds"
 #: Threads of a block, and blocks that an SM shall have room for: with 65,536 registers, 128, 80 and

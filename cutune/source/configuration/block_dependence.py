@@ -35,6 +35,7 @@ from cutune.source.host_formula import (
 )
 from cutune.source.program import DIMENSIONS, Configuration, GridForm
 from cutune.source.syntax.tokens import lex_significant
+from cutune.toolchain.device.thread_block import WARP
 
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf", "lceil"})
 _CLAMPS = frozenset({"min", "max", "std::min", "std::max", "fmin", "fmax"})
@@ -247,6 +248,37 @@ def inferred_formula(configuration: Configuration, arguments: Container[str] = (
             return None
     text = text_of(found)
     return text if is_bounded(text) else None
+
+
+def needed_formula(
+    needed: Sequence[tuple[int, int]], configuration: Configuration | None
+) -> str | None:
+    """What a launch has to ask for, by what its kernel is proven to need per width of the block.
+
+    What it asks for beyond that with its own block, other blocks get as well. None where it asks
+    for too little, or where what is needed does not grow evenly.
+    """
+    if configuration is None or configuration.shared is None or not needed:
+        return None
+    asked, own = constant(configuration.shared), constant(configuration.block[0])
+    if asked is not None and asked >= max(size for _, size in needed):
+        return str(int(asked))
+    found = _through(needed)
+    if found is None or asked is None or own is None:
+        return found
+    spare = int(asked) - (bytes_of(found, int(own)) or 0)
+    return None if spare < 0 else f"{found} + {spare}" if spare else found
+
+
+def _through(points: Sequence[tuple[int, int]]) -> str | None:
+    """The line through all points whose x are whole warps, as C text."""
+    (first, least), (last, most) = points[0], points[-1]
+    step, rest = divmod((most - least) * WARP, max(last - first, WARP))
+    base = least - first // WARP * step
+    if rest or base < 0 or any(y != base + x // WARP * step for x, y in points):
+        return None
+    text = f"x * {step // WARP}" if step % WARP == 0 else f"x / {WARP} * {step}"
+    return f"{text} + {base}" if base else text
 
 
 def bytes_of(text: str, width: int) -> int | None:

@@ -19,12 +19,14 @@ id, and in no others: the copy has `blockIdx.x * blockDim.x + threadIdx.x` in it
 of 32 x y threads, a warp per row, `row = blockIdx.x * blockDim.y + threadIdx.y`. Threads of a block
 are numbered row by row (CUDA C++ Programming Guide, "Thread Hierarchy"), so that a block of 32 * y
 threads in x has the same warps: the copy, launched in such blocks, has `threadIdx.x % 32` for
-threadIdx.x, and `threadIdx.x / 32` for threadIdx.y. Each built-in becomes a call; functions that
+threadIdx.x, and `threadIdx.x / 32` for threadIdx.y. Where all blocks are one warp, its number in
+the grid takes the place of blockIdx.x. Each built-in becomes a call; functions that
 return the built-in must give the kernel's own code. Of a kernel whose blocks change their shape no
 built-in may be left: functions that return marked registers must give code that reads neither
 threadIdx nor blockDim.
 
-The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
+The copy stands behind its kernel in a namespace of its own, so that both have one name. Where the
+kernel is declared before, as in front of its launches, the copy is declared there, too. Its lines
 are numbered as the kernel's.
 """
 
@@ -202,7 +204,9 @@ def _copy_with_block(
         return _inserted(syntax, function, namespace, helpers, calls)
 
     known = tuple(widths) if read else ()
-    copy = KernelCopy(block, namespace, syntax.source, edit(block, loops), kernel.reason, known)
+    place = namespace, syntax.source, edit(block, loops)
+    declaration = _declared(syntax, function, namespace)
+    copy = KernelCopy(block, *place, kernel.reason, known, declaration=declaration)
     return CopyCandidate(copy, edit(None, ()))
 
 
@@ -230,6 +234,27 @@ def _inserted(
     text = apply_edits(Source("", syntax.source[Span(first.start, last.end)]), moved).text
     body = f"namespace {namespace} {{ {helpers} {text} }}"
     return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
+
+
+def _declared(syntax: Syntax, function: SourceFunction, namespace: str) -> Edit | None:
+    """The edit that declares a copy behind the first declaration of its kernel.
+
+    A kernel that is defined behind its launches has one; a template is left alone.
+    """
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for index in range(function.first):
+        if tokens[index].text != function.name or tokens[index + 1].text != "(":
+            continue
+        first, end = index, partner[index + 1] + 1
+        while first and tokens[first - 1].text not in (";", "{", "}"):
+            first -= 1
+        head = {token.text for token in tokens[first:index]}
+        is_whole = tokens[end].text == ";" and not syntax.directives_within(first, end)
+        is_local = any(syntax.functions_around(index))
+        if is_whole and "__global__" in head and "template" not in head and not is_local:
+            text = " ".join(token.text for token in tokens[first:end])
+            return Edit.insert(tokens[end].end, f" namespace {namespace} {{ {text}; }}")
+    return None
 
 
 def _helper(axes: str, block: Block | None) -> str:
@@ -348,10 +373,10 @@ class _Wrapping:
 
     @cached_property
     def _steps(self) -> set[str]:
-        """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
+        """Names of variables that begin as a block's size, or a part: `n = blockDim.x / 32;`."""
         texts = ([t.text for t in self.tokens[i : i + 6]] for i in self._places[:-5])
         sizes = (words for words in texts if words[1:4] == ["=", "blockDim", "."])
-        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ","))}
+        return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ",", "/"))}
 
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
@@ -414,7 +439,7 @@ class _Wrapping:
             meant, end = self._index_at(index + 2), index + 5
             if not meant:
                 meant, end = found.get(tokens[index + 2].text, meant), index + 3
-            if meant and tokens[end].text in (";", ","):
+            if meant and tokens[end].text in (";", ",", "/"):
                 found[tokens[index].text] = meant
         return found
 
@@ -430,12 +455,38 @@ _ONE_THREAD = {
         ("gridDim", "gridDim.@ * blockDim.@"),
     )
 }
+#: The same where all blocks are a warp, and warps take the place of blocks.
+_ONE_WARP = {
+    "threadIdx.x": f"threadIdx.x % {WARP}",
+    "blockDim.x": f"{WARP}",
+    "blockIdx.x": f"blockIdx.x * (blockDim.x / {WARP}) + threadIdx.x / {WARP}",
+    "gridDim.x": f"gridDim.x * (blockDim.x / {WARP})",
+}
 #: The same where blocks of 32 x y threads become blocks of 32 * y.
-_WARPS_IN_A_ROW = {
+_FLAT = {
     "threadIdx.x": f"threadIdx.x % {WARP}",
     "threadIdx.y": f"threadIdx.x / {WARP}",
     "blockDim.x": f"{WARP}",
     "blockDim.y": f"blockDim.x / {WARP}",
+}
+
+
+@dataclass(frozen=True)
+class _Renumbering:
+    """How the threads of a copy are numbered. `needed`: a built-in that the kernel has to read."""
+
+    name: str
+    block: Block
+    instead: Mapping[str, str]
+    needed: str
+    is_flat: bool = False
+
+
+_WARPS_IN_A_ROW = _Renumbering("rows", (WARP, 0, 1), _FLAT, "threadIdx.y", is_flat=True)
+#: By the block of all launches.
+_RENUMBERED: Mapping[tuple[object, ...], _Renumbering] = {
+    (1, 1, 1): _Renumbering("ids", (1, 1, 1), _ONE_THREAD, "blockIdx"),
+    (WARP, 1, 1): _Renumbering("warps", (WARP, 1, 1), _ONE_WARP, "blockIdx.x"),
 }
 
 
@@ -448,26 +499,26 @@ def index_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidat
             blocks = [map(constant, site.resolved.block) if site.resolved else () for site in sites]
             shapes = {(*block,) for block in blocks}
             is_flat = all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in shapes)
-            if is_flat or shapes == {(1, 1, 1)}:
-                candidate = _copy_with_indices(texts, kernel, kernel.reason, is_flat)
+            alike = next(iter(shapes)) if len(shapes) == 1 else ()
+            how = _WARPS_IN_A_ROW if is_flat else _RENUMBERED.get(alike)
+            if how is not None:
+                candidate = _copy_with_indices(texts, kernel, kernel.reason, how)
                 found |= {kernel.name: candidate} if candidate is not None else {}
     return found
 
 
 def _copy_with_indices(
-    texts: KernelTexts, kernel: Kernel, reason: Impurity, is_flat: bool
+    texts: KernelTexts, kernel: Kernel, reason: Impurity, how: _Renumbering
 ) -> CopyCandidate | None:
-    """A copy that has other values of the built-ins; `is_flat`: of warps in a row."""
+    """A copy that has other values of the built-ins."""
     definition = _definition(texts, kernel)
     if definition is None:
         return None
     syntax, function = definition
-    instead, needed = (_WARPS_IN_A_ROW, "threadIdx.y") if is_flat else (_ONE_THREAD, "blockIdx")
-    read = list(_built_ins(syntax, function, instead))
-    if not any(name.startswith(needed) for name, _ in read):
+    read = list(_built_ins(syntax, function, how.instead))
+    if not any(name.startswith(how.needed) for name, _ in read):
         return None
-    block = (WARP, 0, 1) if is_flat else (1, 1, 1)
-    namespace = f"cutune_copy_{kernel.name}_{'rows' if is_flat else 'ids'}"
+    namespace = f"cutune_copy_{kernel.name}_{how.name}"
     calls = [Edit(span, f"cutune_{name.replace('.', '_')}()") for name, span in read]
     names = sorted({name for name, _ in read})
 
@@ -475,10 +526,16 @@ def _copy_with_indices(
         helpers = " ".join(_function(name, values[name]) for name in names)
         return _inserted(syntax, function, namespace, helpers, calls)
 
-    place = block, namespace, syntax.source, edit(instead)
-    copy = KernelCopy(*place, reason, is_flat=is_flat)
+    place = how.block, namespace, syntax.source, edit(how.instead)
+    copy = KernelCopy(
+        *place,
+        reason,
+        is_flat=how.is_flat,
+        is_of_warps=how.block == (WARP, 1, 1),
+        declaration=_declared(syntax, function, namespace),
+    )
     unchanged = edit({name: name for name in names})
-    marked = edit(dict(zip(names, map(_marked, count()), strict=False))) if is_flat else None
+    marked = edit(dict(zip(names, map(_marked, count()), strict=False))) if how.is_flat else None
     return CopyCandidate(copy, unchanged, marked=marked)
 
 

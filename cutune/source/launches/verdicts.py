@@ -19,7 +19,11 @@ from operator import itemgetter
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Span
-from cutune.source.configuration.block_dependence import bytes_of, inferred_formula
+from cutune.source.configuration.block_dependence import (
+    bytes_of,
+    inferred_formula,
+    needed_formula,
+)
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
@@ -330,7 +334,10 @@ class _Judged:
         widths = kernel.copy.widths if kernel is not None and kernel.copy is not None else ()
         others = (part for i, part in enumerate(arguments) if i not in widths)
         names = {token.text for part in others for token in self.file.syntax.part(part)}
-        return inferred_formula(self.resolved, names)
+        inferred = inferred_formula(self.resolved, names)
+        if kernel is None or kernel.asserted or (inferred and _suffices(kernel, inferred)):
+            return inferred
+        return needed_formula(kernel.needed_shared, self.resolved) or inferred
 
     def _uncertain_kernel(self) -> Diagnostic | None:
         """The reason against a launch at which another kernel than the proven one may run."""
@@ -438,7 +445,7 @@ def _impure(kernel: Kernel) -> Diagnostic | None:
         what = f"more than {MOST_ARGUMENTS} arguments; put some into a structure"
         message = Code.NOT_PROVEN.template.format(what=what)
         return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
-    if kernel.pure_dimensions:
+    if kernel.pure_dimensions or kernel.tiles:
         return None
     unindexed = Impurity(Code.NO_INDEX, Code.NO_INDEX.template, kernel.span)
     return because(kernel, kernel.reason or unindexed)
@@ -463,7 +470,10 @@ def _proven(kernel: Kernel | None) -> str:
     proven = ", ".join(d for d in kernel.pure_dimensions if d not in kernel.asserted)
     asserted = ", ".join(kernel.asserted)
     said = f"any block in {asserted} by annotation" if asserted else ""
-    return "; ".join(filter(None, (f"global ids only in {proven}" if proven else "", said)))
+    tried = "; ".join(one.tile.text for one in kernel.tiles if one.tile is not None)
+    tiles = f"copies do the same with {tried}" if tried else ""
+    by_ids = f"global ids only in {proven}" if proven else ""
+    return "; ".join(filter(None, (by_ids, said, tiles)))
 
 
 def are_alike(kernels: Sequence[Kernel]) -> bool:

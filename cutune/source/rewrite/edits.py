@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span, apply_edits
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.launches.callees import callee_named, callee_of_copy, selector_name
 from cutune.source.program import (
     HostTunable,
     Kernel,
-    KernelVariant,
     LaunchSite,
     MemberParameter,
     Program,
@@ -186,7 +186,8 @@ def with_copies(unit: TranslationUnit, names: Collection[str]) -> TranslationUni
         if kernel.name not in names:
             continue
         if kernel.copy is not None:
-            unit = unit.with_edits([kernel.copy.edit], kernel.copy.source)
+            edits = filter(None, (kernel.copy.declaration, kernel.copy.edit))
+            unit = unit.with_edits([*edits], kernel.copy.source)
         variants = kernel.variants if unit.program.has_checked_variants else ()
         unit = with_variant_copies(unit, kernel, variants)
     return unit

@@ -7,13 +7,14 @@ arguments: guard bounds, shared memory, and whether threads may come into other 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from operator import attrgetter
 
 from cutune.source.host_formula import names_in, renamed
+from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import (
     DIMENSIONS,
     DistinctPlaces,
@@ -102,13 +103,16 @@ def site_table(
     return "".join(f"{line}\n" for line in (*functions, *table))
 
 
-def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, ...]:
+def needed_headers(program: Program, sites: Sequence[LaunchSite]) -> tuple[str, ...]:
     """Headers that the table needs, besides that of its own types."""
     kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
         "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
-        "cutune_exact.h": any(kernel.distinct_places or _guards(kernel) for kernel in kernels),
+        "cutune_exact.h": any(
+            kernel.distinct_places or kernel.tiles or _guards(kernel) for kernel in kernels
+        ),
+        "cutune_tile.h": has_tiles(program, sites),
     }
     used = (header for header, is_needed in needed.items() if is_needed)
     return ("cutune_range.h", "cutune_allocation.h", *used)
@@ -188,14 +192,42 @@ class _Row:
             versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
             yield f"static const int cutune_proven_{site.id}[] = {{{versions}}};"
         if variants := variants_at(self.program, site):
+            tiles = {v.name: f"cutune_tile_{site.id}_{n}" for n, v in enumerate(variants) if v.tile}
+            yield from (self._tile(v.tile, tiles[v.name]) for v in variants if v.tile)
             rows = (
                 f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
                 f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
-                "cutune_supposes_rightly}"
+                f"cutune_supposes_rightly{_tile_fields(one, tiles)}}}"
                 for one in variants
             )
             head = f"static const cutune_variant cutune_variants_{site.id}[]"
             yield f"{head} = {{{', '.join(rows)}}};"
+
+    def _tile(self, tile: Tile, name: str) -> str:
+        """The function that tells the grid of a copy with another constant."""
+        kernel = self.kernel
+        read = guard_parameters(kernel, " ".join(tile.extents))
+        assert read is not None, "extents are made of parameters"
+        sizes = guard_parameters(kernel, " ".join(tile.divided))
+        # No integer below zero was tried.
+        positions = sorted({*read, *(sizes or ()), *_integers(kernel)})
+        arguments = _Arguments(kernel, positions)
+        extents = [f"cutune_bound({renamed(one, arguments.names)})" for one in tile.extents]
+        shapes = (tile.own_block, tile.own_covered, tile.covered)
+        numbers = ", ".join(f"{{{', '.join(f'{n}u' for n in shape)}}}" for shape in shapes)
+        multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())
+        memory = f"asked_.smem == {tile.own_shared}u"
+        signs = (f"argument_[{place}] >= 0" for place in positions)
+        conditions = " && ".join(filter(None, [arguments.fit, *signs, memory, *multiples]))
+        return (
+            f"static bool {name}(const cutune_request &asked_, dim3 *grid_) {{ "
+            f"const long long *const argument_ = asked_.arguments; (void)argument_; "
+            f"if ((~asked_.integers & {argument_bits(positions)}) != 0) return false; "
+            f"if (!({conditions})) return false; {arguments.declared}"
+            f"const long long extents_[3] = {{{', '.join(extents)}}}; "
+            f"static const unsigned shapes_[3][3] = {{{numbers}}}; "
+            "return cutune_tile_grid(asked_, extents_, shapes_, grid_); }"
+        )
 
     @property
     def _is_bound(self) -> bool:
@@ -241,6 +273,10 @@ class _Row:
         rules = [dimension_rule(kernel, index).value for index in range(3)]
         named = [f"cutune_guard_{site.id}_{d}" if d in guards else "nullptr" for d in DIMENSIONS]
         guarding = {i for guard in guards.values() for i in guard_parameters(kernel, guard) or ()}
+        variants = variants_at(self.program, site)
+        if any(one.tile for one in variants):
+            # What was decided for other integers is not to be repeated.
+            guarding |= {*_integers(kernel)}
         namesakes = sum(other.name == kernel.name for other in self.program.kernels)
         # May the program look at kernels in a graph, or give them another configuration?
         files = (self.program.source, *self.program.headers)
@@ -250,7 +286,6 @@ class _Row:
         proven = kernel.allowed.proven if kernel.allowed is not None else ()
         widths = f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
         code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
-        variants = variants_at(self.program, site)
         fields = (
             *(f"{site.id}", c_string(kernel.name), c_path(site.source.path)),
             *(f"{{{', '.join(rules)}}}", f"{{{', '.join(named)}}}", argument_bits(guarding)),
@@ -273,10 +308,29 @@ class _Row:
         return f"    {{{', '.join(fields)}}},"
 
 
+def _tile_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
+    """The last fields of a variant, where a variant of the program is a tile."""
+    if variant.tile is None:
+        return ""
+    block = ", ".join(f"{size}u" for size in variant.tile.block)
+    return f", {{{block}}}, {variant.tile.shared}u, {tiles[variant.name]}"
+
+
+def has_tiles(program: Program, sites: Iterable[LaunchSite]) -> bool:
+    """Does a launch choose among copies with other constants?"""
+    return any(v.tile for site in sites for v in variants_at(program, site))
+
+
 def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
     larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
     extent = f"extent_[{condition.dimension}]" if condition.dimension >= 0 else "1"
     return f"cutune_reaches({larger}, {smaller}, {extent})"
+
+
+def _integers(kernel: Kernel) -> tuple[int, ...]:
+    """The parameters that are integers: they say where a copy with another constant may run."""
+    types = (one.type.replace("const ", "") for one in kernel.parameters)
+    return tuple(n for n, one in enumerate(types) if integer_type(one.split()) is not None)
 
 
 def _fits(type_text: str, name: str) -> str:

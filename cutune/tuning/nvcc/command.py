@@ -88,6 +88,8 @@ INFORMS = names("help version list-gpu-code list-gpu-arch dryrun clean-targets")
 PREPROCESSES = names("preprocess generate-dependencies generate-nonsystem-dependencies")
 #: Host code, and with it every launch, is discarded.
 DEVICE_ONLY = names("cubin fatbin ptx optix-ir ltoir fdevice-syntax-only")
+#: Device code that the emulated device can have in its form, too.
+MODULES = names("cubin fatbin ptx")
 #: Compiles, but does not link.
 STOPS_AT_OBJECT = names("compile device-c device-w")
 DEPENDENCIES_TOO = names(
@@ -163,6 +165,11 @@ class Command(NamedTuple):
         return bool(self.sources) and not self.has(INFORMS | PREPROCESSES | DEVICE_ONLY)
 
     @property
+    def makes_modules(self) -> bool:
+        """Does it compile sources into files of device code, which a program then loads?"""
+        return bool(self.sources) and self.has(MODULES) and not self.has(INFORMS | PREPROCESSES)
+
+    @property
     def links(self) -> bool:
         """Does it make a program or shared library?"""
         others = INFORMS | PREPROCESSES | DEVICE_ONLY | STOPS_AT_OBJECT
@@ -179,7 +186,7 @@ class Command(NamedTuple):
             return ["a.out"]
         if not self.has(STOPS_AT_OBJECT):
             return []
-        return [self._beside(item.value, ".o") for item in self.inputs]
+        return [self.beside(item.value, ".o") for item in self.inputs]
 
     def dependency_files(self) -> list[str]:
         """The files that -MD or -MMD writes (nvcc's manual, 4.2.1.14)."""
@@ -191,9 +198,9 @@ class Command(NamedTuple):
         output = self.last("output-file")
         if output is not None:
             return [os.path.splitext(output)[0] + ".d"]
-        return [self._beside(item.value, ".d") for item in self.inputs]
+        return [self.beside(item.value, ".d") for item in self.inputs]
 
-    def _beside(self, path: str, suffix: str) -> str:
+    def beside(self, path: str, suffix: str) -> str:
         name = os.path.splitext(os.path.basename(path))[0] + suffix
         return os.path.join(self.last("output-directory") or "", name)
 

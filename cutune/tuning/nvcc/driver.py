@@ -103,7 +103,8 @@ def links_untuned(command: Command, workspace: str | None) -> bool:
 
 def something_to_do(command: Command, settings: Settings) -> bool:
     """May this call differ from nvcc's? Looks at files, but opens none that is long."""
-    if EMULATED in settings.modes and (command.makes_host_code or command.links):
+    is_made = command.makes_host_code or command.makes_modules or command.links
+    if EMULATED in settings.modes and is_made:
         return True
     if not command.makes_host_code:
         return False

@@ -47,6 +47,7 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
+from cutune.tuning.inputs import try_copies
 from cutune.tuning.nvcc.command import (
     EMULATED,
     IN_ENVIRONMENT,
@@ -400,15 +401,20 @@ def _said(error: Exception) -> str:
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
-    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS."""
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
+
+    A cubin becomes a fat binary of the same name, which holds PTX: programs load either.
+    """
     from cutune.emulator.link import append_flags
 
     words = [
         word
         for item in command.items
         if item.first >= 0 and item.name not in _REAL_TARGETS
-        for word in command.words_of(item)
+        for word in (["-fatbin"] if item.name == "cubin" else command.words_of(item))
     ]
+    if command.has(("cubin",)) and command.last("output-file") is None and len(command.inputs) == 1:
+        words += ["-o", command.beside(command.inputs[0].value, ".cubin")]
     return Command.parse([*words, *append_flags(nvcc, command.links).split()])
 
 
@@ -498,6 +504,7 @@ class _Rewriter:
             with_variants=self.settings.variants,
             rewrites_headers=True,
             is_associative=self.settings.is_associative,
+            try_copies=try_copies,
         )
         try:
             if self.instruments:

@@ -1,4 +1,5 @@
-﻿#include "cutune_launch.h"
+﻿#define CUTUNE_TILES
+#include "cutune_launch.h"
 #include "cutune_range.h"
 #include "cutune_allocation.h"
 #include "cutune_exact.h"

@@ -1,3 +1,4 @@
+#define CUTUNE_TILES
 #include "cutune_launch.h"
 #include "cutune_range.h"
 #include "cutune_allocation.h"

@@ -25,6 +25,8 @@ COMMON = """
 #define V ((const int *)b)[i]
 #define TABLE __shared__ float s[64]; ID
 #define SUM __shared__ int s; ID
+#define BINS __shared__ int s[64]; ID K s[j] = 0; WAIT
+#define ADD(value) if (i < n) atomicAdd(s + V % 64u, value);
 #define READ WAIT if (i < n) a[i] = s[i % 64u];
 extern __shared__ float dynamic[];
 """
@@ -67,6 +69,15 @@ PROVEN: Mapping[str, tuple[str, str]] = {
         "",
     ),
     "bits": ("SUM FIRST s = 0; WAIT if (i < n) atomicXor(&s, V); WAIT FIRST atomicXor(c, s);", ""),
+    # Where there is nothing to add, it may be left out.
+    "unless_0": ("BINS ADD(1) WAIT K if (s[j] != 0) atomicAdd(c + j, s[j]);", ""),
+    "some_only": ("BINS ADD(1) WAIT K { int v = s[j]; if (v > 0) atomicAdd(c + j, v); }", ""),
+    "unless_no_bits": ("BINS ADD(0) WAIT K if (s[j] != 0) atomicAdd(c + j, s[j]);", ""),
+    "unsigned_some_only": (
+        "__shared__ unsigned s[64]; ID K s[j] = 0; WAIT if (i < n) atomicAdd(s + V % 64u, V);"
+        " WAIT K if (s[j] > 0) atomicAdd((unsigned *)c + j, s[j]);",
+        "",
+    ),
     # As many as there are threads, of which there must be as many.
     "all_threads": ("SUM FIRST s = 0; WAIT atomicAdd(&s, i); WAIT FIRST atomicAdd(c, s);", "x"),
 }
@@ -320,6 +331,41 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     "in_two_dimensions": (
         "TABLE K s[j] = b[j]; WAIT if (i < n) a[i + threadIdx.y * n] = s[i % 64u];",
         "threadIdx.y",
+    ),
+    # What is left out depends on the block.
+    "from_2": (
+        "BINS ADD(1) WAIT K { int v = s[j]; if (v > 1) atomicAdd(c + j, v); }",
+        "a branch by the thread within a row",
+    ),
+    "counts_bins": (
+        "BINS ADD(1) WAIT K if (s[j]) atomicAdd(c + j, 1);",
+        "a branch by the thread within a row",
+    ),
+    "notes_beside": (
+        "BINS ADD(1) WAIT K { int v = s[j]; if (v) { atomicAdd(c + j, v); a[j] = 1; } }",
+        "a branch by the thread within a row",
+    ),
+    "of_another": (
+        "BINS ADD(1) WAIT K { int v = s[j], u = s[63 - j]; if (u) atomicAdd(c + j, v); }",
+        "a branch by the thread within a row",
+    ),
+    # Parts may be less than 0, as a sum of some that are not.
+    "positive_only": (
+        "BINS ADD(V) WAIT K { int v = s[j]; if (v > 0) atomicAdd(c + j, v); }",
+        "a branch by the thread within a row",
+    ),
+    "less_than_0": (
+        "BINS ADD(-1) WAIT K { int v = s[j]; if (v > -1) atomicAdd(c + j, v); }",
+        "a branch by the thread within a row",
+    ),
+    "many_of_one": (
+        "BINS ADD(1 << 22) WAIT K { int v = s[j]; if (v > 0) atomicAdd(c + j, v); }",
+        "a branch by the thread within a row",
+    ),
+    "waits_unless_0": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT int v = s;"
+        " if (v) { WAIT FIRST atomicAdd(c, v); }",
+        "",
     ),
     "by_width": (
         "TABLE for (int j = t; j < D; j += D) s[j] = b[j]; READ",

@@ -26,6 +26,20 @@ TILES = """float v = 0;
     }
     b[i] = v;"""
 OWN = "__shared__ float own[256];"
+COLUMNS = """__shared__ float own[1024]; float v = 0;
+    int l = threadIdx.x % 32, w = threadIdx.x / 32;
+    for (int j = w; j < n; j += WARPS)
+        if (a[j] > 0) { v += a[j * n + blockIdx.x * 32 + l]; b[n + blockIdx.x] = 1; }
+    own[threadIdx.x] = v; __syncthreads(); v = 0;
+    if (FIRST) { for (int j = 0; j < SUMMED; j++) v += own[l + 32 * j];
+                 b[blockIdx.x * 32 + l] = v; }"""
+
+
+def _columns(warps: str, first: str, summed: str) -> str:
+    return COLUMNS.replace("WARPS", warps).replace("FIRST", first).replace("SUMMED", summed)
+
+
+ALL_WARPS = "blockDim.x / 32"
 
 #: Name, launch, body of the kernel, and the clauses, or a part of what is said of its obstacle.
 KERNELS: dict[str, tuple[str, str, str]] = {
@@ -61,6 +75,37 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         "n, 64",
         f"{ROW} b[blockIdx.x * n + j] = a[j]; if (blockDim.x > 256) b[blockIdx.x] = 7;",
         "block(x: 32..256) grid(keep)",
+    ),
+    # A column for each lane, whose rows warps share.
+    "columns": (
+        "n, 256",
+        _columns(ALL_WARPS, "w == 0", ALL_WARPS),
+        "block(x: 32..1024) grid(keep)",
+    ),
+    "columns_of_threads": (
+        "n, 256",
+        _columns(ALL_WARPS, "threadIdx.x < 32", ALL_WARPS),
+        "block(x: 32..1024) grid(keep)",
+    ),
+    "more_in_wide_ones": (
+        "n, 256",
+        f"{_columns(ALL_WARPS, 'w == 0', ALL_WARPS)} if (blockDim.x / 32 > 4) b[blockIdx.x] = 7;",
+        "block(x: 160..1024) grid(keep)",
+    ),
+    "columns_of_eight": (
+        "n, 256",
+        _columns("8", "w == 0", ALL_WARPS),
+        "none goes on by blockDim.x",
+    ),
+    "columns_of_two_warps": (
+        "n, 256",
+        _columns(ALL_WARPS, "w < 2", ALL_WARPS),
+        "block(x: 64..1024) grid(keep)",
+    ),
+    "sums_of_eight": (
+        "n, 256",
+        _columns(ALL_WARPS, "w == 0", "8"),
+        "others that are not known to follow blockDim.x",
     ),
     # The block is a tile, a row, a number of warps.
     "tile": ("n, 256", f"{OWN} {ID} {TILES.replace('UNTIL', '256')}", "not known to follow"),

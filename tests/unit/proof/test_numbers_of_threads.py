@@ -50,6 +50,9 @@ def test_comparisons(relation: str, kind: str, first: int, second: int, holds: b
         ("mul.f32", (0x40400000, 0x3D000000), 0x3DC00000),  # 3 / 32
         ("cvt.rn.f32.s32", (5,), 0x40A00000),
         ("cvt.rzi.ftz.s32.f32", (0x40A00000,), 5),
+        ("bfi.b32", (3, 7, 5, 27), 103),
+        ("bfi.b32", (MINUS_ONE, 0, 4, 8), 0xFF0),
+        ("bfi.b32", (0, MINUS_ONE, 4, 8), MINUS_ONE - 0xFF0),
     ],
 )
 def test_results(instruction: str, operands: tuple[int, ...], result: int) -> None:
@@ -62,6 +65,7 @@ def test_results(instruction: str, operands: tuple[int, ...], result: int) -> No
     [
         ("max.relu.s32", (-4, -1)),
         ("add.sat.s32", (1, 2)),
+        ("bfi.b32", (1, 1, 30, 5)),
         # Its result is 1 at most.
         ("cvt.rn.sat.f32.s32", (5,)),
         # It may become one instruction with a sum, which rounds once.

@@ -32,6 +32,16 @@ PROVEN: Mapping[str, tuple[str, str]] = {
         "int w = blockIdx.x * (blockDim.x >> 5) + (T >> 5), l = T & 31; if (w < n) { ROW }",
         "x < 32 * n; warps",
     ),
+    "signed_lanes": (
+        "int t = T, all = blockDim.x / 32, w = blockIdx.x * all + t / 32, l = t % 32;"
+        " if (w < n) { ROW }",
+        "x < 32 * n; warps",
+    ),
+    "masked": (
+        "int w = blockIdx.x * (blockDim.x / 32) + ((int)T & -32) / 32, l = T - ((int)T & -32);"
+        " if (w < n) { ROW }",
+        "x < 32 * n; warps",
+    ),
     "unsigned_guard": ("W if (w < (unsigned)n) { ROW }", "x < 32 * n; warps"),
     "up_to": ("W if (w <= n) { ROW }", "x < 32 * n + 32; warps"),
     "unguarded": ("W SUM", "x; warps"),
@@ -60,6 +70,7 @@ PROVEN: Mapping[str, tuple[str, str]] = {
     ),
 }
 HOSTILE: Mapping[str, str] = {
+    "masked_too_far": "W int s = (int)T & -64; if (w < n) a[w * 64 + T - s] = m;",
     "warp_alone": "int w = T / 32; a[w * 32 + T % 32] = n;",
     "block_alone": "W a[w * 32 + l] = blockIdx.x;",
     "warps_as_value": "W a[w * 32 + l] = blockDim.x / 32;",

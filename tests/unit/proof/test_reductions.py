@@ -66,6 +66,13 @@ template <class V> __device__ V by_tree(V *sums, V s) {
 """
 #: Right with blocks of any number of whole warps; sums of integers.
 WHOLE_WARPS: Mapping[str, str] = {
+    "scaled_threads": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= m; WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "columns": """
+        R int s = 0; _Pragma("unroll 1") J s += I[j * m + r]; s = of_warps(s); FIRST c[r] = s;
+    """,
     "slots": """
         ROW_IN_SLOTS
         FIRST { int sum = 0; for (int i = 0; i < D / 32; ++i) sum += w[i]; c[r] = sum; }
@@ -184,6 +191,28 @@ ROUNDED: Mapping[str, str] = {
         SLOTS
         if (t < 32) { s = t < D / 32 ? w[t] : 0; WARPS FIRST a[r] = s; }
     """,
+    "narrowed": """
+        __shared__ float w[32]; R double d = 0; J d += b[r * n + j]; float s = (float)d; WARPS
+        SLOTS
+        FIRST_WARP(WARPS FIRST a[r] = s;)
+    """,
+    "widened": """
+        __shared__ double w[32]; R float q = 0; J q += b[r * n + j]; double s = q; WARPS
+        SLOTS
+        FIRST_WARP(WARPS FIRST *(double *)(a + 2 * r) = s;)
+    """,
+    "means_of_threads": """
+        __shared__ float w[32]; R float s = 0; J s += b[r * n + j]; s = s / n * -0.5f; WARPS
+        SLOTS
+        FIRST_WARP(WARPS FIRST a[r] = s;)
+    """,
+    "means_of_warps": """
+        __shared__ float w[32]; R float s = 0; J s += b[r * n + j];
+        for (int o = 16; o > 1; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        s *= a[0]; s += __shfl_xor_sync(~0u, s, 1);
+        SLOTS
+        FIRST_WARP(WARPS FIRST a[r + 1] = s;)
+    """,
     "filled": """
         LARGEST_IN_SLOTS(-1e20f)
         s = t < D / 32 ? w[t] : -1e20f;
@@ -250,6 +279,46 @@ LONG: Mapping[str, str] = {
 }
 #: Wrong, or not proven.
 WRONG: Mapping[str, str] = {
+    "scaled_by_width": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= D; WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "scaled_by_warp": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS s *= t / 32 + 1; SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "scaled_in_some": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; if (t < 9) s *= m; WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "squares_of_threads": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= s; WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "one_more_in_each": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s = s * m + 1; WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "divides_by_threads": """
+        __shared__ float w[32]; R float s = 0; J s += b[r * n + j]; s = n / s; WARPS SLOTS
+        FIRST_WARP(WARPS FIRST a[r] = s;)
+    """,
+    "whole_numbers_of_threads": """
+        __shared__ int w[32]; R float q = 0; J q += b[r * n + j]; int s = (int)q; WARPS SLOTS
+        FIRST { ADD_SLOTS(i) c[r] = s; }
+    """,
+    "scaled_largest": """
+        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]); s *= n;
+        LARGEST(fmaxf) SLOTS LARGEST_OF_SLOTS
+    """,
+    "narrowed_once": """
+        __shared__ double w[32]; R double s = 0; J s += b[r * n + j]; if (t < 32) s = (float)s;
+        WARPS SLOTS FIRST { ADD_SLOTS(i) *(double *)(a + 2 * r) = s; }
+    """,
+    "row_of_rows": """
+        R int s = 0; _Pragma("unroll 1") for (int j = t; j < n; j += D) s += I[(j + D) * m + r];
+        s = of_warps(s); FIRST c[r] = s;
+    """,
     "packs_its_width": """
         ROW_IN_SLOTS
         FIRST {
@@ -481,6 +550,12 @@ OF_ALL: Mapping[str, str] = {
         SLOTS
         FIRST { for (int k = 1; k < D / 32; ++k) s = max(s, w[k]); atomicMax(c, s); }
     """,
+    "maps_its_own": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
+        s = s % m + 1;
+        WARPS SLOTS
+        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+    """,
     "stores_beside": """
         __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = 0;
         if (i < n) { s = b[i] * 3; a[i] = s; }
@@ -499,6 +574,19 @@ ROUNDED_OF_ALL: Mapping[str, str] = {
 }
 #: The same, where another block would add something else.
 NOT_OF_ALL: Mapping[str, str] = {
+    "maps_its_own_by_width": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
+        s = s % D + 1;
+        WARPS SLOTS
+        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+    """,
+    "maps_twice": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
+        s = s % m + 1; s += __shfl_xor_sync(~0u, s, 16); s = s % m + 1;
+        for (int o = 8; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        SLOTS
+        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+    """,
     "stores_its_part": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) c[blockIdx.x] = s; }",
     "adds_a_root": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, sqrtf(s));)",
     "adds_by_its_width": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s / D);)",

@@ -142,6 +142,38 @@ def test_memory_of_a_table_is_kept(own: str, read: str, is_kept: bool) -> None:
         assert len(annotated.tunable_launches) == 1
 
 
+SUMS = """
+__global__ void sums(const float *table, float *out, int n) {
+  extern __shared__ float own[];
+  for (int k = threadIdx.x; k < n; k += blockDim.x) own[k] = 0;
+  __syncthreads();
+  float value = table[blockIdx.x * blockDim.x + threadIdx.x];
+  LOOP atomicAdd(own + k, value);
+  __syncthreads();
+  for (int k = threadIdx.x; k < n; k += blockDim.x) atomicAdd(out + k, own[n - 1 - k]);
+}
+void run(const float *a, float *c, int n, int memory) {
+  sums<<<n / 256, 256, memory>>>(a, c, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_kept"),
+    [
+        ("for (int k = threadIdx.x % 32; k < n; k += 32)", True),
+        ("for (int k = threadIdx.x & 31; k < n; k += 32)", True),
+        ("for (int k = threadIdx.x; k < n; k += blockDim.x)", True),
+        ("for (int k = threadIdx.x; k < 4 * blockDim.x; k += blockDim.x)", False),
+        ("for (int k = threadIdx.x / 32; k < threadIdx.x; k += 32)", False),
+        ("int k = threadIdx.x; if (value > 0)", False),
+    ],
+)
+def test_memory_of_a_size_is_kept(loop: str, is_kept: bool) -> None:
+    (found,) = suggestions(program(SUMS.replace("LOOP", loop)))
+    assert (found.pragma is not None and found.pragma.endswith(" shared(keep)")) == is_kept
+
+
 def test_a_kernel_of_one_block_needs_no_formula_of_its_memory() -> None:
     text = "__global__ void k(float *a) { extern __shared__ float s[]; s[threadIdx.x] = a[0]; }\n"
     (found,) = suggestions(program(text + "void run(float *a) { k<<<1, 64, 4 * 64>>>(a); }\n"))

@@ -20,7 +20,10 @@ from cutune.proof.variants import check, registry
 from cutune.proof.variants.check import checked
 from cutune.proof.variants.registry import AsWritten, SameCode, Transform
 from cutune.proof.variants.text import Changes, KernelText
-from cutune.source.program import KernelVariant, Program
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import (
+    Program,
+)
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.analyzed import analyzed

@@ -13,8 +13,13 @@ from cutune.core.source import Source, apply_edits
 from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.proof.variants import registry
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.launches.callees import callee_named
-from cutune.source.program import DimensionProof, Impurity, Kernel, KernelVariant
+from cutune.source.program import (
+    DimensionProof,
+    Impurity,
+    Kernel,
+)
 from cutune.source.unit.kernel_texts import KernelTexts
 from tests.support.analyzed import analyzed
 

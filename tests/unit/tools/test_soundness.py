@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.soundness.__main__ import Judged, Verdict, summary, verdict_of
-from tests.soundness.programs import HostileProgram, hostile_programs
+from tests.soundness.programs import SIZES, HostileProgram, hostile_programs
 
 MISSING = "cutune: error: nvcc failed with status 2: nvcc a.cu [CT701]\na.cu(3): error: no such x\n"
 BROKEN = "cutune: error: the program with changed launches does not compile [CT439]\n"
@@ -15,7 +15,8 @@ BROKEN = "cutune: error: the program with changed launches does not compile [CT4
 
 def test_a_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "c02_names.cu").write_text("// EXPECT: refused\n// WHY: x\n// FLAGS: -rdc=true -O1")
-    (tmp_path / "c03_plain.cu").write_text("// EXPECT: tunable w/o guard\nint x;\n")
+    plain = "// EXPECT: tunable w/o guard\n// SIZES: 20,33\nint x;\n"
+    (tmp_path / "c03_plain.cu").write_text(plain)
     for name in ("c02_other.cu", "c09_other.cu", "c04.h"):
         (tmp_path / name).write_text("// EXPECT: tunable")
     (tmp_path / "sys").mkdir()
@@ -24,6 +25,7 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
     assert first.flags == ("-rdc=true", "-O1") and not first.should_be_tunable
     assert [path.name for path in second.sources] == ["c03_plain.cu"]
     assert second.should_be_tunable and second.flags == ()
+    assert (first.sizes, second.sizes) == (SIZES, "20,33")
     assert [one.name for one in hostile_programs(tmp_path, "plain")] == ["c03_plain.cu"]
 
 

@@ -1,0 +1,85 @@
+"""The programs of tests/corpus/tiles: their value sets, and their sources at other values.
+
+Takes `tiles.json`, which the README beside it explains. Needs nothing but Python, so that
+`benchmarks.tile_sweep` runs where cutune is not installed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "tests" / "corpus" / "tiles"
+
+Values = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TileProgram:
+    """A program whose tiles are constants.
+
+    Attributes:
+        parameters: the values of each constant.
+        where: a condition, in Python, that legal values keep.
+        own: the values that are in the source.
+        macros: parameters that are set by -D.
+        texts: where the others are in the source, with names in braces.
+        outputs: `exact` where results are the same bits for all values, or `float`.
+        sizes: arguments of the judged runs.
+        emulated: arguments that are small, and odd.
+        is_unseen: is it left alone while the model is made?
+    """
+
+    name: str
+    parameters: Mapping[str, Sequence[int]]
+    where: str
+    own: Values
+    macros: Sequence[str]
+    texts: Sequence[str]
+    outputs: str
+    sizes: Mapping[str, Sequence[int]]
+    emulated: Sequence[Sequence[int]]
+    is_unseen: bool
+
+    @property
+    def path(self) -> Path:
+        """The source."""
+        return FOLDER / f"{self.name}.cu"
+
+    def value_sets(self) -> list[Values]:
+        """All legal values, the own ones first."""
+        legal = [values for values in product(*self.parameters.values()) if self._is_legal(values)]
+        return sorted(legal, key=lambda values: values != self.own)
+
+    def _is_legal(self, values: Values) -> bool:
+        return bool(eval(self.where, {"__builtins__": {}}, self.named(values)))
+
+    def named(self, values: Values) -> dict[str, int]:
+        """Values by name."""
+        return dict(zip(self.parameters, values, strict=True))
+
+    def flags(self, values: Values) -> list[str]:
+        """Options for nvcc; the own values need none."""
+        named = self.named(values)
+        return [f"-D{name}={named[name]}" for name in self.macros if values != self.own]
+
+    def source(self, values: Values) -> str:
+        """The program with these values where a macro does not set them."""
+        text, own, named = self.path.read_text(), self.named(self.own), self.named(values)
+        for pattern in self.texts:
+            # Every place at once: a template's arguments are the same wherever it is used.
+            before = pattern.format(**own)
+            assert before in text, f"{self.path.name} has no {before}"
+            text = text.replace(before, pattern.format(**named))
+        return text
+
+
+def tile_programs() -> Iterator[TileProgram]:
+    """All programs, by name."""
+    found: dict[str, Any] = json.loads((FOLDER / "tiles.json").read_text())
+    for name, of_program in sorted(found.items()):
+        yield TileProgram(**{**of_program, "name": name, "own": tuple(of_program["own"])})

@@ -1,0 +1,498 @@
+"""Trials of tiles. Takes PTX with a kernel and copies of it, gives the copies that do the same.
+
+A copy has another value of a constant, and is launched in other blocks. Nothing is known of why it
+should do what the kernel does, so both are launched on the emulated device at many sizes, also at
+such that no block divides, on equal contents of memory: numbers at random, few numbers (for ties),
+numbers with infinities, NaN and zeros of both signs. A copy does the same if
+
+- memory holds the same bytes afterwards, so that sums are rounded in the same order;
+- it reads and writes where the kernel does, from its first byte to its last in each array;
+- no access is a race, and no shared memory is read that nobody wrote.
+
+That says something of other sizes and other data because what is asked of the code is narrow: what
+it accesses does not depend on data; what it makes of sizes shows at those that were tried
+(`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
+one, no function of the system is called, and no register is read but indices and shapes. Numbers
+that the code names are tried as sizes and as data.
+
+Sizes at which the kernel itself has a race are none: it is made for others. Where a copy does the
+same only if what blocks share out, or all integers, are multiples of what both blocks cover, it may
+run there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.assemble import assemble
+from cutune.emulator.build import digest_of_sources
+from cutune.emulator.machine import Hazards, LoadedModule, pointer
+from cutune.emulator.module_metadata import KernelCode
+from cutune.measure import trial_contents as contents_module
+from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.trial_contents import trial_contents
+from cutune.model.rational.formulas import whole_value
+from cutune.ptx import tried_sizes
+from cutune.ptx.control_flow import call_target
+from cutune.ptx.parse import parse
+from cutune.ptx.tried_sizes import TriedSizes, literals, untried, widest
+from cutune.ptx.types import Function, Instruction, Module, PtxError
+from cutune.source.host_formula import names_in
+from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.program import (
+    Kernel,
+)
+from cutune.source.unit.integers import integer_type
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.device.thread_block import GRID_LIMITS, LARGEST_SHARED, Block, threads_of
+from cutune.toolchain.kernel_names import base_name
+
+#: Registers that tell a thread where it is, and how many there are.
+_PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
+_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
+#: Warp instructions of one launch of the kernel, and so many times that of a copy.
+_LONG, _LONGER = 600_000, 16
+#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
+_FEWEST, _UNEVEN = 6, 3
+#: Drawn sizes, and as many drawn combinations of several.
+_DRAWN = 16
+#: Values in as many elements as a block covers, of an integer that no grid follows.
+_DENSE = 64
+#: About as many of the numbers that a code names are tried as sizes.
+_NAMED = 40
+#: Launches with all kinds of contents; others have one each.
+_THOROUGH = 16
+_PAGE = 4096
+#: The modules on which answers depend.
+_JUDGES = (__file__, tried_sizes.__file__, contents_module.__file__)
+
+Sizes = Mapping[str, int]
+
+
+def copies_that_do_the_same(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[KernelVariant], str]:
+    """Return those copies of a kernel, and what another one did otherwise, or why there are none.
+
+    `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept.
+    """
+    asked = [(one.name, one.kernel, one.tile) for one in copies]
+    about = kernel.name, kernel.parameters, kernel.block_use.order, asked
+    made_of = (Path(str(one)).read_text("utf-8") for one in _JUDGES)
+    key = key_of(*made_of, digest_of_sources(), text, repr(about))
+    place = cache_folder() / "tiles" / f"{key}.json"
+    if (known := kept_text(place)) is not None:
+        kept, reason = json.loads(known)
+        found = [(index, tuple(divided), multiple) for index, divided, multiple in kept]
+    else:
+        found, reason = _tried(text, kernel, copies)
+        keep_text(place, json.dumps([found, reason]))
+    return [_where(copies[index], *known) for index, *known in found], reason
+
+
+Found = tuple[int, tuple[str, ...], int]
+"""The place of a copy that does the same, and parameters that must be multiples of a number."""
+
+
+def _where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> KernelVariant:
+    assert copy.tile is not None, "the copy of a tile"
+    return replace(copy, tile=replace(copy.tile, divided=divided, multiple=multiple))
+
+
+def _tried(text: str, kernel: Kernel, copies: Sequence[KernelVariant]) -> tuple[list[Found], str]:
+    try:
+        module = parse(text)
+        loaded = LoadedModule(assemble(text))
+    except (PtxError, CutuneError):
+        return [], "its code cannot be run on the emulated device"
+    names = [name for name, one in module.functions.items() if one.is_kernel]
+    counts = Counter(map(base_name, names))
+    entries = {base_name(name): name for name in names if counts[base_name(name)] == 1}
+    if kernel.name not in entries:
+        return [], "it is compiled to several instances"
+    tiles = tuple(one.tile for one in copies if one.tile is not None)
+    trial = _Trial(module, loaded, kernel, entries, tiles)
+    if reason := trial.obstacle(entries[kernel.name]):
+        return [], reason
+    found, reasons = list[Found](), list[str]()
+    for domain in Domain:
+        for index, copy in enumerate(copies):
+            if copy.kernel not in entries or not _may_join(copy, [copies[i] for i, *_ in found]):
+                continue
+            if not (differs := trial.difference(copy, domain)):
+                found.append((index, *trial.divided(copy, domain)))
+            else:
+                reasons.append(f"with {copy.tile.text if copy.tile else ''} {differs}")
+    return found, next(iter(reasons), "")
+
+
+def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
+    """Is a copy another one than those, and do its launches mean the same as theirs?"""
+    is_alike = all(
+        copy.tile is not None and one.tile is not None and copy.tile.extents == one.tile.extents
+        for one in found
+    )
+    return is_alike and copy.name not in {one.name for one in found}
+
+
+class Domain(Enum):
+    """The sizes at which a copy is tried."""
+
+    ANY = "any"
+    #: What blocks share out are multiples of what they cover; other integers are any.
+    EXTENTS = "extents"
+    MULTIPLES = "multiples"
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A launch of a kernel that has no race, with the arrays that it accesses."""
+
+    sizes: tuple[tuple[str, int], ...]
+    parameters: bytes
+    #: Per pointer that is followed: its place among the parameters, where in an array it leads to,
+    #: and the bytes of that array.
+    arrays: tuple[tuple[int, int, int], ...]
+    warp_instructions: int
+
+
+@dataclass(frozen=True)
+class _Trial:
+    module: Module
+    loaded: LoadedModule
+    kernel: Kernel
+    entries: Mapping[str, str]
+    tiles: tuple[Tile, ...]
+
+    # ---- what is asked of the code
+
+    def obstacle(self, entry: str, most_shared: int = 0) -> str:
+        """Return what of the code keeps its runs from telling about others; "" if nothing does.
+
+        `most_shared`: bytes of dynamic shared memory of its blocks.
+        """
+        code = self.loaded.kernel(entry)
+        if not code.oblivious:
+            return f"what it does depends on data: {code.obliviousness.reason}"
+        if code.static_shared_bytes + most_shared > LARGEST_SHARED:
+            return f"it needs {code.static_shared_bytes} bytes of shared memory"
+        if any(site.kind == "atomic" and site.real for site in code.sites):
+            return "it adds up rounded numbers by atomic operations"
+        if self.kernel.block_use.order[1]:
+            return f"it uses the result of {self.kernel.block_use.order[0]}"
+        if any(self._slot(index) is None for index in range(len(self.kernel.parameters))):
+            return "a parameter is no number and no pointer to numbers"
+        if len(code.parameters) != len(self.kernel.parameters):
+            return "it has other parameters than its text"
+        for name in self._reached(entry):
+            function = self.module.functions.get(name)
+            if function is None or function.body is None:
+                return f"it calls '{base_name(name)}'"
+            if strange := _strange_register(function):
+                return f"it reads {strange}"
+        return ""
+
+    def _reached(self, entry: str) -> list[str]:
+        """The functions that an entry calls, itself first."""
+        names = [entry]
+        for name in names:
+            function = self.module.functions.get(name)
+            calls = (i for i in _instructions(function) if i.opcode == "call")
+            names += [t for i in calls if (t := call_target(i)) and t not in names]
+        return names
+
+    def _functions(self, entry: str) -> list[Function]:
+        return [self.module.functions[name] for name in self._reached(entry)]
+
+    def _untried(self, copy: KernelVariant, launches: Sequence[_Launch]) -> str:
+        """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
+        tile = copy.tile
+        assert tile is not None, "the copy of a tile"
+        most = {
+            index: max(dict(launch.sizes)[one.name] for launch in launches)
+            for index, one in enumerate(self.kernel.parameters)
+            if self._slot(index) == "i"
+        }
+        x, y, z = map(max, zip(tile.covered, tile.own_covered, strict=True))
+        tried = TriedSizes(most, (x, y, z))
+        own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
+        if widest(self._functions(other)) > widest(self._functions(own)):
+            return "it accesses more bytes at once"
+        each = (untried(self._functions(e), self.module.functions[e], tried) for e in (own, other))
+        return next(filter(None, each), "")
+
+    # ---- parameters
+
+    def _slot(self, index: int) -> str | None:
+        """`p`: a pointer; `i`: an integer; `f`, `d`: a number; None: something else."""
+        parameter = self.kernel.parameters[index]
+        if parameter.is_pointer:
+            return "p" if parameter.type.count("*") == 1 else None
+        words = [word for word in parameter.type.split() if word not in ("const", "volatile")]
+        real = {"float": "f", "double": "d"}.get(" ".join(words))
+        return real or ("i" if integer_type(words) is not None else None)
+
+    @cached_property
+    def _integers(self) -> tuple[str, ...]:
+        known = enumerate(self.kernel.parameters)
+        return tuple(one.name for index, one in known if self._slot(index) == "i")
+
+    @cached_property
+    def _literals(self) -> tuple[list[int], NDArray[np.uint32]]:
+        """Sizes, and data, near the numbers that the kernel and its copies name."""
+        each = (one for entry in self.entries.values() for one in self._functions(entry))
+        integers, reals = literals(each)
+        near = {one + step for one in integers for step in (-1, 0, 1)}
+        bits = {one ^ sign for one in reals for sign in (0, 1 << 31)}
+        words = {word & 0xFFFFFFFF for one in (*near, *bits) for word in (one - 1, one, one + 1)}
+        most = 3 * max(self._numbers, default=8)
+        sizes = sorted(one for one in near if 0 <= one <= most)
+        return sizes[:: max(1, len(sizes) // _NAMED)], np.array(sorted(words), np.uint32)
+
+    def _parameters(self, code: KernelCode, sizes: Sizes) -> bytes:
+        buffer = bytearray(code.parameter_bytes)
+        array = 0
+        for index, (parameter, place) in enumerate(
+            zip(self.kernel.parameters, code.parameters, strict=True)
+        ):
+            kind, at = self._slot(index), slice(place.offset, place.offset + place.size)
+            if kind == "p":
+                address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+                buffer[at] = address.to_bytes(8, "little")
+                array += 1
+            elif kind == "i":
+                value = sizes[parameter.name] & ((1 << 8 * place.size) - 1)
+                buffer[at] = value.to_bytes(place.size, "little")
+            else:
+                # Numbers of which no product is a whole number.
+                buffer[at] = struct.pack(f"<{kind}", 0.8125 + index / 7)
+        return bytes(buffer)
+
+    # ---- launches
+
+    def difference(self, copy: KernelVariant, domain: Domain) -> str:
+        """Return what a copy does otherwise at sizes of a domain, in words; "" if nothing."""
+        tile, entry = copy.tile, self.entries[copy.kernel]
+        assert tile is not None, "the copy of a tile"
+        if reason := self.obstacle(entry, tile.shared):
+            return reason
+        launches = self._launches(tile, domain)
+        uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
+        if len(launches) < _FEWEST or (domain is Domain.ANY and len(uneven) < _UNEVEN):
+            return "too few of its launches can be tried"
+        if reason := self._untried(copy, launches):
+            return reason
+        each = enumerate(launches)
+        different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
+        if different is None:
+            return ""
+        sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes)
+        return f"its results are others at {sizes}"
+
+    def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
+        """Return the parameters that are multiples of a number in a domain, and the number."""
+        if domain is Domain.ANY or copy.tile is None:
+            return (), 1
+        extents = {name for text in copy.tile.extents for name in names_in(text)}
+        is_all = domain is Domain.MULTIPLES
+        return tuple(n for n in self._integers if is_all or n in extents), self._multiple
+
+    @staticmethod
+    def _is_uneven(tile: Tile, sizes: Sizes) -> bool:
+        """Are blocks of both launches only partly used in some dimension?"""
+        extents = [whole_value(text, sizes) or 0 for text in tile.extents]
+        parts = zip(extents, tile.covered, tile.own_covered, strict=True)
+        return any(extent % a and extent % b for extent, a, b in parts)
+
+    def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
+        key = (tile.own().extents, tile.own_block, tile.own_covered, tile.own_shared, domain)
+        if key not in self._known:
+            made = (self._own_launch(tile, one) for one in self._assignments(tile, domain))
+            # First those in which several blocks have much to do.
+            launches = sorted(
+                (launch for launch in made if launch is not None),
+                key=lambda launch: -launch.warp_instructions,
+            )
+            few = launches[:: max(1, len(launches) // _THOROUGH)]
+            self._known[key] = [*few, *(one for one in launches if one not in few)]
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[object, ...], list[_Launch]]:
+        return {}
+
+    @property
+    def _numbers(self) -> set[int]:
+        """What blocks cover, and their own sizes, in all launches that are tried."""
+        shapes = (shape for t in self.tiles for shape in (t.covered, t.own_covered, t.own_block))
+        return {number for shape in shapes for number in shape if number > 1}
+
+    @property
+    def _multiple(self) -> int:
+        return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
+
+    def _assignments(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
+        """Values of all integers: equal ones, drawn ones, and one after the other for each that no
+        grid follows: up to which of them the kernel is right is told by where it fails.
+        """
+        small, big = min(self._numbers, default=8), max(self._numbers, default=8)
+        near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
+        sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
+        names, random = self._integers, np.random.default_rng(big)
+        extents = {name for text in tile.extents for name in names_in(text)}
+        divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
+        multiples = [self._multiple * times for times in range(1, 9)]
+        base = multiples[1] if divided else sizes[len(sizes) // 2]
+        for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
+            yield dict.fromkeys(names, int(size))
+        few = [0, 1, 2, *sizes]
+        named = self._literals[0]
+        for size in named if not divided else ():
+            yield dict.fromkeys(names, size)
+        for number in range(_DRAWN if len(names) > 1 else 0):
+            of = sizes if number % 2 else few
+            yield {n: int(random.choice(multiples if n in divided else of)) for n in names}
+        for name in names:
+            if name not in extents and name not in divided:
+                for value in sorted({*range(0, 2 * big + 2, -(-big // _DENSE)), *named}):
+                    yield {**dict.fromkeys(names, base), name: value}
+
+    def _own_launch(self, tile: Tile, sizes: Sizes) -> _Launch | None:
+        """The program's launch at these sizes; None where it has a race, fails, or takes long."""
+        grid = grid_at(tile.own(), sizes)
+        if grid is None:
+            return None
+        entry = self.entries[self.kernel.name]
+        code = self.loaded.kernel(entry)
+        parameters = self._parameters(code, sizes)
+        try:
+            counted = self.loaded.run(
+                entry,
+                grid,
+                tile.own_block,
+                parameters,
+                shared_bytes=tile.own_shared,
+                ghosts=GHOSTS,
+                trace=True,
+                instruction_limit=_LONG,
+            )
+        except CutuneError:
+            return None
+        ranges: dict[int, tuple[int, int]] = {}
+        for site in counted.sites:
+            low, high = int(site["lowest"]), int(site["highest"])
+            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
+                array = (low - GHOST_BASE) // ARRAY_BYTES
+                known = ranges.get(array, (low, high))
+                ranges[array] = min(low, known[0]), max(high, known[1])
+        places = [p.offset for i, p in enumerate(code.parameters) if self._slot(i) == "p"]
+        if not ranges or len(places) > MAX_ARRAYS or max(ranges) >= len(places):
+            return None
+        arrays = []
+        for array, (low, high) in sorted(ranges.items()):
+            begin = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+            arrays.append((places[array], begin - low, high - low))
+        launch = _Launch(tuple(sizes.items()), parameters, tuple(arrays), counted.warp_instructions)
+        with suppress(CutuneError, Hazards):
+            before, after = self._run(entry, grid, tile.own(), launch, 0)
+            self._expected[tile.own(), launch, 0] = after
+            # Where nothing is written nothing is learned.
+            return launch if before != after else None
+        return None
+
+    @cached_property
+    def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:
+        """Memory behind launches of the kernel, by their contents."""
+        return {}
+
+    def _is_same(self, copy: KernelVariant, launch: _Launch, number: int) -> bool:
+        tile = copy.tile
+        assert tile is not None, "the copy of a tile"
+        grid, own = grid_at(tile, dict(launch.sizes)), tile.own()
+        own_grid = grid_at(own, dict(launch.sizes))
+        if grid is None or own_grid is None:
+            return False
+        names = self.entries[self.kernel.name], self.entries[copy.kernel]
+        try:
+            for contents in range(3) if number < _THOROUGH else (number % 3,):
+                key = own, launch, contents
+                if key not in self._expected:
+                    _, after = self._run(names[0], own_grid, own, launch, contents)
+                    self._expected[key] = after
+                if self._run(names[1], grid, tile, launch, contents)[1] != self._expected[key]:
+                    return False
+        except (CutuneError, Hazards):
+            return False
+        return True
+
+    def _run(
+        self, entry: str, grid: Block, tile: Tile, launch: _Launch, contents: int
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Launch with memory behind the pointers; gives all bytes before and after it.
+
+        Raises CutuneError, Hazards.
+        """
+        parameters = bytearray(launch.parameters)
+        random = np.random.default_rng([contents, *(value for _, value in launch.sizes)])
+        buffers = []
+        for offset, place, size in launch.arrays:
+            # As far behind a page as the array of a launch without data.
+            room = np.zeros(size + 2 * _PAGE, np.uint8)
+            begin = -(pointer(room) + place) % _PAGE
+            buffer = room[begin : begin + size]
+            buffer[:] = trial_contents(random, size, contents, self._literals[1])
+            buffers.append(buffer)
+            parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
+        variables = []
+        for variable in self.module.variables:
+            bytes_ = self.loaded.variable(variable.name)
+            if variable.space in ("global", "const") and bytes_ is not None:
+                if not variable.initial:
+                    bytes_[:] = trial_contents(random, len(bytes_), contents, self._literals[1])
+                variables.append(bytes_)
+        memory = [*buffers, *variables]
+        before = [one.tobytes() for one in memory]
+        most = _LONG + _LONGER * launch.warp_instructions
+        about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
+        about |= {"shared_bytes": tile.shared, "is_checked": contents == 0}
+        # Races are the same whatever is in memory.
+        self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
+        return before, [one.tobytes() for one in memory]
+
+
+def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
+    """The grid of a tile; None where CUDA has none."""
+    found = []
+    for text, covered, most in zip(tile.extents, tile.covered, GRID_LIMITS, strict=True):
+        extent = whole_value(text, sizes)
+        if extent is None or extent <= 0 or -(-extent // covered) > most:
+            return None
+        found.append(-(-extent // covered))
+    x, y, z = found
+    return (x, y, z) if threads_of(tile.block) <= 1024 else None
+
+
+def _instructions(function: Function | None) -> Sequence[Instruction]:
+    return function.instructions if function is not None else ()
+
+
+def _strange_register(function: Function) -> str:
+    """A register that the function reads beside its own, and those of indices and shapes."""
+    named = (name for operand in function.operands for name in _REGISTER.findall(operand))
+    others = (name for name in named if name not in function.registers)
+    return next((name for name in others if not _PLACES.fullmatch(name)), "")

@@ -1,0 +1,415 @@
+"""Does all that a function makes of sizes show at sizes that were tried?
+
+Takes PTX functions and the sizes, gives what may be otherwise at larger ones. Only operations that
+are known are let through. A *size* is an integer parameter, a block's place, and what a loop
+counts; each has a scale: by how much a size has to grow for it to grow by one. So `n >> 10`
+compared with 5 is `n` compared with 5120. A *pointer* is only moved and followed. A *real*
+parameter, and what is computed from sizes in real numbers, never becomes an integer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeGuard
+
+from cutune.ptx.taint import names, results, sources, spaces
+from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
+
+_THREADS = re.compile(r"%n?tid\.[xyz]|%laneid")
+_BLOCKS = re.compile(r"%n?ctaid\.([xyz])")
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+_REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
+_WIDE = frozenset({"s32", "u32", "b32", "s64", "u64", "b64"})
+_REALS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
+_COMPARED = frozenset({"setp", "min", "max"})
+_BOUNDED = _COMPARED | {"add", "sub", "and", "or", "xor"}
+_ALLOWED = _BOUNDED | {
+    "mov",
+    "cvt",
+    "cvta",
+    "mul",
+    "mad",
+    "neg",
+    "not",
+    "abs",
+    "shl",
+    "shr",
+    "selp",
+}
+_DIVIDING = frozenset({"div", "rem"})
+_OF_POINTERS = frozenset({"mov", "cvta", "add", "sub", "ld", "ldu", "st", "atom", "red", "call"})
+_OF_REALS = frozenset(
+    {"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "rcp", "sqrt"}
+)
+_ROUNDING = frozenset({"rni", "rzi", "rmi", "rpi"})
+#: Sizes in bytes are so many times what they are in numbers.
+_BYTES = 8
+_FAR = 1 << 40
+
+Scales = dict[str, float]
+
+
+@dataclass(frozen=True)
+class TriedSizes:
+    """What was tried: the most of integer parameters, and what blocks of each dimension cover."""
+
+    most: Mapping[int, int]
+    covered: tuple[int, int, int]
+
+    @property
+    def limit(self) -> int:
+        return max(self.most.values(), default=0)
+
+
+def untried(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> str:
+    """Return what may do something else beyond the sizes that were tried; "" if nothing."""
+    return next((said for one in functions if (said := _Sizes(one, kernel, tried).reason())), "")
+
+
+def literals(functions: Iterable[Function]) -> tuple[frozenset[int], frozenset[int]]:
+    """The integers, and the bits of `float` numbers, that the operands of functions have."""
+    integers, reals = set[int](), set[int]()
+    for function in functions:
+        for one in function.instructions:
+            is_compared = one.opcode in _BOUNDED | {"set", "fma", "mad", "selp"}
+            for operand in one.operands if is_compared else ():
+                if (value := _literal(operand)) is not None:
+                    integers.add(value)
+                elif _REAL_NUMBER.fullmatch(operand) and operand[1] in "fF":
+                    reals.add(int(operand[2:], 16))
+    return frozenset(integers), frozenset(reals)
+
+
+def widest(functions: Iterable[Function]) -> int:
+    """The most bytes that an access of functions has, in memory that others see."""
+    bits = [
+        int(size[1]) * int(next((m[1] for m in one.modifiers if m in ("v2", "v4", "v8")), 1))
+        for function in functions
+        for one in function.instructions
+        if one.opcode in MEMORY and not spaces(one) & {"param", "shared", "local"}
+        for modifier in one.modifiers
+        if (size := re.fullmatch(r"[a-z]+(\d+)(?:x2)?", modifier)) and modifier[0] in "subf"
+    ]
+    return max(bits, default=0)
+
+
+class _Sizes:
+    def __init__(self, function: Function, kernel: Function, tried: TriedSizes) -> None:
+        self._function, self._tried = function, tried
+        of_entry = kernel.parameters if function is kernel else ()
+        self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
+        self._instructions = function.instructions
+        self._loaded = self._closed(self._is_load)
+        self._pointers = self._closed(self._is_pointer)
+        self._reals = self._closed(self._is_real)
+        self._scales = self._sizes()
+
+    # ---- what registers hold
+
+    @staticmethod
+    def _is_load(one: Instruction) -> bool:
+        return one.opcode in LOADS | {"atom"} and "param" not in spaces(one)
+
+    def _is_pointer(self, one: Instruction) -> bool:
+        """Loads a kernel's parameter that is no number, or a function's that is followed."""
+        if not self._is_parameter(one) or self._type(one, 0) in _REALS:
+            return False
+        place = self._place(one)
+        return one.operands[0] in self._followed if place is None else place not in self._tried.most
+
+    def _place(self, one: Instruction) -> int | None:
+        """The place of the parameter of a kernel that is loaded."""
+        named = {*names(one.operands[1])}
+        return next((n for n, known in enumerate(self._entry) if known in named), None)
+
+    def _is_real(self, one: Instruction) -> bool:
+        is_converted = one.opcode == "cvt" and self._type(one, 1) in _WIDE
+        is_real = self._type(one, 0) in _REALS
+        return is_real and (self._is_parameter(one) or is_converted)
+
+    @staticmethod
+    def _is_parameter(one: Instruction) -> bool:
+        return one.opcode in LOADS and "param" in spaces(one)
+
+    @property
+    def _followed(self) -> frozenset[str]:
+        """Registers of which addresses are made, by `cvta` or at once."""
+        found = set[str]()
+        for one in self._instructions:
+            if one.opcode == "cvta":
+                found.update(names(one.operands[1]))
+            elif one.opcode in MEMORY and "param" not in spaces(one):
+                found.update(names(one.operands[0 if one.opcode in ("st", "red") else 1]))
+        return frozenset(found)
+
+    @staticmethod
+    def _type(one: Instruction, place: int) -> str:
+        """The type of the result (0) or of the last operand (1)."""
+        types = [m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m)]
+        return types[min(place, len(types) - 1)] if types else ""
+
+    def _closed(self, begins: object) -> frozenset[str]:
+        """Registers that follow from those that some instructions give, except by comparisons."""
+        assert callable(begins)
+        found = set[str]()
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for one in self._instructions:
+                stops = one.opcode == "setp" or self._is_load(one)
+                if begins(one) or not (stops or found.isdisjoint(self._read(one))):
+                    found.update(results(one))
+        return frozenset(found)
+
+    def _read(self, one: Instruction) -> tuple[str, ...]:
+        """What an instruction reads, but for its guard."""
+        return tuple(name for name in sources(one) if name != one.guard)
+
+    def _sizes(self) -> Scales:
+        scales: Scales = {}
+        carried = self._carried()
+        for _ in range(64):
+            before = dict(scales)
+            for one in self._instructions:
+                scale = self._scale_of(one, scales)
+                for name in results(one):
+                    # Nobody knows how often a loop goes round.
+                    most = max(scale, 1.0) if name in carried else scale
+                    if most and not (name in self._loaded or name in self._pointers):
+                        scales[name] = max(most, scales.get(name, 0.0))
+            if scales == before:
+                return scales
+        return dict.fromkeys(scales, float(_FAR))
+
+    def _carried(self) -> frozenset[str]:
+        """Registers of integers that a loop computes from themselves."""
+        reads: dict[str, set[str]] = {}
+        for one in self._instructions:
+            is_integer = self._type(one, 0) in _WIDE and one.opcode != "setp"
+            for name in results(one) if is_integer and not self._is_load(one) else ():
+                reads.setdefault(name, set()).update(n for n in self._read(one) if n[0] == "%")
+        is_new = True
+        while is_new:
+            is_new = False
+            for name, its in [*reads.items()]:
+                reads[name] = its.union(*(reads.get(other, set()) for other in its))
+                is_new |= len(reads[name]) > len(its)
+        own = {name for name, its in reads.items() if name in its}
+        return frozenset(own - self._loaded - self._pointers - self._counting_to_literals(own))
+
+    def _counting_to_literals(self, own: set[str]) -> set[str]:
+        """Registers of loops that end where a literal is reached, in all launches alike.
+
+        Such a loop has no other end. Its last block adds to what is made of literals, and of places
+        in the block, compares it with a literal, and goes back. `own`: what loops go on with.
+        """
+        found = set[str]()
+        for loop, block in _loops(self._function):
+            last = block[-1]
+            tests = [one for one in block if last.guard in results(one)]
+            read = {name for one in tests for name in self._read(one) if name[0] == "%"}
+            is_test = len(tests) == 1 and tests[0].opcode == "setp" and bool(read)
+            if not is_test or not read <= self._made:
+                continue
+            within, at_end = ({id(one) for one in part} for part in (loop, block))
+            begun = [one for one in self._instructions if id(one) not in within]
+            # What another loop goes on with does not begin with the same each time.
+            going_on = {
+                n for one in begun for n in results(one) if not own.isdisjoint(self._read(one))
+            }
+            skipped = {n for one in loop if id(one) not in at_end for n in results(one)}
+            is_literal = any(_literal(operand) is not None for operand in tests[0].operands)
+            if is_literal and read.isdisjoint(skipped | going_on):
+                found |= {n for one in loop for n in results(one) if n in self._made} - going_on
+        return found
+
+    @cached_property
+    def _made(self) -> frozenset[str]:
+        """Registers into which only literals go, and places in the block."""
+        made = {name for one in self._instructions for name in results(one)}
+        is_less = True
+        while is_less:
+            before = len(made)
+            for one in self._instructions:
+                is_known = one.opcode in _ALLOWED | _DIVIDING and all(
+                    _literal(o) is not None or o in made or _THREADS.fullmatch(o)
+                    for o in one.operands[1:]
+                )
+                if not is_known:
+                    made.difference_update(results(one))
+            is_less = len(made) < before
+        return frozenset(made)
+
+    def _scale_of(self, one: Instruction, scales: Scales) -> float:
+        """By how much a size grows where the result grows by one; 0: it is no size."""
+        if one.opcode == "setp" or self._is_load(one) or self._type(one, 0) in _REALS:
+            return 0
+        if self._is_parameter(one):
+            return self._of_parameter(one)
+        own = [scales[name] for name in self._read(one) if name in scales]
+        for operand in one.operands[1:]:
+            if match := _BLOCKS.fullmatch(operand):
+                own.append(float(self._tried.covered["xyz".index(match[1])]))
+        if not own:
+            return 0
+        scale = min(own) if one.opcode in ("add", "sub") else max(own)
+        last = _literal(one.operands[-1])
+        if one.opcode == "mad":
+            factor, added = _literal(one.operands[2]), scales.get(one.operands[3])
+            found = max(1.0, scale / abs(factor)) if factor else scale
+            return found if added is None else min(found, added)
+        if last is None:
+            return scale
+        if one.opcode == "shr":
+            return 0 if self._is_sign(one, last) else min(_FAR, scale * 2**last)
+        if one.opcode in ("shl", "mul"):
+            return max(1.0, scale / (2**last if one.opcode == "shl" else max(1, abs(last))))
+        return scale
+
+    def _of_parameter(self, one: Instruction) -> float:
+        """An integer of which less was tried counts for more."""
+        place = self._place(one)
+        most = self._tried.limit if place is None else self._tried.most.get(place, 0)
+        return self._tried.limit / most if most else float(_FAR)
+
+    def _is_sign(self, one: Instruction, places: int) -> bool:
+        return places == int(self._type(one, 0)[1:] or 0) - 1
+
+    # ---- what is done with them
+
+    def reason(self) -> str:
+        for one in self._instructions:
+            if said := next(self._strange(one), ""):
+                return said
+        return ""
+
+    def _strange(self, one: Instruction) -> Iterator[str]:
+        read = self._read(one)
+        if not self._pointers.isdisjoint(read) and one.opcode not in _OF_POINTERS:
+            yield "it uses a pointer as a number"
+        if not self._reals.isdisjoint(read) and not self._is_real_use(one):
+            yield f"it compares or rounds a number that its launch tells ({one.opcode})"
+        if one.opcode == "setp" and not {"eq", "ne"}.isdisjoint(one.modifiers):
+            others = {_literal(o) for o in one.operands[1:]} - {None, 0}
+            is_real = any(_REAL_NUMBER.fullmatch(o) and int(o[2:], 16) for o in one.operands[1:])
+            if not self._loaded.isdisjoint(read) and (others or is_real):
+                yield "it asks whether data are one number"
+        sizes = [name for name in read if name in self._scales]
+        if any(_BLOCKS.fullmatch(operand) for operand in one.operands) and one.opcode != "mov":
+            yield "it uses the place of a block at once"
+        if not sizes:
+            return
+        if one.opcode in MEMORY:
+            value = names(one.operands[-1]) if one.opcode in ("st", "red") else ()
+            if spaces(one) & {"shared", "local"} and not self._scales.keys().isdisjoint(value):
+                yield "it keeps a size in memory of its own"
+            return
+        if one.opcode in ("call", "bra", "bar", "barrier"):
+            return
+        yield from self._beyond(one, sizes)
+
+    def _tells_signs(self, one: Instruction) -> bool:
+        """Is the result compared with 0 or -1 alone: is one of several numbers below zero?"""
+        result = {*results(one)}
+        uses = [other for other in self._instructions if not result.isdisjoint(self._read(other))]
+        return all(
+            (other.opcode == "setp" and {_literal(o) for o in other.operands} & {0, -1})
+            or (other.opcode == "or" and other is not one and self._tells_signs(other))
+            for other in uses
+        )
+
+    @property
+    def _shifted(self) -> frozenset[str]:
+        return frozenset(
+            n for one in self._instructions if one.opcode == "shl" for n in results(one)
+        )
+
+    def _is_real_use(self, one: Instruction) -> bool:
+        if one.opcode in MEMORY | {"call"}:
+            return True
+        is_number = self._type(one, 0) in _REALS and _ROUNDING.isdisjoint(one.modifiers)
+        return one.opcode in _OF_REALS and is_number
+
+    @cached_property
+    def _products(self) -> frozenset[str]:
+        """Registers into which a product of sizes goes, that wraps around beyond what was tried."""
+        found = set[str]()
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for one in self._instructions:
+                factors = one.operands[1:3] if one.opcode in ("mul", "mad") else ()
+                is_product = bool(factors) and all(factor in self._scales for factor in factors)
+                stops = one.opcode == "setp" or self._is_load(one)
+                if is_product or not (stops or found.isdisjoint(self._read(one))):
+                    found.update(results(one))
+        return frozenset(found)
+
+    def _beyond(self, one: Instruction, sizes: list[str]) -> Iterator[str]:
+        limit, scale = self._tried.limit, max(self._scales[name] for name in sizes)
+        types = {m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?", m)}
+        is_real = one.opcode == "cvt" and self._type(one, 0) in _REALS
+        divides = one.opcode in _DIVIDING and _literal(one.operands[-1]) is None
+        if "hi" in one.modifiers or not (one.opcode in _ALLOWED or divides):
+            yield f"nothing is known of '{one.opcode}' of a size"
+        if not (types <= _WIDE or (is_real and types & _WIDE)):
+            yield f"it keeps few bits of a size ({one.opcode})"
+        if one.opcode in _COMPARED and not self._loaded.isdisjoint(self._read(one)):
+            yield "it compares a size with data"
+        if one.opcode in _COMPARED | _DIVIDING and not self._products.isdisjoint(self._read(one)):
+            yield "it compares a product of sizes"
+        numbers = [value for o in one.operands[1:] if (value := _literal(o)) is not None]
+        if one.opcode == "and":
+            if not numbers:
+                yield "nothing is known of 'and' of sizes"
+            numbers = [min(abs(n), n ^ 0x7FFFFFFF, n ^ 0xFFFFFFFF, key=abs) for n in numbers]
+        if one.opcode == "xor" and not numbers:
+            yield f"nothing is known of '{one.opcode}' of sizes"
+        if one.opcode == "or" and not numbers and not self._tells_signs(one):
+            yield f"nothing is known of '{one.opcode}' of sizes"
+        if one.opcode in ("shl", "shr"):
+            if not numbers:
+                yield f"nothing is known of '{one.opcode}' by a size"
+            is_sign = one.opcode == "shr" and any(self._is_sign(one, n) for n in numbers)
+            if one.opcode == "shr" and not (is_sign or self._shifted.isdisjoint(sizes)):
+                yield "it cuts off bits of a size"
+            numbers = [0 if is_sign else 2**n for n in numbers]
+        if one.opcode in ("mul", "mad", "shl"):
+            scale = 1 / _BYTES
+        if one.opcode != "selp" and any(abs(number) * scale > limit for number in numbers):
+            yield "it compares something with a number that is larger than any size tried"
+
+
+def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
+    """Loops that are one piece of text and have one end, each with its last block."""
+    body = function.body or ()
+    labels = {item.name: place for place, item in enumerate(body) if isinstance(item, Label)}
+    for end, last in enumerate(body):
+        if not _is_branch(last) or not last.guard:
+            continue
+        begin = labels.get(last.operands[-1], end + 1)
+        if begin > end:
+            continue
+        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
+        inside = {name for name, place in labels.items() if begin <= place <= end}
+        leaves = any(
+            one.opcode in ("ret", "exit", "brx")
+            or (_is_branch(one) and one.operands[-1] not in inside)
+            for one in loop
+        )
+        starts = [place for place in labels.values() if place <= end]
+        jumps = [n + 1 for n, item in enumerate(body[:end]) if _is_branch(item)]
+        if not leaves:
+            first = max([*starts, *jumps])
+            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
+
+
+def _is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
+    return isinstance(item, Instruction) and item.opcode == "bra"
+
+
+def _literal(operand: str) -> int | None:
+    return int(operand.rstrip("U"), 0) if _INTEGER.fullmatch(operand) else None

@@ -1,0 +1,76 @@
+"""Copies of a kernel among which launches choose; of one with other constants, its one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cutune.core.source import Edit, Source
+from cutune.toolchain.device.thread_block import Block
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The launch of a copy in which a constant that the block follows has another value.
+
+    In each dimension the program asks for as many blocks of `own_block` as cover an extent, each of
+    them so many elements. A copy is launched with as many of `block` as cover it then.
+
+    Attributes:
+        extents: C text of integers, over the integer parameters of the kernel.
+        covered, own_covered: elements of an extent per block of the copy, and of the program.
+        divided: parameters that have to be multiples of `multiple`.
+    """
+
+    block: Block
+    own_block: Block
+    extents: tuple[str, str, str]
+    covered: Block
+    own_covered: Block
+    divided: tuple[str, ...] = ()
+    multiple: int = 1
+    #: Bytes of dynamic shared memory of a block of the copy, and of the program.
+    shared: int = 0
+    own_shared: int = 0
+    #: The other values, by the names of the constants.
+    values: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """`TILE = 32`, as messages have it."""
+        return ", ".join(f"{name} = {value}" for name, value in self.values)
+
+    def threads(self, axis: int) -> str:
+        """C text of the threads of a dimension, of all blocks together."""
+        covered = self.covered[axis]
+        return f"({self.extents[axis]} + {covered - 1}) / {covered} * {self.block[axis]}"
+
+    def own(self) -> Tile:
+        """The program's own launch."""
+        own_block, own_covered = self.own_block, self.own_covered
+        return replace(self, block=own_block, covered=own_covered, shared=self.own_shared)
+
+
+@dataclass(frozen=True)
+class KernelVariant:
+    """A copy of a kernel that does the same, under a condition that is asked at the launch."""
+
+    #: What is done to the kernel: `restrict_x2`.
+    name: str
+    #: Name of the copy: `gemm_kernel__restrict_x2`.
+    kernel: str
+    #: The file that it is inserted into, and the edit that inserts it.
+    source: Source
+    edit: Edit
+    #: The last step that made the copy (`restrict`, `coarsen` …). Each step has its own proof.
+    transform: str
+    #: Positions of the pointers that the launch asks about. Empty: there is no condition.
+    pointers: tuple[int, ...] = ()
+    #: Those of them that it writes through (stores, atomics).
+    written: tuple[int, ...] = ()
+    #: Ids that each thread does, per dimension.
+    coarsen: Block = (1, 1, 1)
+    #: Inserts a copy for the proof, which takes the place of its block from a marked register.
+    moved: Edit | None = None
+    #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
+    bounds: tuple[int, int] | None = None
+    tile: Tile | None = None  # its one launch, if a constant has another value in it

@@ -1,0 +1,346 @@
+// Kernels with tiles in shared memory: the block follows a constant. `right_…`: another value does the
+// same at any size; `even_…`: at multiples of both tiles; `wrong_…`: it does not, or nobody can tell.
+#include <cstdio>
+#include <cstdlib>
+#include <cmath>
+
+#define TILE 16
+#define TILE_MASK 15
+#ifndef WIDTH
+#define WIDTH 32
+#endif
+constexpr int SIDE = 16;
+constexpr int PADDED = SIDE + 1;
+constexpr int BLOCK = 128;
+constexpr int SIGNED = 64;
+#define CEIL(a, b) (((a) + (b) - 1) / (b))
+
+__global__ void right_product(const float *a, const float *b, float *c, int n) {
+    __shared__ float s[TILE][TILE], t[TILE][TILE];
+    const int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < n; k += TILE) {
+        s[threadIdx.y][threadIdx.x] = row < n && k + threadIdx.x < n ? a[row * n + k + threadIdx.x] : 0.0f;
+        t[threadIdx.y][threadIdx.x] =
+            column < n && k + threadIdx.y < n ? b[(k + threadIdx.y) * n + column] : 0.0f;
+        __syncthreads();
+        for (int i = 0; i < TILE; i++) sum += s[threadIdx.y][i] * t[i][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n && column < n) c[row * n + column] = sum;
+}
+
+__global__ void right_transpose(const int *a, int *b, int width, int height) {
+    __shared__ int tile[SIDE][PADDED];
+    int x = blockIdx.x * SIDE + threadIdx.x, y = blockIdx.y * SIDE + threadIdx.y;
+    if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = a[y * width + x];
+    __syncthreads();
+    x = blockIdx.y * SIDE + threadIdx.x, y = blockIdx.x * SIDE + threadIdx.y;
+    if (x < height && y < width) b[y * height + x] = tile[threadIdx.x][threadIdx.y];
+}
+
+template <int T>
+__global__ void right_reverse(const int *a, int *b, int n) {
+    __shared__ int part[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int j = blockIdx.x * T + T - 1 - threadIdx.x;
+    if (j < n) b[n - 1 - j] = part[T - 1 - threadIdx.x];
+}
+
+__global__ void even_rows(const float *a, float *b, int n) {
+    __shared__ float row[WIDTH];
+    row[threadIdx.x] = a[blockIdx.y * n + blockIdx.x * WIDTH + threadIdx.x];
+    __syncthreads();
+    b[blockIdx.y * n + blockIdx.x * WIDTH + threadIdx.x] = 2.0f * row[threadIdx.x ^ 1];
+}
+
+// The tile is written in numbers.
+__global__ void right_numbers(const int *a, const int *b, int *c, int n) {
+    __shared__ int s[16][16], t[16][16];
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    int sum = 0;
+    for (int part = 0; part < (n + 15) / 16; part++) {
+        const int x = part * 16 + threadIdx.x, y = part * 16 + threadIdx.y;
+        s[threadIdx.y][threadIdx.x] = row < n && x < n ? a[row * n + x] : 0;
+        t[threadIdx.y][threadIdx.x] = column < n && y < n ? b[y * n + column] : 0;
+        __syncthreads();
+        for (int i = 0; i < 16; i++) sum += s[threadIdx.y][i] * t[i][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n && column < n) c[row * n + column] = sum;
+}
+
+// It reads its block, and the launch gives it as much memory as that needs.
+__global__ void right_memory(const float *a, float *b, int n) {
+    extern __shared__ float part[];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x + 1] = i < n ? a[i] : 0.0f;
+    if (threadIdx.x == 0) part[0] = i > 0 && i <= n ? a[i - 1] : 0.0f;
+    if (threadIdx.x == blockDim.x - 1) part[threadIdx.x + 2] = i + 1 < n ? a[i + 1] : 0.0f;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + 2.0f * part[threadIdx.x + 1] + part[threadIdx.x + 2];
+}
+
+// The mask is a number of its own.
+__global__ void wrong_numbers(const int *a, int *b, int n) {
+    __shared__ int part[64];
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[(threadIdx.x + 1) & 63];
+}
+
+// What it compares wraps around at sizes that are not tried.
+__global__ void wrong_product(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + ((unsigned)n * n < (unsigned)n ? BLOCK : 0);
+}
+
+// The mask stays.
+__global__ void wrong_mask(const int *a, int *b, int n) {
+    __shared__ int part[TILE];
+    const int i = blockIdx.x * TILE + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[(threadIdx.x + 1) & TILE_MASK];
+}
+
+// Sums of rounded numbers, in the order of the tiles.
+__global__ void wrong_sums(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    float sum = 0.0f;
+    for (int k = 0; k < n; k += BLOCK) {
+        part[threadIdx.x] = k + threadIdx.x < n ? a[k + threadIdx.x] : 0.0f;
+        __syncthreads();
+        float of_part = 0.0f;
+        for (int i = 0; i < BLOCK; i++) of_part += part[i];
+        sum += of_part;
+        __syncthreads();
+    }
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n) b[i] = sum;
+}
+
+// A result of each block.
+__global__ void wrong_blocks(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int k = 0; k < BLOCK; k++) b[blockIdx.x] += part[k];
+}
+
+// The first threads load what lies beside the tile: there have to be as many as the radius.
+__global__ void wrong_halo(const float *a, float *b, int n, int radius) {
+    __shared__ float part[BLOCK + 2 * 96];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[radius + threadIdx.x] = i < n ? a[i] : 0.0f;
+    if (threadIdx.x < radius) {
+        const int left = i - radius, right = i + BLOCK;
+        part[threadIdx.x] = left >= 0 && left < n ? a[left] : 0.0f;
+        part[radius + BLOCK + threadIdx.x] = right < n ? a[right] : 0.0f;
+    }
+    __syncthreads();
+    float sum = 0.0f;
+    for (int k = 0; k <= 2 * radius; k++) sum += part[threadIdx.x + k];
+    if (i < n) b[i] = sum;
+}
+
+// No barrier: right as long as a tile is a warp.
+__global__ void wrong_barrier(const int *a, int *b, int n) {
+    __shared__ int part[WIDTH];
+    const int i = blockIdx.x * WIDTH + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    if (i < n) b[i] = part[WIDTH - 1 - threadIdx.x];
+}
+
+// What it does depends on data.
+__global__ void wrong_data(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n && part[threadIdx.x] > 3) b[part[0] & 7] = 1;
+}
+
+// Another sum where n is large, and no trial is.
+__global__ void wrong_beyond(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n > 1000000 ? BLOCK : 0);
+}
+
+// The same tile wherever what is written is not rounded: ties go to the last of the tile.
+__global__ void wrong_ties(const float *a, int *b, int n) {
+    __shared__ float part[BLOCK];
+    float most = -1e30f;
+    int place = 0;
+    for (int k = 0; k < n; k += BLOCK) {
+        part[threadIdx.x] = k + threadIdx.x < n ? a[k + threadIdx.x] : -1e30f;
+        __syncthreads();
+        float of_part = -1e30f;
+        int in_part = 0;
+        for (int i = 0; i < BLOCK; i++)
+            in_part = part[i] >= of_part ? i : in_part, of_part = fmaxf(part[i], of_part);
+        place = of_part > most ? k + in_part : place, most = fmaxf(most, of_part);
+        __syncthreads();
+    }
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n) b[i] = place;
+}
+
+// What blocks do where an integer is below zero, and none was in a trial.
+__global__ void right_unless_reversed(const int *a, int *b, int n, int step) {
+    __shared__ int part[SIGNED];
+    const int i = blockIdx.x * SIGNED + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[step < 0 ? SIGNED - 1 - threadIdx.x : threadIdx.x];
+}
+
+// Thresholds by other means than a comparison with a large number.
+__global__ void wrong_shift(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n >> 20) * BLOCK;
+}
+
+__global__ void wrong_bit(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n & 8192 ? BLOCK : 0);
+}
+
+__global__ void wrong_zeros(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (__clz(n) < 8 ? BLOCK : 0);
+}
+
+__global__ void wrong_rounds(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    int more = 0;
+    for (int k = 0; k < n; k++) more += k == 100000 ? BLOCK : 0;
+    if (i < n) b[i] = part[threadIdx.x] + more;
+}
+
+__global__ void wrong_places(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int j = (unsigned char)blockIdx.x * BLOCK + threadIdx.x;
+    if (j < n) b[j] = part[threadIdx.x];
+}
+
+// Places of blocks in 24 bits: smaller blocks are more.
+__global__ void wrong_24_bits(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int j = __mul24(blockIdx.x, BLOCK) + threadIdx.x;
+    if (j < n) b[j] = part[threadIdx.x];
+}
+
+// Something else where a number of the launch, data, or a pointer is what no trial has.
+__global__ void wrong_number(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (alpha == 0.0f ? BLOCK : 0);
+}
+
+__global__ void wrong_value(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (a[0] == 123456 ? BLOCK : 0);
+}
+
+__global__ void wrong_below(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (part[threadIdx.x] < -1000.0f ? BLOCK : 0);
+}
+
+__global__ void wrong_pointer(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + ((unsigned long long)a & 256 ? BLOCK : 0);
+}
+
+int main(int argc, char **argv) {
+    const int n = argc > 1 ? atoi(argv[1]) : 100;
+    const size_t bytes = 4 * (size_t)(n + 64) * (n + 64);
+    float *a, *b, *c;
+    cudaMalloc(&a, bytes);
+    cudaMalloc(&b, bytes);
+    cudaMalloc(&c, bytes);
+    int *const host = (int *)malloc(bytes);
+    for (size_t i = 0; i < bytes / 4; i++) host[i] = 0x3f800000 + (int)(i * 2654435761u >> 10);
+    cudaMemcpy(a, host, bytes, cudaMemcpyHostToDevice);
+    cudaMemcpy(b, host, bytes, cudaMemcpyHostToDevice);
+    cudaMemset(c, 0, bytes);
+    int *const x = (int *)a, *const y = (int *)c;
+    dim3 block(TILE, TILE), grid(CEIL(n, TILE), (n + TILE - 1) / TILE);
+    right_product<<<grid, block>>>(a, b, c, n);
+    // As many blocks for several sizes: each is to have its own launch of a copy.
+    for (int m = n; m < n + 6; m += 5)
+        right_transpose<<<dim3(CEIL(m, SIDE), CEIL(m, SIDE)), dim3(SIDE, SIDE)>>>(x, y, m, m);
+    constexpr int T = 64;
+    right_reverse<T><<<CEIL(n, T), T>>>(x, y, n);
+    even_rows<<<dim3(n / WIDTH, n), WIDTH>>>(a, c, n);
+    dim3 threads(16, 16), blocks((n + 15) / 16, (n + threads.y - 1) / threads.y);
+    right_numbers<<<blocks, threads>>>(x, (int *)b, y, n);
+    const int width = 256;
+    right_memory<<<(n + width - 1) / width, width, (width + 2) * sizeof(float)>>>(a, c, n);
+    wrong_numbers<<<(n + 63) / 64, 64>>>(x, y, n);
+    wrong_product<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_mask<<<CEIL(n, TILE), TILE>>>(x, y, n);
+    wrong_sums<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
+    wrong_blocks<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_halo<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 5);
+    wrong_barrier<<<CEIL(n, WIDTH), WIDTH>>>(x, y, n);
+    wrong_data<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_beyond<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_ties<<<CEIL(n, BLOCK), BLOCK>>>(a, y, n);
+    right_unless_reversed<<<CEIL(n, SIGNED), SIGNED>>>(x, y, n, -1);
+    wrong_shift<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_bit<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_zeros<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_rounds<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_places<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_24_bits<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_number<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
+    wrong_value<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_below<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
+    wrong_pointer<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost);
+    unsigned long long sum = 0;
+    for (size_t i = 0; i < bytes / 4; i++) sum = sum * 31 + (unsigned)host[i];
+    printf("%llu\n", sum);
+}

@@ -1,0 +1,97 @@
+"""Scripts that use CUDA from Python, unmodified, on the emulated device."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cutune.core.codes import Code
+from cutune.toolchain.nvcc import find_nvcc
+from tests.support.short_headers import as_users_do
+
+pytestmark = pytest.mark.nvcc
+
+SCRIPTS = Path(__file__).parents[1] / "corpus" / "python"
+WITH_PYCUDA = sorted(path.stem for path in SCRIPTS.glob("pycuda_*.py"))
+
+MODULE = """__device__ int offset;
+extern "C" __global__ void add(int *a, int n) { if (threadIdx.x < n) a[threadIdx.x] += offset; }
+"""
+LIBRARY = """__global__ void twice(int *a) { a[threadIdx.x] *= 2; }
+extern "C" int run(int *host)
+{
+    int *a = nullptr;
+    cudaMalloc(&a, 5 * sizeof *a);
+    cudaMemcpy(a, host, 5 * sizeof *a, cudaMemcpyDefault);
+    twice<<<1, 5>>>(a);
+    return cudaMemcpy(host, a, 5 * sizeof *a, cudaMemcpyDefault);
+}
+"""
+#: Loads a library and calls it; compiles it before that, unless a file is named.
+DRIVE = """import ctypes, subprocess, sys
+if not sys.argv[1:]:
+    command = ["nvcc", "-shared", "-Xcompiler", "-fPIC", "lib.cu", "-o", "lib.so"]
+    subprocess.run(command, check=True)
+values = (ctypes.c_int * 5)(1, 2, 3, 4, 5)
+print(ctypes.CDLL((sys.argv[1:] or ["./lib.so"])[0]).run(values), list(values))
+"""
+
+
+def run_script(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """A script as users run it; `pycuda` runs where the tests run."""
+    command = [sys.executable, "-m", "cutune", "run", sys.executable, *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pycuda") is None, reason="pycuda is not installed")
+@pytest.mark.parametrize("name", WITH_PYCUDA)
+def test_a_script_with_pycuda(name: str, tmp_path: Path) -> None:
+    with as_users_do():
+        done = run_script(tmp_path, SCRIPTS / f"{name}.py")
+    assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+    assert "warp instructions" in done.stderr
+
+
+def test_the_drivers_interface(tmp_path: Path) -> None:
+    source, ptx, cubin = (tmp_path / f"module.{ending}" for ending in ("cu", "ptx", "cubin"))
+    source.write_text(MODULE)
+    nvcc = find_nvcc()
+    nvcc.check(["-ptx", str(source), "-o", str(ptx)])
+    nvcc.check(["-cubin", str(source), "-o", str(cubin)])
+    done = run_script(tmp_path, SCRIPTS / "driver_calls.py", ptx, cubin)
+    assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+    said = Code.NOT_EMULATED.template.format(function="cuMipmappedArrayCreate")
+    assert f"cutune: error: {said} [CT296]\n" in done.stderr
+    assert "it is a cubin, which holds machine code alone" in done.stderr
+    assert "add: 3 launches, grid 1x1x1, block 32x1x1" in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["ptx", "fatbin", "cubin"])
+def test_nvcc_on_the_path_makes_modules_that_hold_ptx(ending: str, tmp_path: Path) -> None:
+    (tmp_path / "module.cu").write_text(MODULE)
+    compiling = f"""import subprocess
+subprocess.run(["nvcc", "--{ending}", "-arch", "sm_90", "module.cu"], check=True)
+"""
+    (tmp_path / "compile.py").write_text(compiling)
+    assert run_script(tmp_path, "compile.py").returncode == 0
+    content = (tmp_path / f"module.{ending}").read_bytes()
+    assert b".target sm_80" in content and b".entry add" in content
+
+
+def test_a_library_by_ctypes(tmp_path: Path) -> None:
+    (tmp_path / "lib.cu").write_text(LIBRARY)
+    (tmp_path / "drive.py").write_text(DRIVE)
+    done = run_script(tmp_path, "drive.py")
+    assert done.stdout == "0 [2, 4, 6, 8, 10]\n", done.stderr
+    assert "twice: 1 launch" in done.stderr
+
+    own = ["-shared", "-Xcompiler", "-fPIC", str(tmp_path / "lib.cu")]
+    find_nvcc().check([*own, "-o", str(tmp_path / "own.so")])
+    done = run_script(tmp_path, "drive.py", "./own.so")
+    assert done.stdout.endswith("[1, 2, 3, 4, 5]\n")
+    assert "'./own.so' has NVIDIA's CUDA runtime built in" in done.stderr
+    assert "NVCC_APPEND_FLAGS='-no-compress -cudart shared" in done.stderr
