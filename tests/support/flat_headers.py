@@ -2,13 +2,14 @@
 
 Takes nvcc and options, gives a folder with `flat.h`, which `left_out.h` includes. Where that knows
 the kind of pass, it holds what the headers come to, token for token, with all that they define;
-unless they are to be whole, without declarations that few programs need.
+unless they are to be whole, without declarations of CUDA's that few programs need.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, host_pass_flags, target_flags
@@ -22,9 +23,18 @@ _OTHERWISE = (
     *("__CUDACC_EXTENDED_LAMBDA__", "CUDA_API_PER_THREAD_DEFAULT_STREAM"),
     *("__CUDA_ARCH_SPECIFIC__", "__CUDA_ARCH_FAMILY_SPECIFIC__", "__CUDA_ARCH_FEAT_SM90_ALL"),
 )
+#: A program that they have to compile, or they are whole.
+_PROBE = """#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+__global__ void fill(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = sqrtf(warpSize); }
+int main() { fill<<<1, dim3(64)>>>(nullptr, 0); return cudaDeviceSynchronize(); }
+"""
 _STANDARD = "__cplusplus == 201402L && defined __STRICT_ANSI__ && defined __EXCEPTIONS"
 _MARKER = re.compile(r'# \d+ "([^"]*)"')
-_FILE_OF_C = re.compile(r'^# \d+ "([^"]*/cstdlib)"', re.MULTILINE)
 #: What comes from elsewhere comes in any case: from the command, and the header that includes ours.
 _INCLUDER = "/left_out.h"
 _DEFINED_ANYWAY = (_INCLUDER, "<built-in>", "<command-line>", "empty.cu")
@@ -41,33 +51,72 @@ _NAMED = re.compile(
     r"|__(?:float|u?int)_as_(?:float|u?int)|__u?mul(?:24|hi)"
     r"|cuda(?:GetErrorName|Memcpy(?:To|From)Symbol)"
     # What compilers look for by themselves.
-    r"|__cuda\w+|\w+_t|_Float\w+|_IS\w+"
+    r"|__cuda\w+|\w+_t"
 )
 
 
 def write_flat_headers(nvcc: Nvcc, flags: Sequence[str], folder: Path, is_whole: bool) -> None:
-    """Write `flat.h`, `intrinsics.h`, which mathematics asks for, and their parts."""
+    """Write `flat.h`, `intrinsics.h`, which mathematics asks for, and their parts.
+
+    Whatever may be wrong with headers of which some is left out, they are whole then.
+    """
+    texts = {name: [*_flat(text)] for name, text in _preprocessed(nvcc, flags, folder)}
+    _write(texts, texts if is_whole else _with_needed(nvcc, texts), folder)
+    if not is_whole and not _is_compiled(nvcc, flags, folder):
+        _write(texts, texts, folder)
+
+
+def _preprocessed(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
+    """What each kind of pass sees, by its architecture."""
     empty = folder / "empty.cu"
     empty.touch()
-    words = _words_of_all(nvcc)
     for architecture in ARCHITECTURES:
         options = target_flags(flags, architecture) if architecture else host_pass_flags(flags)
-        text = nvcc.preprocess(empty, flags, [*options, "-E", "-Xcompiler", "-dD"])
-        flat = [*_flat(text)]
-        kept: Iterable[str] = flat
-        if not is_whole:
-            kept = needed_lines(flat, _asked(words | _of_namespace(text)), _is_trimmed)
-        parts = {"flat": ["#define __FLAT_HEADERS__", *kept], "intrinsics": _intrinsics(flat)}
-        for name, lines in parts.items():
-            part = folder / f"{name}_{architecture or 'host'}.h"
-            part.write_text("\n".join(lines) + "\n")
+        yield architecture, nvcc.preprocess(empty, flags, [*options, "-E", "-Xcompiler", "-dD"])
+
+
+def _with_needed(nvcc: Nvcc, texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    words = _words_of_all(nvcc)
+    is_of_cuda = _is_under(nvcc.include_directories)
+
+    def is_asked(name: str) -> bool:
+        return name in words or bool(_NAMED.fullmatch(name))
+
+    return {name: [*needed_lines(lines, is_asked, is_of_cuda)] for name, lines in texts.items()}
+
+
+def _write(
+    texts: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]], folder: Path
+) -> None:
+    for name, lines in texts.items():
+        parts = {
+            "flat": ["#define __FLAT_HEADERS__", *kept[name]],
+            "intrinsics": _intrinsics(lines),
+        }
+        for kind, part in parts.items():
+            (folder / f"{kind}_{name or 'host'}.h").write_text("\n".join(part) + "\n")
+    for kind in ("flat", "intrinsics"):
+        (folder / f"{kind}.h").write_text(_chosen(kind))
+
+
+def _chosen(kind: str) -> str:
+    """A header that includes what the kind of pass asks for, where that is known."""
     kinds = " && ".join([_STANDARD, *(f"!defined {name}" for name in _OTHERWISE)])
-    for name in ("flat", "intrinsics"):
-        lines = [f"#if {kinds}"]
-        for one in ARCHITECTURES:
-            asked = f"__CUDA_ARCH__ == {one}0" if one else "!defined __CUDA_ARCH__"
-            lines += [f"#if {asked}", f'#include "{name}_{one or "host"}.h"', "#endif"]
-        (folder / f"{name}.h").write_text("\n".join([*lines, "#endif"]) + "\n")
+    lines = [f"#if {kinds}"]
+    for one in ARCHITECTURES:
+        asked = f"__CUDA_ARCH__ == {one}0" if one else "!defined __CUDA_ARCH__"
+        lines += [f"#if {asked}", f'#include "{kind}_{one or "host"}.h"', "#endif"]
+    return "\n".join([*lines, "#endif"]) + "\n"
+
+
+def _is_compiled(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> bool:
+    """Do all kinds of passes compile a program that includes what many programs do?"""
+    probe = folder / "probe.cu"
+    probe.write_text(_PROBE)
+    targets = (f"arch=compute_{one},code=compute_{one}" for one in ARCHITECTURES if one)
+    options = [word for target in targets for word in ("-gencode", target)]
+    command = [*("-isystem", str(folder)), *flags, *options, "-c", str(probe)]
+    return nvcc.run([*command, "-o", str(folder / "probe.o")]).returncode == 0
 
 
 def _intrinsics(flat: Iterable[str]) -> list[str]:
@@ -99,14 +148,10 @@ def _flat(text: str) -> Iterator[str]:
             yield line
 
 
-def _is_trimmed(file: str) -> bool:
-    """Is a header one of CUDA, or of C? Others have few declarations that nobody needs."""
-    return "/c++/" not in file and "/gcc/" not in file
-
-
-def _asked(words: frozenset[str]) -> Callable[[str], bool]:
-    """Is a declaration of a name needed, whatever the others are?"""
-    return lambda name: name in words or bool(_NAMED.fullmatch(name))
+def _is_under(folders: Iterable[Path]) -> Callable[[str], bool]:
+    """Is a header CUDA's? Those of C rely on each other, by ways that are each system's own."""
+    resolved = [folder.resolve() for folder in folders]
+    return cache(lambda file: any(map(Path(file).resolve().is_relative_to, resolved)))
 
 
 def _words_of_all(nvcc: Nvcc) -> frozenset[str]:
@@ -114,13 +159,6 @@ def _words_of_all(nvcc: Nvcc) -> frozenset[str]:
     own = (path for folder in _PROGRAMS for path in folder.rglob("*.*") if path.is_file())
     stubs = (folder / "crt" / "host_runtime.h" for folder in nvcc.include_directories)
     return frozenset(word for path in (*own, *filter(Path.exists, stubs)) for word in _words(path))
-
-
-def _of_namespace(text: str) -> frozenset[str]:
-    """What the C++ library's headers, such as <cstdlib>, take from those of C into `std`."""
-    folders = {Path(file).parent for file in _FILE_OF_C.findall(text)}
-    headers = (path for folder in folders for path in folder.glob("c*") if path.is_file())
-    return frozenset(word for path in headers for word in _words(path))
 
 
 def _words(path: Path) -> list[str]:

@@ -20,6 +20,7 @@ from tempfile import mkdtemp
 from unittest.mock import patch
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import locked
 from cutune.proof.analysis import read_source
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.preprocessed import definitions_before
@@ -29,11 +30,12 @@ from tests.support.flat_headers import write_flat_headers
 #: nvcc has by itself are twice as long.
 STANDARD = "-std=c++14"
 _FOLDER = Path(__file__).parents[1] / "corpus" / "headers"
-_HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
+HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
 #: What nvcc reads before the options that it is given.
 FLAGS_VARIABLE = "NVCC_PREPEND_FLAGS"
+_SHARED_VARIABLE = "CUTUNE_TEST_HEADERS"
 
 
 #: Options that name files, which may be others in another folder.
@@ -49,7 +51,7 @@ def with_short_headers(is_whole: bool = False) -> Iterator[None]:
     `is_whole`: with what few programs call, such as graphs.
     """
     flat = _flat_headers(is_whole)
-    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *flat, *_HEADERS, *_LINKER])}
+    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *flat, *HEADERS, *_LINKER])}
     known = patch.object(read_source, "definitions_before", _definitions_before)
     with patch.dict(os.environ, options), known:
         yield
@@ -57,16 +59,28 @@ def with_short_headers(is_whole: bool = False) -> Iterator[None]:
 
 @cache
 def _flat_headers(is_whole: bool) -> tuple[str, ...]:
-    """Options for the folder of `flat.h`, which lasts as long as this process."""
+    """Options for the folder of `flat.h`."""
     try:
         nvcc = find_nvcc()
     except CutuneError:
         return ()
+    folder = shared_folder() / ("whole" if is_whole else "short")
+    with locked(folder.with_suffix(".lock")), as_users_do():
+        if not folder.exists():
+            made = Path(mkdtemp(dir=folder.parent))
+            write_flat_headers(nvcc, [STANDARD, *HEADERS], made, is_whole)
+            made.rename(folder)
+    return "-isystem", str(folder)
+
+
+def shared_folder() -> Path:
+    """A folder for this process and those that it starts, such as workers of pytest."""
+    if (known := os.environ.get(_SHARED_VARIABLE)) is not None:
+        return Path(known)
     folder, maker = Path(mkdtemp(prefix="flat-headers-")), os.getpid()
     atexit.register(lambda: shutil.rmtree(folder) if os.getpid() == maker else None)
-    with as_users_do():
-        write_flat_headers(nvcc, [STANDARD, *_HEADERS], folder, is_whole)
-    return "-isystem", str(folder)
+    os.environ[_SHARED_VARIABLE] = str(folder)
+    return folder
 
 
 def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:

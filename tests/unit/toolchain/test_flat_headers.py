@@ -8,15 +8,23 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc, host_pass_flags, target_flags
-from tests.support.flat_headers import ARCHITECTURES
+from tests.support import flat_headers
+from tests.support.flat_headers import ARCHITECTURES, write_flat_headers
 from tests.support.needed_declarations import needed_lines
-from tests.support.short_headers import FLAGS_VARIABLE, with_short_headers
+from tests.support.short_headers import (
+    FLAGS_VARIABLE,
+    HEADERS,
+    STANDARD,
+    as_users_do,
+    with_short_headers,
+)
 
 pytestmark = pytest.mark.nvcc
 
@@ -75,6 +83,18 @@ def test_nothing_but_declarations_is_missing(tmp_path: Path) -> None:
         with with_short_headers(is_whole):
             codes.append(find_nvcc().ptx(str(source), (), "80"))
     assert codes[0] == codes[1]
+
+
+def test_headers_that_do_not_compile_are_whole(tmp_path: Path) -> None:
+    def without_something(lines: Sequence[str], *_: object) -> list[str]:
+        return [line for line in lines if "cudaDeviceSynchronize" not in line]
+
+    with as_users_do(), patch.object(flat_headers, "needed_lines", without_something):
+        write_flat_headers(find_nvcc(), [STANDARD, *HEADERS], tmp_path, is_whole=False)
+    with with_short_headers(is_whole=True):
+        _, _, whole, *_ = shlex.split(os.environ[FLAGS_VARIABLE])
+    for name in ("flat_host.h", "flat_80.h"):
+        assert (tmp_path / name).read_text() == (Path(whole) / name).read_text()
 
 
 DECLARATIONS = """# 1 "mine.h" 3
