@@ -50,6 +50,7 @@ class Code(Enum):
     NOT_CUDA = "CT102 error: no C++ code found; is '{path}' a CUDA source file?"
     BAD_ANNOTATION = "CT103 warning: pragma ignored: {reason}"
     HOST_ONLY = "CT104 note: no kernel and no launch here; the file stays as it is"
+    LOADED_KERNEL = "CT105 note: kernels that a program compiles or loads while it runs, as by {function} here, stay as they are; to have one tuned, compile it with the program and launch it as kernel<<<grid, block>>>(…)"
 
     # Why a launch stays as it is: reasons in the launch …
     MISSING_KERNEL = "CT201 warning: the definition of kernel '{name}' was not found; where another source of the program has it, name that source too"

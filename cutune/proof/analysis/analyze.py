@@ -26,7 +26,7 @@ from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
-from cutune.source.launches.callees import called_launches, certain_kernels
+from cutune.source.launches.callees import called_launches, certain_kernels, loaded_kernels
 from cutune.source.launches.verdicts import launch_sites
 from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
@@ -117,7 +117,9 @@ def analyze(
         texts = KernelTexts(files, {file.source.path: file for file in own}, seen, unsteady)
         kernels = varied(kernels, compiled.proofs, texts)
     known = by_last_name(by_name)
-    calls = (note for file in own for note in called_launches(file, known))
+    calls = (
+        note for file in own for note in (*called_launches(file, known), *loaded_kernels(file))
+    )
     diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
     late = [file for file in own[1:] if file.source.path not in early]
     too_early = _too_early(file for file in own[1:] if file.source.path in early)

@@ -42,6 +42,20 @@ _FUNCTIONS = {
     "cudaLaunchKernelExC": _PLAINLY,
     "cudaLaunchCooperativeKernel": _TOGETHER,
 }
+#: Functions of NVRTC and of the driver that take kernels which no compiler of the program sees.
+_AT_RUN_TIME = frozenset(
+    {
+        "nvrtcCompileProgram",
+        "cuModuleLoad",
+        "cuModuleLoadData",
+        "cuModuleLoadDataEx",
+        "cuModuleLoadFatBinary",
+        "cuLibraryLoadData",
+        "cuLibraryLoadFromFile",
+        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+    }
+)
 
 
 def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
@@ -77,6 +91,15 @@ def called_launches(syntax: Syntax, kernels: Container[str]) -> Iterator[Diagnos
         advice = _FUNCTIONS[function].format(kernel=kernel)
         about: dict[str, Any] = {"kernel": kernel, "function": function, "advice": advice}
         yield Diagnostic.at(Code.LAUNCHED_BY_CALL, *place, **about)
+
+
+def loaded_kernels(syntax: Syntax) -> Iterator[Diagnostic]:
+    """Yield a note at the first call that compiles, loads or launches a kernel by the driver."""
+    for index, (token, following) in enumerate(pairwise(syntax.tokens)):
+        if token.text in _AT_RUN_TIME and following.text == "(":
+            place = (syntax.source, syntax.span((index, syntax.brackets.partner[index + 1])))
+            yield Diagnostic.at(Code.LOADED_KERNEL, *place, function=token.text)
+            return
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -350,6 +350,21 @@ void f(float *a, int n, void **args) {
     assert [source.location(d.span.start).line for d in told if d.span is not None] == [8, 10]
 
 
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        ("nvrtcCompileProgram(program, 0, 0);\n    cuModuleLoadData(&module, ptx);", 2),
+        ("use(cuModuleLoad);\n    check(cuLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, 0, args, 0));", 3),
+        ("// cuLaunchKernel(f);\n    cuMemAlloc(&x, 4);", None),
+    ],
+)
+def test_kernels_that_are_loaded_are_told_of_once(call: str, line: int | None) -> None:
+    program = program_of(f"void f(void **args) {{\n    {call}\n}}\n")
+    told = [d for d in program.diagnostics if d.code is Code.LOADED_KERNEL]
+    lines = [program.source.location(d.span.start).line for d in told if d.span is not None]
+    assert lines == [line] * (line is not None)
+
+
 @pytest.mark.parametrize("end", [" = ", " = 4", " = 4,"])
 def test_a_constant_that_the_file_does_not_end(end: str) -> None:
     program = program_of(f"#pragma cutune tune(TILE: 4, 8)\nconstexpr int TILE{end}")
