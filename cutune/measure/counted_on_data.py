@@ -211,7 +211,9 @@ def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject,
     subject = subject.without(missing)
     kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
-    with_own = (one for one in (smaller, most) if counted in one.by_block)
+    # Launches of other sizes tell what the work depends on where the runs vary several sizes.
+    by_sizes = {recorded_sizes(subject, one.asked): one for one in (*largest, smaller, most)}
+    with_own = (one for one in by_sizes.values() if counted in one.by_block)
     measured = [_measurement(subject, Purpose.COUNTS, one, counted) for one in with_own]
     for purpose, experiment in ((Purpose.SMALLER, smaller), (Purpose.FEATURES, most)):
         measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]

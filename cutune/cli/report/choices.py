@@ -462,6 +462,9 @@ def _freed(name: str, value: int, plan: RunPlan) -> str:
     """What to write so that the runs vary this size."""
     values = f"{value},{2 * value or 1}"
     of_vary = [word for word, its in plan.vary.items() if [*its] == [str(value)]]
+    if len(its := {*plan.vary.get(name, ())}) > 1 and str(value) in its:
+        # Where it was smaller, launches told nothing of larger ones.
+        return f"to free {name}, give it larger values: --vary {name}={values}"
     if len(of_vary) == 1:
         return f"to free {name}, give it other values: --vary {of_vary[0]}={values}"
     word = _new_word(name, plan.vary)

@@ -297,6 +297,10 @@ class _Launch:
     sizes: Sizes
     work: int
 
+    @property
+    def covered(self) -> Block:
+        return recorded_extents(self.subject.record, self.subject.kernel.grid_kept)
+
     def with_block(self, purpose: str, block: Block) -> Measurement:
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
@@ -319,7 +323,7 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
         return None
     smaller, most = smaller_and_largest(made, lambda one: one.work)
     kernel = subject.kernel
-    covered = [recorded_extents(one.subject.record, kernel.grid_kept) for one in (smaller, most)]
+    covered = [smaller.covered, most.covered]
     by_block: dict[Block, tuple[Measurement, Measurement]] = {}
     for block in (b for b in kernel.remaining() if plan.fits_launches(kernel, b, covered)):
         with suppress(CutuneError):
@@ -329,7 +333,13 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     if counted not in by_block:
         return None
     subject = subject.without({*kernel.candidates()} - by_block.keys())
-    totals = (replace(one, purpose=Purpose.COUNTS) for one in by_block[counted])
+    totals = [replace(one, purpose=Purpose.COUNTS) for one in by_block[counted]]
+    known = {one.sizes for one in totals}
+    for launch in made:
+        # The others tell what the work depends on where the runs vary several sizes.
+        if launch.sizes not in known and plan.fits_launches(kernel, counted, [launch.covered]):
+            with suppress(CutuneError):
+                totals.append(launch.with_block(Purpose.COUNTS, counted))
     of_blocks = (one for pair in by_block.values() for one in pair)
     # As if the program had been run for them.
     setting, of_all = subject.kernel.setting, (*totals, *of_blocks)
@@ -341,10 +351,19 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
 def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launch]:
     """The launches that differ in their arguments, counted with the program's own block."""
     different = {(r.grid, r.block, _numbers(r)): r for r in reversed(launches)}
-    for record in [*different.values()][:MOST_LAUNCHES]:
-        launched, sizes = replace(subject, record=record), recorded_sizes(subject, record)
+    sized = [(recorded_sizes(subject, record), record) for record in different.values()]
+    for sizes, record in _telling(sized)[:MOST_LAUNCHES]:
+        launched = replace(subject, record=record)
         found = launched.run(Purpose.COUNTS, dict(sizes), record.block)
         yield _Launch(launched, sizes, sum(found.executions))
+
+
+def _telling(launches: Sequence[tuple[Sizes, T]]) -> list[tuple[Sizes, T]]:
+    """The last launch, and those in which a size is least; then the others, in their order."""
+    places = range(len(launches[0][0]) if launches else 0)
+    least = [min(launches, key=lambda one: one[0][place][1]) for place in places]
+    first = {id(one): one for one in (*launches[:1], *least)}
+    return [*({**first, **{id(one): one for one in launches}}).values()]
 
 
 def _numbers(record: LaunchRecord) -> bytes:

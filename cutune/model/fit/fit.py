@@ -100,13 +100,20 @@ def _on_data(kernel: MeasuredKernel, counted: Measurements) -> HeldOut:
     """
     ordered = sorted(counted, key=lambda launch: prod(value for _, value in launch.sizes))
     fits = []
-    for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
-        kept = tuple(ordered[first:])
+    for kept in _larger_ones(tuple(ordered)):
         functions = count_functions.count_functions(kernel, kept, proportions(kernel, kept))
         fits.append(HeldOut(functions, kept, kept))
         if _error(kernel, functions) <= PROPORTION_LIMIT:
             return fits[-1]
     return fits[0]
+
+
+def _larger_ones(ordered: tuple[Measurement, ...]) -> Iterator[tuple[Measurement, ...]]:
+    """All launches, then without the smallest ones, down to those that still tell growth."""
+    while len(ordered) > FEWEST_ON_DATA:
+        yield ordered
+        ordered = ordered[max(1, len(ordered) // 4) :]
+    yield ordered
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:

@@ -26,6 +26,7 @@ FREED = "to free C, try: --run './{program} {b} {C} {h}' and --vary C=4,8"
         ("./{program} 40 x4", {}, {"C": 4}, "no word of --run is C: where the program reads it"),
         ("./{program} {n}", {"n": ["4", "8"]}, {"C": -1}, "no word of --run is C"),
         ("./app --c=4 {C}", {"C": ["7", "9"]}, {"C": 4}, "--c={C_} {C}' and --vary C_=4,8"),
+        ("./{program} {C}", {"C": ["2", "4"]}, {"C": 4}, "give it larger values: --vary C=4,8"),
         ("./app 0", {}, {"mode": 0}, "to free mode, try: --run './app {mode}' and --vary mode=0,1"),
     ],
 )  # fmt: skip

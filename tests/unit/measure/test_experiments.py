@@ -217,6 +217,21 @@ def test_where_small_launches_are_unlike_larger_ones_these_decide(logs: Logs) ->
     assert both.reached == (SizeRange(400, 4000, 1),)
 
 
+def test_all_launches_tell_where_several_sizes_vary(logs: Logs) -> None:
+    """Each thread goes m rounds: no size stays at the value that the largest launches have."""
+    rounds = {1000: 3, 2000: 3, 4000: 1, 8000: 2, 9000: 2}
+    kernel = replace(GATHER.kernel, parameters=("n", "m"), positions=(0, 0))
+    launches = [
+        replace(m, sizes=(("n", n := dict(m.sizes)["n"]), ("m", rounds[n])))
+        for m in counted_at(logs, rounds)
+    ]
+    model = fit_model(kernel, launches)
+    assert isinstance(model, FittedModel)
+    assert model.reached == (SizeRange(1000, 9000, 1), SizeRange(1, 3, 1))
+    few, many = (model.instructions({"n": 100000, "m": m}) for m in (2, 40))
+    assert many == 20 * few
+
+
 def test_otherwise_larger_sizes_are_proposed(logs: Logs) -> None:
     said = fit_model(GATHER.kernel, counted_at(logs, SMALL))
     assert isinstance(said, Diagnostic) and said.code is Code.POOR_FIT
