@@ -438,6 +438,13 @@ class LaunchSite:
     #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
     brackets: Span | None = None
     by_arguments: bool = False
+    #: The line of the macro in whose argument it stands, where the compiler sees it.
+    macro_line: int | None = None
+
+    @property
+    def line(self) -> int:
+        """The line on which the compiler sees it."""
+        return self.macro_line or self.source.location(self.span.start).line
 
     def has_all_arguments(self, kernel: Kernel) -> bool:
         """Is each argument known for certain, and none left out?"""

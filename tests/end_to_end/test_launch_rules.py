@@ -120,8 +120,73 @@ def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     hidden = Code.HIDDEN_LAUNCH
     # `#line` gives others the same numbers: of those that are shown it is not told which is which.
     untold = Code.UNRESOLVED_LAUNCH
-    shown = [untold, Code.UNCOMPILED_LAUNCH, untold]
-    assert [site.code for site in launches] == [*[hidden] * 4, *shown, hidden]
+    shown = [*[untold] * 3, Code.UNCOMPILED_LAUNCH, untold]
+    assert [site.code for site in launches] == [*[hidden] * 2, *shown, hidden]
+
+
+#: Macros around launches: (expected verdict, the statement).
+IN_MACROS = r"""
+#include <cstdio>
+#define BY_TYPE(type, ...)                                                  \
+    [&] {                                                                   \
+        switch (type) {                                                     \
+            case 0: { using scalar = int; return __VA_ARGS__(); }           \
+            default: { using scalar = float; return __VA_ARGS__(); }        \
+        }                                                                   \
+    }()
+#define CHECKED(...) do { __VA_ARGS__; if (cudaGetLastError()) puts("bad"); } while (0)
+#define NAMED(name, ...) do { puts(name); __VA_ARGS__ } while (0)
+#define SHOWN(...) do { puts(#__VA_ARGS__); __VA_ARGS__; } while (0)
+#define SHADOWING(...) do { const int width = 64; __VA_ARGS__; } while (0)
+#define NEVER(...) do { } while (0)
+#define CHANGED(...) do { __VA_ARGS__ + 0; } while (0)
+template <typename T> __global__ void add(int n, T *x, T value) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += value;
+}
+void all(int n, int *x, int type) {
+    const int width = 32, blocks = (n + width - 1) / width;
+    BY_TYPE(type, ([&] { add<scalar><<<blocks, width>>>(n, (scalar *)x, scalar(1)); }));  // tunable
+    BY_TYPE(type, [&] {
+        const int threads = 64;
+        add<scalar><<<(n + threads - 1) / threads, threads>>>(n, (scalar *)x, 2);  // tunable
+    });
+    CHECKED(add<int><<<blocks, width>>>(n, x, 4));  // tunable
+    NAMED("named", { add<int><<<blocks, width>>>(n, x, 8); });  // tunable
+    SHOWN(add<int><<<blocks, width>>>(n, x, 16));  // CT205
+    SHADOWING(add<int><<<(n + width - 1) / width, width>>>(n, x, 32));  // CT205
+    SHADOWING({ add<int><<<(n + width - 1) / width, width>>>(n, x, 64); });  // CT244
+    NEVER({ add<int><<<blocks, width>>>(n, x, 128); });  // CT244
+}
+int main() {
+    const int n = 1000;
+    int *x, host[n];
+    cudaMalloc(&x, n * 4);
+    cudaMemset(x, 0, n * 4);
+    all(n, x, 0);
+    all(n, x, 1);
+    cudaMemcpy(host, x, n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; i += 99) printf("%d ", host[i]);
+}
+"""
+
+
+def test_launches_in_arguments_of_macros(tmp_path: Path) -> None:
+    path = tmp_path / "macros.cu"
+    path.write_text(IN_MACROS)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = analyzer.load(str(path), require_nvcc=True)
+    verdicts = [site.code.number if site.code else "tunable" for site in program.launches]
+    assert verdicts == re.findall(r">>>.*// (\w+)", IN_MACROS)
+    first = program.launches[0]
+    assert [("If" in entry, "Ii" in entry) for entry in first.entries] == [(1, 0), (0, 1)]
+    expected = run(build_emulated(analyzer.toolchain, str(path), tmp_path))
+    assert expected.returncode == 0 and expected.stdout.startswith("named")
+    binary = shaken(analyzer, program, tmp_path)
+    for seed in SEEDS[:2]:
+        found = run(binary, CUTUNE_SEED=seed, CUTUNE="verbose")
+        assert found.stdout == expected.stdout
+        assert len(changed(found.stderr)) >= 4
 
 
 MEETING = r"""

@@ -2,15 +2,12 @@
 
 A launch is rewritten into a statement of its own. Where the address of its kernel is not certain,
 the statement repeats its execution configuration and arguments, which must then be harmless.
-In preprocessed text a launch is found again by its line. One in an argument of a macro is not
-touched: its text may be used twice, printed, or split at its commas.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +28,7 @@ from cutune.source.launches.callees import KernelReference, callee_of_copy, last
 from cutune.source.launches.columns import LaunchColumns
 from cutune.source.launches.effects import HostTypes, doubt
 from cutune.source.launches.kernel_copies import may_stand_in
+from cutune.source.launches.shown_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -43,98 +41,6 @@ from cutune.source.program import (
 from cutune.source.syntax.directives import Macro
 from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.unit.unit import Unit
-
-Shown = tuple[Syntax, Launch]
-"""A launch in the text that is compiled, and that text."""
-
-
-@dataclass(frozen=True)
-class ShownLaunches:
-    """Answers for the launches of one file."""
-
-    syntax: Syntax
-    unit: Unit
-
-    def of(self, launch: Launch) -> list[Shown]:
-        """A launch in the preprocessed text; one per time that its header is included."""
-        return self._matched[0].get(launch.callee[0], [])
-
-    def is_hidden(self, launch: Launch) -> bool:
-        """Is it uncertain that it is compiled exactly once, at its place and as written?"""
-        around = _calls_around(self.syntax, launch)
-        heads = [head for bracket, head in around if bracket == "("]
-        if not self.unit.is_expanded:
-            return any(head in self.unit.macros.definitions for head in heads)
-        shown = self.of(launch)
-        if not shown:
-            # Under an #if it may not be compiled at all.
-            before = [d.name for d in self.syntax.directives if d.index <= launch.callee[0]]
-            is_optional = sum(map(("if", "ifdef", "ifndef").__contains__, before))
-            is_uneven = launch.callee[0] in self._matched[1]
-            return bool(heads) or is_uneven or is_optional <= before.count("endif")
-        return any(
-            not seen.is_statement
-            or around != _calls_around(syntax, seen)
-            or not _begins_alike((self.syntax, launch), (syntax, seen))
-            for syntax, seen in shown
-        )
-
-    @cached_property
-    def _matched(self) -> tuple[Mapping[int, list[Shown]], frozenset[int]]:
-        """Launches by first token, as they are shown; and those of lines where some are missing.
-
-        A header that is included twice has each of its launches twice.
-        """
-        if not self.unit.is_expanded:
-            return {}, frozenset()
-        written = _by_line(self.syntax)
-        shown: defaultdict[int, list[Shown]] = defaultdict(list)
-        uneven: set[int] = set()
-        for part in self.unit.parts:
-            if part.source is not self.syntax.source:
-                continue
-            for line, found in _by_line(part.syntax).items():
-                places = [launch.callee[0] for launch in written.get(line, ())]
-                if len(places) != len(found):
-                    uneven |= {*places}
-                    continue
-                for place, seen in zip(places, found, strict=True):
-                    shown[place].append((part.syntax, seen))
-        for place in uneven:
-            shown.pop(place, None)
-        return shown, frozenset(uneven)
-
-
-def _calls_around(syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
-    """The brackets around a launch up to the last `(`: braces further out may be of macros."""
-    found = []
-    for place in syntax.around(launch.callee[0]):
-        text = syntax.tokens[place].text
-        found.append((text, syntax.tokens[place - 1].text if text == "(" and place else ""))
-    while found and found[-1][0] != "(":
-        found.pop()
-    return found
-
-
-def _begins_alike(written: Shown, shown: Shown) -> bool:
-    """Is a macro at its beginning a part of the callee? In `ELSE ::k<<<…>>>` it is none."""
-    (before, first), (seen_before, seen) = _beginning(*written), _beginning(*shown)
-    rest = first[1:]
-    ends_alike = len(seen) > len(rest) and seen[len(seen) - len(rest) :] == rest
-    return first == seen or (before == seen_before and ends_alike)
-
-
-def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
-    texts = [token.text for token in syntax.part(launch.callee)]
-    first, end = launch.callee[0], texts.index("<") if "<" in texts else len(texts)
-    return syntax.tokens[first - 1].text if first else "", texts[:end]
-
-
-def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
-    lines: defaultdict[int, list[Launch]] = defaultdict(list)
-    for launch in syntax.launches:
-        lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)
-    return lines
 
 
 def _mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
@@ -274,6 +180,7 @@ class _Judged:
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
             brackets=brackets,
+            macro_line=self.file.shown.macro_line(launch),
         )
         return site, refusal
 
@@ -396,7 +303,9 @@ class _Judged:
         if self._is_indirect():
             return Diagnostic.at(Code.INDIRECT_LAUNCH, callee=text(launch.callee))
         written = [first <= last for first, last in launch.configuration]
-        if not launch.is_statement or function is None:
+        # An argument of a macro may be all of a statement there.
+        is_statement = launch.is_statement or file.shown.macro_line(launch) is not None
+        if not is_statement or function is None:
             return Diagnostic.at(Code.NOT_A_STATEMENT)
         if not (2 <= len(written) <= 4 and all(written)):
             texts = ", ".join(map(text, launch.configuration)).split()

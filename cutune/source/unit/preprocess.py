@@ -37,19 +37,31 @@ class _File:
     path: str
     pieces: list[str] = field(default_factory=list)
     lines: int = 0
+    last: int = 0
 
     def add(self, line: int, text: str, returns: bool) -> bool:
-        # The compiler puts a marker for the same line around each macro of a system header.
-        if line == self.lines and self.pieces[-1].endswith("\n"):
-            self.pieces[-1] = self.pieces[-1][:-1]
-            self.lines -= 1
-        if line - 1 < self.lines:
+        """Lay out text that begins at a line; False if that lies before what is there already."""
+        if line < self.last:
             return False
+        self.last = line
+        self._go_back(self.lines - (line - 1))
         # Text of another file in between is noted on the line.
         include = "#include" if returns and line - 1 > self.lines else ""
         self.pieces.append(include + "\n" * (line - 1 - self.lines) + text)
         self.lines = line - 1 + text.count("\n")
         return True
+
+    def _go_back(self, count: int) -> None:
+        """Join the last lines: the compiler breaks them where a macro of a header is expanded."""
+        while count > 0:
+            lines = self.pieces.pop().split("\n")
+            joined = min(count, len(lines) - 1)
+            kept, last = lines[: len(lines) - joined - 1], lines[len(lines) - joined - 1 :]
+            # What a macro says to the compiler (_Pragma) stands on lines of its own.
+            code = " ".join(part for part in last if not part.lstrip().startswith("#"))
+            rest = self.pieces.pop() if joined < count and self.pieces else ""
+            self.pieces.append(rest + "\n".join([*kept, code]))
+            count, self.lines = count - joined, self.lines - joined
 
 
 def expanded_parts(
@@ -107,7 +119,8 @@ def _user_files(expanded: str) -> Iterator[_File]:
         if path not in users or not (text.strip() or returns):
             continue
         file = open_files.setdefault(path, _File(path))
-        if not file.add(marker.line, text, returns):
+        is_again = _ENTERS in marker.flags and bool(file.pieces)
+        if is_again or not file.add(marker.line, text, returns):
             # Included once more, perhaps with other macros: a part of its own.
             yield file
             open_files[path] = _File(path)
