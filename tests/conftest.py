@@ -100,13 +100,6 @@ def short_headers() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def all_declarations() -> Iterator[None]:
-    """With what few programs call, such as graphs, among the headers that they need."""
-    with with_short_headers(is_whole=True):
-        yield
-
-
-@pytest.fixture(scope="module")
 def all_headers() -> Iterator[None]:
     """What few programs use is there: mathematics that is not included, textures, …"""
     with with_all_headers():

@@ -10,7 +10,7 @@ from cutune.core.codes import Code
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import Program
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_declarations")]
+pytestmark = pytest.mark.nvcc
 
 SOURCE = """
 #include <cuda_runtime.h>

@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Timer
@@ -22,7 +23,7 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.support.cutune_runs import build_flags
 from tests.support.hardware_counters import memory_ratios, ratio
-from tests.support.short_headers import STANDARD, with_all_headers, with_short_headers
+from tests.support.short_headers import STANDARD, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 
@@ -69,8 +70,7 @@ def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
     @cache
     def compiled(*sources: Path, flags: Sequence[str] = (STANDARD,)) -> Path:
         program = tmp_path_factory.mktemp("build") / sources[0].stem
-        relies = sources[0].stem in RELYING
-        headers = with_all_headers() if relies else with_short_headers(is_whole=True)
+        headers = with_all_headers() if sources[0].stem in RELYING else nullcontext()
         own = build_flags() if "-rdc=true" not in flags else own_build_flags(nvcc)
         with headers:
             nvcc.check([*map(str, sources), *own, *flags, "-o", str(program)])

@@ -19,7 +19,7 @@ from cutune.toolchain.kernel_names import base_name
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_declarations")]
+pytestmark = pytest.mark.nvcc
 
 PATH = Path(__file__).parents[1] / "corpus" / "programs" / "inner_pointers.cu"
 ANALYZER = Analyzer(Toolchain(flags=QUICK_FLAGS))

@@ -26,7 +26,7 @@ from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 from tests.support.short_headers import STANDARD
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_declarations")]
+pytestmark = pytest.mark.nvcc
 
 PROGRAMS = Path(__file__).parents[1] / "corpus" / "programs"
 SEEDS = ("1", "2", "3", "4")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.cutune_runs import QUICK, compiled, cutune, host_program, run, select, tune
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_declarations")]
+pytestmark = pytest.mark.nvcc
 
 PROGRAM = r"""
 #include <cstdio>

@@ -16,11 +16,7 @@ from tests.support.aliasing_programs import KINDS, NO_PEERS, PROGRAM, with_varia
 from tests.support.cutune_runs import SAMPLES, cutune
 from tests.support.short_headers import STANDARD
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.nvcc,
-    pytest.mark.usefixtures("all_declarations"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
 TRIDIAGONAL = SAMPLES.parent / "tridiagonal" / "tridiagonal.cu"
 M = "tune(m: 4, 5, 8, 10, 16, 20, 25, 32, 40, 64, 100, 128, 256, 512, 1250)"

@@ -12,7 +12,7 @@ from tests.support.aliasing_programs import KINDS, PROGRAM, with_variant
 from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, cutune, run, select
 from tests.support.short_headers import STANDARD
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_declarations")]
+pytestmark = pytest.mark.nvcc
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 

@@ -1,8 +1,8 @@
 """CUDA's headers in one file: most of what a preprocessor takes is to find a hundred of them.
 
 Takes nvcc and options, gives a folder with `flat.h`, which `left_out.h` includes. Where that knows
-the kind of pass, it holds what the headers come to, token for token, with all that they define;
-unless they are to be whole, without declarations of CUDA's that few programs need.
+the kind of pass, it holds what the headers come to, token for token, with all that they define, but
+for declarations of CUDA's that no program of ours needs.
 """
 
 from __future__ import annotations
@@ -41,28 +41,21 @@ _DEFINED_ANYWAY = (_INCLUDER, "<built-in>", "<command-line>", "empty.cu")
 #: Where they are.
 _INTRINSICS = "/crt/device_functions.h"
 _ROOT = Path(__file__).parents[2]
-#: Whose programs have the declarations that they name.
-_PROGRAMS = (_ROOT / "samples", _ROOT / "cutune" / "passes", INCLUDE_DIRECTORY)
-#: What several tests name besides; few others are worth what each program pays for a declaration.
-#: A program that has "undefined" names for want of one asks for `all_declarations`.
-_NAMED = re.compile(
-    r"atomic\w+|__(?:shfl_xor|shfl_down|ballot|activemask|sync|threadfence)\w*|__(?:popc|ffs|clz|brev)"
-    r"|(?:make_)?(?:float|double|u?int)[24]"
-    r"|__(?:float|u?int)_as_(?:float|u?int)|__u?mul(?:24|hi)"
-    r"|cuda(?:GetErrorName|Memcpy(?:To|From)Symbol)"
-    # What compilers look for by themselves.
-    r"|__cuda\w+|\w+_t"
-)
+#: Where programs are, which have the declarations that they name, and what comes before them.
+_PROGRAMS = (*(_ROOT / name for name in ("samples", "passes", "tests", "docs")), INCLUDE_DIRECTORY)
+_KINDS = (".py", ".cu", ".cuh", ".h", ".cpp", ".md", ".ipynb")
+#: What compilers look for by themselves, and names that tests put together.
+_NAMED = re.compile(r"__cuda\w+|\w+_t|atomic\w+|__shfl\w*|(?:make_)?(?:float|double|u?int)[1-4]")
 
 
-def write_flat_headers(nvcc: Nvcc, flags: Sequence[str], folder: Path, is_whole: bool) -> None:
+def write_flat_headers(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> None:
     """Write `flat.h`, `intrinsics.h`, which mathematics asks for, and their parts.
 
     Whatever may be wrong with headers of which some is left out, they are whole then.
     """
     texts = {name: [*_flat(text)] for name, text in _preprocessed(nvcc, flags, folder)}
-    _write(texts, texts if is_whole else _with_needed(nvcc, texts), folder)
-    if not is_whole and not _is_compiled(nvcc, flags, folder):
+    _write(texts, _with_needed(nvcc, texts), folder)
+    if not _is_compiled(nvcc, flags, folder):
         _write(texts, texts, folder)
 
 
@@ -156,7 +149,7 @@ def _is_under(folders: Iterable[Path]) -> Callable[[str], bool]:
 
 def _words_of_all(nvcc: Nvcc) -> frozenset[str]:
     """What programs name, and what nvcc adds to them."""
-    own = (path for folder in _PROGRAMS for path in folder.rglob("*.*") if path.is_file())
+    own = (path for folder in _PROGRAMS for path in folder.rglob("*.*") if path.suffix in _KINDS)
     stubs = (folder / "crt" / "host_runtime.h" for folder in nvcc.include_directories)
     return frozenset(word for path in (*own, *filter(Path.exists, stubs)) for word in _words(path))
 

@@ -45,30 +45,26 @@ _DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
 
 
 @contextmanager
-def with_short_headers(is_whole: bool = False) -> Iterator[None]:
-    """The standard unless another one is asked for, and mathematics where it is included.
-
-    `is_whole`: with what few programs call, such as graphs.
-    """
-    flat = _flat_headers(is_whole)
-    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *flat, *HEADERS, *_LINKER])}
+def with_short_headers() -> Iterator[None]:
+    """The standard unless another one is asked for, and mathematics where it is included."""
+    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *_flat_headers(), *HEADERS, *_LINKER])}
     known = patch.object(read_source, "definitions_before", _definitions_before)
     with patch.dict(os.environ, options), known:
         yield
 
 
 @cache
-def _flat_headers(is_whole: bool) -> tuple[str, ...]:
+def _flat_headers() -> tuple[str, ...]:
     """Options for the folder of `flat.h`."""
     try:
         nvcc = find_nvcc()
     except CutuneError:
         return ()
-    folder = shared_folder() / ("whole" if is_whole else "short")
+    folder = shared_folder() / "flat"
     with locked(folder.with_suffix(".lock")), as_users_do():
         if not folder.exists():
             made = Path(mkdtemp(dir=folder.parent))
-            write_flat_headers(nvcc, [STANDARD, *HEADERS], made, is_whole)
+            write_flat_headers(nvcc, [STANDARD, *HEADERS], made)
             made.rename(folder)
     return "-isystem", str(folder)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -47,59 +48,80 @@ def tokens(words: list[str]) -> list[str]:
     return re.findall(r"\w+|\S", " ".join(words))
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of headers of which nothing is left out."""
+    folder = tmp_path_factory.mktemp("whole")
+    with as_users_do(), patch.object(flat_headers, "needed_lines", lambda lines, *_: lines):
+        write_flat_headers(find_nvcc(), [STANDARD, *HEADERS], folder)
+    return folder
+
+
+@contextmanager
+def with_flat_headers(folder: Path | None) -> Iterator[None]:
+    """With the headers of a folder in place of those that other tests have; None: with CUDA's."""
+    with with_short_headers():
+        standard, option, flat, *others = shlex.split(os.environ[FLAGS_VARIABLE])
+        assert option == "-isystem" and (Path(flat) / "flat.h").exists()
+        instead = [option, str(folder)] if folder else []
+        options = shlex.join([standard, *instead, *others])
+        with patch.dict(os.environ, {FLAGS_VARIABLE: options}):
+            yield
+
+
 #: With other flags they are CUDA's own.
 PASSES = [
-    *((is_whole, [], architecture) for is_whole in (True, False) for architecture in ARCHITECTURES),
-    *((False, [flag], architecture) for flag in OTHERS for architecture in ("", "80")),
+    *(([], architecture) for architecture in ARCHITECTURES),
+    *(([flag], architecture) for flag in OTHERS for architecture in ("", "80")),
 ]
 
 
-@pytest.mark.parametrize(("is_whole", "flags", "architecture"), PASSES)
+@pytest.mark.parametrize(("flags", "architecture"), PASSES)
 def test_it_is_what_the_headers_come_to(
-    is_whole: bool, flags: list[str], architecture: str, tmp_path: Path
+    flags: list[str], architecture: str, whole: Path, tmp_path: Path
 ) -> None:
     source = tmp_path / "fill.cu"
     source.write_text(PROGRAM)
-    asked = [(), ("-Xcompiler", "-dM")]
-    with with_short_headers(is_whole):
-        text, macros = (expanded(source, architecture, flags, *one) for one in asked)
-        _, _, flat, *others = options = shlex.split(os.environ[FLAGS_VARIABLE])
-        assert options[1] == "-isystem" and (Path(flat) / "flat.h").exists()
-        assert ("__FLAT_HEADERS__" in macros) == (not flags)
-        with patch.dict(os.environ, {FLAGS_VARIABLE: shlex.join([options[0], *others])}):
-            expected, expected_macros = (
-                expanded(source, architecture, flags, *one) for one in asked
-            )
-    assert {*macros} - {"__FLAT_HEADERS__"} == {*expected_macros}
-    if is_whole or flags:
-        assert text == expected
-    else:
-        # In their order, some are left out.
-        words = iter(tokens(expected))
-        assert all(word in words for word in tokens(text))
-        assert len(text) < len(expected)
+
+    def seen() -> tuple[list[str], list[str]]:
+        text, macros = (
+            expanded(source, architecture, flags, *one) for one in ((), ("-Xcompiler", "-dM"))
+        )
+        return text, sorted(macros)
+
+    with with_flat_headers(None):
+        text, macros = seen()
+    marked = sorted([*macros, *([] if flags else ["__FLAT_HEADERS__"])])
+    with with_flat_headers(whole):
+        found, found_macros = seen()
+    assert found == text
+    assert {*found_macros} == {*marked}
+    with with_short_headers():
+        short, short_macros = seen()
+    assert {*short_macros} == {*marked}
+    # In their order, some are left out.
+    words = iter(tokens(text))
+    assert all(word in words for word in tokens(short))
+    assert (len(short) < len(text)) == (not flags)
 
 
-def test_nothing_but_declarations_is_missing(tmp_path: Path) -> None:
+def test_nothing_but_declarations_is_missing(whole: Path, tmp_path: Path) -> None:
     source = tmp_path / "fill.cu"
     source.write_text(PROGRAM)
-    codes = []
-    for is_whole in (True, False):
-        with with_short_headers(is_whole):
-            codes.append(find_nvcc().ptx(str(source), (), "80"))
-    assert codes[0] == codes[1]
+    with with_short_headers():
+        code = find_nvcc().ptx(str(source), (), "80")
+    with with_flat_headers(whole):
+        assert find_nvcc().ptx(str(source), (), "80") == code
 
 
-def test_headers_that_do_not_compile_are_whole(tmp_path: Path) -> None:
+def test_headers_that_do_not_compile_are_whole(whole: Path, tmp_path: Path) -> None:
     def without_something(lines: Sequence[str], *_: object) -> list[str]:
         return [line for line in lines if "cudaDeviceSynchronize" not in line]
 
     with as_users_do(), patch.object(flat_headers, "needed_lines", without_something):
-        write_flat_headers(find_nvcc(), [STANDARD, *HEADERS], tmp_path, is_whole=False)
-    with with_short_headers(is_whole=True):
-        _, _, whole, *_ = shlex.split(os.environ[FLAGS_VARIABLE])
+        write_flat_headers(find_nvcc(), [STANDARD, *HEADERS], tmp_path)
     for name in ("flat_host.h", "flat_80.h"):
-        assert (tmp_path / name).read_text() == (Path(whole) / name).read_text()
+        assert (tmp_path / name).read_text() == (whole / name).read_text()
 
 
 DECLARATIONS = """# 1 "mine.h" 3
