@@ -25,6 +25,7 @@ from cutune.emulator.build import (
     minor_version,
 )
 from cutune.emulator.link import build_runtime_library
+from cutune.emulator.redirect import PROCESSOR, build_redirect_library
 from cutune.toolchain.nvcc import find_nvcc
 
 #: Twice 256 bits at a time do what 512 do.
@@ -42,7 +43,10 @@ def build_in(processor: Sequence[str]) -> None:
     runtime = build_runtime_library(nvcc, machine.parent, "$ORIGIN", "", "", processor)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    for library in (machine, runtime):
+    libraries = [machine, runtime]
+    if platform.machine() == PROCESSOR:
+        libraries.append(build_redirect_library(nvcc, processor))
+    for library in libraries:
         shutil.copy(library, FOLDER)
     about = {
         "processor": platform.machine(),

@@ -8,12 +8,15 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutune.check.verify import Conditions, verify
 from cutune.cli.main import Options, show, varied_values
 from cutune.cli.options import parser
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import Run, plan_runs
@@ -32,6 +35,8 @@ def verify_verb(options: Options) -> int:
     for path in (options.original, options.tuned):
         if Path(path).is_dir():
             options.wrong(f"'{path}' is a folder; name the program in it, or its source")
+        if not Path(path).exists():
+            raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=os.strerror(ENOENT))
     conditions = _conditions(options)
     _plan(options, Path("program"))
     runs: list[dict[str, object]] = []

@@ -355,7 +355,7 @@ def _model_options(*further: str) -> Parser:
 
 def _running_options() -> Parser:
     options = Parser(add_help=False)
-    run = "how to run the program, for instance './{program} {n}'"
+    run = "how to run the program, for instance './{program} {n}', or 'python3 {script} {n}'"
     add_option(options, "--run COMMAND", run, default="./{program}")
     add_vary(options)
     return options

@@ -404,6 +404,8 @@ def tune_verb(options: Options) -> int:
         return _tune_project(options)
     if not options.files:
         options.wrong("name the sources of the program, or what builds it: --make make")
+    if any(file.endswith(".py") for file in options.files):
+        return _tune_script(options)
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
     from cutune.tuning.inputs import Request
@@ -443,6 +445,45 @@ def tune_verb(options: Options) -> int:
     shown = replace(shown, written=[*map(str, tuned.sources)])
     shown.show(options.json)
     tuned.keep(asdict(shown))
+    return 0
+
+
+def _tune_script(options: Options) -> int:
+    from cutune.cli.report.choices import tuning_shown
+    from cutune.cli.report.tuned import Shown
+    from cutune.measure.program_runs import SCRIPT, RunPlan
+    from cutune.tuning.inputs import Request
+    from cutune.tuning.script_session import folder_of
+    from cutune.tuning.scripts import tune_script
+    from cutune.tuning.tune import Tuning
+
+    if len(options.files) > 1:
+        options.wrong("a script is tuned alone")
+    if SCRIPT not in options.run:
+        options.wrong(f"--run names the script: --run 'python3 {SCRIPT} {{n}}' --vary n=1000,2000")
+    if options.toolchain.flags:
+        # What is proven has to be what the script compiles.
+        options.wrong("options of nvcc are those that the script itself gives to PyCUDA")
+    (script,) = options.files
+    read_file(script)
+    runs = options.run, varied_values(options.vary), options.candidates
+    plan = RunPlan(*runs, options.fit == PAPER, options.launches_only, options.statuses)
+    folder = options.output or os.path.relpath(folder_of(script))
+    models = options.fit, options.model, options.variants == "all", options.associative_math
+    tuning = Tuning(plan, folder, lambda programs: (), *models, options.parameters, True)
+    workspace, devices = options.place, options.profiles
+    request = Request({}, options.files, options.toolchain, devices, workspace)
+    tuned = tune_script(request, tuning, options.reporter)
+    workspace.note_command(options.words)
+    about = tuned.said, devices[0], sizes_to_show(options.sizes), options.model, plan
+    # Several texts may have kernels of one name.
+    each = [tuning_shown(one.launches, one.models, *about) for one in tuned.tuned]
+    each += [tuning_shown(one.launches, [], *about) for one in tuned.refused]
+    files = [str(path) for one in tuned.tuned for path in one.sources]
+    started = f"tuned runs: python3 -m cutune.tuned {shlex.quote(script)} …" if files else ""
+    Shown.joined(each, files, started).show(options.json)
+    if not files:
+        raise tuned.refused[-1]
     return 0
 
 

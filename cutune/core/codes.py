@@ -90,6 +90,7 @@ class Code(Enum):
     VARIANT_TEXT = "CT271 note: has no variant '{variant}': {what}; write it out plainly"
     VARIANT_USELESS = "CT272 note: needs no variant '{variant}': {what}"
     VARIANT_UNPROVEN = "CT273 note: has no variant '{variant}': its copy {what}"
+    VARIANT_TILE = "CT293 note: has no variant '{variant}': {what}"
     VARIANT_ORDER = "CT274 note: has no variant '{variant}': {what}; no thread may depend on what others do meanwhile"
     VARIANT_HEADER = "CT275 note: has no variant '{variant}': {path} holds no launch that is tuned, and is not rewritten; move the kernel to the file of its launch, or build with cutune nvcc"
     VARIANT_CALLEE = "CT276 note: this launch of '{name}' has no choice among variants: more than its callee says what it calls; give the kernel a name of its own, and launch it below, on a line of its own, with its namespace and all arguments"
@@ -183,6 +184,9 @@ class Code(Enum):
     OTHER_PARTY = "CT482 note: the other access is by {party}"
     UNSUPPORTED_AT_RUN_TIME = "CT466 error: not supported by the emulated device: {reason}"
 
+    SCRIPT_UNTUNED = "CT300 warning: launches of the script stay as they are: {reason}"
+    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA's SourceModule compiles, with options that change nothing but code, and that it looks up by get_function"
+    SCRIPT_VARIABLE = "CT306 warning: launches of {kernels} stay as they are: the variable '{name}' stands outside of the kernels, and a script may write to it; make it an argument, or give kernels that do without it a SourceModule of their own"
     EDIT_CONFLICT = "CT301 error: passes '{first}' and '{second}' both edit this place"
     HIDDEN_MEMBER = "CT302 warning: launch left alone: macro '{name}' would expand inside the rewritten launch; rename it"
     NO_STATIC_COUNTERS = "CT303 warning: no static counters: {reason}"

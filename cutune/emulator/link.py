@@ -242,15 +242,16 @@ def _texts() -> Path:
         "static_runtime_text": Diagnostic.at(Code.STATIC_CUDART, path="%s", flags=flags),
     }
     said = {name: text.render().removeprefix("cutune: ") for name, text in texts.items()}
-    return _constants("runtime_texts.cpp", said)
+    return constants("runtime_texts.cpp", said)
 
 
 def _python_of_the_library(python: str, root: str) -> Path:
     """Define the interpreter and the package root, which alone differ between environments."""
-    return _constants("runtime_python.cpp", {"default_python": python, "package_root": root})
+    return constants("runtime_python.cpp", {"default_python": python, "package_root": root})
 
 
-def _constants(file: str, texts: dict[str, str]) -> Path:
+def constants(file: str, texts: dict[str, str]) -> Path:
+    """A source that defines these texts for the C++ of the device."""
     lines = ["namespace cutune {"]
     for name, text in texts.items():
         literal = json.dumps(text, ensure_ascii=False)

@@ -25,6 +25,7 @@ from cutune.emulator import link
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
+from cutune.emulator.redirect import redirecting_environment
 from cutune.emulator.scripts import compiling_environment
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
@@ -145,7 +146,12 @@ def program_environment(program: Path) -> dict[str, str]:
     if linkage is not None:
         _check_linkage(program, linkage, compiler)
     folders = [link.runtime_library(compiler).parent, link.alias_folder(compiler)]
-    return {**common, **link.searched_folders(folders), **compiling_environment(compiler)}
+    return {
+        **common,
+        **link.searched_folders(folders),
+        **redirecting_environment(compiler),
+        **compiling_environment(compiler),
+    }
 
 
 def device_environment(device: DeviceProfile, folder: Path) -> dict[str, str]:
@@ -266,7 +272,8 @@ def _library_of_its_own(linkage: Linkage) -> dict[str, str]:
 
 def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
-    if not wanted and ".nv_fatbin" in linkage.sections:
+    # Of a runtime that is linked in, the names of its functions tell where they are.
+    if not wanted and ".nv_fatbin" in linkage.sections and ".symtab" not in linkage.sections:
         raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=link.append_flags(compiler))
     offered = [path.name for path in link.alias_folder(compiler).iterdir()]
     for name in wanted:

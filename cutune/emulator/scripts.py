@@ -22,6 +22,10 @@ from cutune.toolchain.nvcc import Nvcc
 
 #: Variables that name the folder in which a package keeps compiled kernels.
 KEPT_KERNELS = {"PYCUDA_CACHE_DIR": "pycuda", "CUPY_CACHE_DIR": "cupy"}
+#: Variables that name the toolkit.
+TOOLKIT = ("CUDA_PATH", "CUDA_HOME")
+#: CuPy's sums by kernels that it compiles. Those of CUB, which it holds, take a minute to assemble.
+UNLESS_SET = {"CUPY_ACCELERATORS": ""}
 
 
 def compiling_environment(nvcc: Nvcc) -> dict[str, str]:
@@ -29,14 +33,17 @@ def compiling_environment(nvcc: Nvcc) -> dict[str, str]:
     found = {name: cache_folder() / folder for name, folder in KEPT_KERNELS.items()}
     for folder in found.values():
         make_folder(folder)
-    path = f"{_compiler_folder(nvcc)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    return {"PATH": path, **{name: str(folder) for name, folder in found.items()}}
+    toolkit = _toolkit(nvcc)
+    path = f"{toolkit / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    named = {name: str(folder) for name, folder in found.items()}
+    plain = {name: os.environ.get(name, value) for name, value in UNLESS_SET.items()}
+    return {"PATH": path, **dict.fromkeys(TOOLKIT, str(toolkit)), **plain, **named}
 
 
-def _compiler_folder(nvcc: Nvcc) -> Path:
-    """A folder with an `nvcc` that is `cutune nvcc` for the emulated device.
+def _toolkit(nvcc: Nvcc) -> Path:
+    """A toolkit whose `bin/nvcc` is `cutune nvcc` for the emulated device.
 
-    Beside the folder stands the rest of the toolkit, where programs look for headers and libraries.
+    The rest of it is that of `nvcc`: programs look there for headers and libraries.
     """
     root = Path(cutune.__file__).resolve().parent.parent
     options = ["--cutune-mode=emulated", f"--cutune-nvcc={nvcc.path}"]
@@ -51,7 +58,7 @@ def _compiler_folder(nvcc: Nvcc) -> Path:
             _lay_out(made, nvcc.root, text)
             with suppress(OSError):  # another process was quicker
                 made.rename(toolkit)
-    return toolkit / "bin"
+    return toolkit
 
 
 def _lay_out(folder: Path, root: Path, compiler: str) -> None:

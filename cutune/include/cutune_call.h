@@ -28,16 +28,16 @@ struct cutune_addresses {
         : at{cutune_address(arguments)..., nullptr} {}
 };
 
-// A copy of a kernel that does the same in blocks of this size; 0 stands for any. With `IsFlat` it
-// does so in blocks that have all these threads in x.
-template <unsigned X, unsigned Y, unsigned Z, bool IsFlat, class... Parameters>
+// A copy of a kernel that does the same in blocks of this size; 0 stands for any. With 1 as `Change`
+// it does so in blocks that have all these threads in x, with 2 where one block is launched.
+template <unsigned X, unsigned Y, unsigned Z, int Change, class... Parameters>
 struct cutune_copy {
     void (*kernel)(Parameters...);
 };
 
-template <unsigned X, unsigned Y, unsigned Z, bool IsFlat = false, class... Parameters>
-inline cutune_copy<X, Y, Z, IsFlat, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
-    const cutune_copy<X, Y, Z, IsFlat, Parameters...> copy = {kernel};
+template <unsigned X, unsigned Y, unsigned Z, int Change = 0, class... Parameters>
+inline cutune_copy<X, Y, Z, Change, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
+    const cutune_copy<X, Y, Z, Change, Parameters...> copy = {kernel};
     return copy;
 }
 
@@ -103,7 +103,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
     void (*copy)(Parameters...);  // of the kernel, or nullptr
     dim3 copied;   // the block in which the copy does the same; 0 stands for any
-    bool is_flat;  // it does so in blocks of as many threads in x
+    int change;    // as in cutune_copy
     const void *const *variants;  // their addresses, which live as long; nullptr: there are none
 
     void operator()(Parameters... values) const {
@@ -118,12 +118,13 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         const void *other = own;
         dim3 block = asked.block;
         if (copy != nullptr) {
-            if (!is_like_copied(asked.block)) {
+            if (!is_like_copied(asked.block) ||
+                (change == 2 && !cutune_are_equal(asked.grid, dim3()))) {
                 make(own, asked, addresses);
                 return;
             }
             other = reinterpret_cast<const void *>(copy);
-            if (is_flat && block.y <= 1024) block = dim3(block.x * block.y);
+            if (change == 1 && block.y <= 1024) block = dim3(block.x * block.y);
         }
         cutune_controlled now(asked.site, other, variants, asked.grid, block, asked.smem,
                               asked.stream, values...,
@@ -168,7 +169,7 @@ template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, false, nullptr};
+        kernel, nullptr, {0, 0, 0}, 0, nullptr};
     return callee;
 }
 
@@ -177,16 +178,16 @@ inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), const cutune_kernels<Parameters...> &variants,
     cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, false, variants.addresses};
+        kernel, nullptr, {0, 0, 0}, 0, variants.addresses};
     return callee;
 }
 
-template <class... Parameters, unsigned X, unsigned Y, unsigned Z, bool IsFlat, class... Members>
+template <class... Parameters, unsigned X, unsigned Y, unsigned Z, int Change, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, IsFlat, Parameters...> copy,
+    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Change, Parameters...> copy,
     cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}, IsFlat, nullptr};
+        kernel, copy.kernel, {X, Y, Z}, Change, nullptr};
     return callee;
 }
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from math import log, log2
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
 WELL = frozenset({0})
+#: It stands for a program that is a script.
+SCRIPT = "{script}"
 _NAMES = re.compile(r"\{(\w+)\}")
 _FAILED_KERNEL = re.compile(
     r"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
@@ -64,7 +66,8 @@ class RunPlan:
     """The runs that are asked for, and what is measured in them.
 
     `run`: template of the command lines, with names of `vary` in braces. `training`: replay kernels
-    at the sizes of the published method, too. `launches_only`, `statuses`: see `Run`.
+    at the sizes of the published method, too. `launches_only`, `statuses`, `environment`,
+    `script`: see `Run`.
     """
 
     run: str
@@ -73,10 +76,12 @@ class RunPlan:
     training: bool = False
     launches_only: bool = False
     statuses: frozenset[int] | None = WELL
+    environment: Mapping[str, str] = field(default_factory=dict)
+    script: tuple[str, ...] = ()
 
     def runs(self, program: Path, environment: Mapping[str, str] | None = None) -> list[Run]:
-        about = environment, self.launches_only, self.statuses
-        return plan_runs(self.run, self.vary, program, *about)
+        about = {**self.environment, **(environment or {})}, self.launches_only, self.statuses
+        return plan_runs(self.run, self.vary, program, *about, self.script)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Run:
         statuses: exit statuses with which it may end; None: any.
         shell: the command line before substitution where a shell has to read it; else empty.
         is_cut: it executes more than the emulated device has time for, and is not run to its end.
+        script: the words for `{script}`, of which the last one is its path.
     """
 
     words: tuple[str, ...]
@@ -100,6 +106,7 @@ class Run:
     statuses: frozenset[int] | None = WELL
     shell: str = ""
     is_cut: bool = False
+    script: tuple[str, ...] = ()
 
     @property
     def executes_all(self) -> bool:
@@ -107,7 +114,7 @@ class Run:
 
     @property
     def command(self) -> tuple[str, ...]:
-        return self._command(self.program)
+        return self._command(self.program, self.script)
 
     @property
     def shown(self) -> str:
@@ -115,15 +122,22 @@ class Run:
         place = Path(os.path.realpath(self.program))
         is_temporary = place.is_relative_to(os.path.realpath(tempfile.gettempdir()))
         is_far = self.program.startswith(os.pardir)
-        command = self._command(place.name if is_temporary and is_far else self.program)
+        program = place.name if is_temporary and is_far else self.program
+        command = self._command(program, self.script[-1:])
         return command[-1] if self.shell else shlex.join(command)
 
-    def _command(self, program: str) -> tuple[str, ...]:
+    def _command(self, program: str, script: Sequence[str]) -> tuple[str, ...]:
         named = {"program": program, **self.values}
+        started = [word.replace("{program}", program) for word in script]
         if self.shell:
             quoted = {name: shlex.quote(value) for name, value in named.items()}
+            if started:
+                quoted["script"] = shlex.join(started)
             return ("/bin/sh", "-c", self.shell.format(**quoted))
-        return tuple(word.format(**named) for word in self.words)
+        words = (
+            started if started and word == SCRIPT else [word.format(**named)] for word in self.words
+        )
+        return tuple(chain.from_iterable(words))
 
 
 @dataclass(frozen=True)
@@ -141,13 +155,14 @@ def plan_runs(
     environment: Mapping[str, str] | None = None,
     launches_only: bool = False,
     statuses: frozenset[int] | None = WELL,
+    script: tuple[str, ...] = (),
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
     `program`: `Path()` where the template names another, as that of a project. Raises CT410 where
     names of the template are not varied, or it lacks some that are, or the program.
     """
-    if unused := _unused(template, vary, program):
+    if unused := _unused(template, vary, Path() if script else program):
         raise _bad_run(template, unused)
     relative = os.path.relpath(program)
     shell = template if needs_shell(template) else ""
@@ -155,7 +170,8 @@ def plan_runs(
     for values in product(*vary.values()):
         try:
             words, named = tuple(shlex.split(template)), dict(zip(vary, values, strict=True))
-            run = Run(words, named, environment or {}, launches_only, relative, statuses, shell)
+            about = environment or {}, launches_only, relative, statuses, shell
+            run = Run(words, named, *about, script=script)
             if not run.command[-1]:
                 raise ValueError("it names no program")
         except KeyError as error:
@@ -352,6 +368,7 @@ def try_two(made: RecordedRun) -> str:
     if halved := [_halved(*one) for one in made.run.values.items()]:
         return f"; try: {' '.join(halved)}"
     program = "./{program}" if any("{program}" in word for word in made.run.words) else "./app"
+    program = f"python3 {SCRIPT}" if made.run.script else program
     example = f", such as --run '{program} {_HOLE}' --vary n=256,1024"
     return _proposed(made, lambda size: (size // 2, size)) or example
 

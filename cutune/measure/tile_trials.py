@@ -13,7 +13,8 @@ That says something of other sizes and other data because what is asked of the c
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
 (`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
 one, no function of the system is called, and no register is read but indices and shapes. Numbers
-that the code names are tried as sizes and as data.
+that the code names are tried as sizes and as data. A real number of the launch (`beta`) that is
+compared with others is tried as each of them, and on both sides.
 
 Sizes at which the kernel itself has a race are none: it is made for others. Where a copy does the
 same only if what blocks share out, or all integers, are multiples of what both blocks cover, it may
@@ -31,6 +32,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import product
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -44,22 +46,21 @@ from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure import trial_contents as contents_module
+from cutune.measure import trial_grids as grids_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
-from cutune.measure.trial_contents import trial_contents
+from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
+from cutune.measure.trial_grids import grid_at, has_parts, per_block, per_thread
 from cutune.model.rational.formulas import whole_value
 from cutune.ptx import tried_sizes
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
-from cutune.ptx.tried_sizes import TriedSizes, literals, untried, widest
-from cutune.ptx.types import Function, Instruction, Module, PtxError
-from cutune.source.host_formula import names_in
-from cutune.source.kernel_variant import KernelVariant, Tile
-from cutune.source.program import (
-    Kernel,
-)
+from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
+from cutune.ptx.types import Function, Module, PtxError
+from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
+from cutune.source.program import Kernel
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
-from cutune.toolchain.device.thread_block import GRID_LIMITS, LARGEST_SHARED, Block, threads_of
+from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
 
 #: Registers that tell a thread where it is, and how many there are.
@@ -75,19 +76,28 @@ _DRAWN = 16
 _DENSE = 64
 #: About as many of the numbers that a code names are tried as sizes.
 _NAMED = 40
+#: Numbers that are named are tried up to so many times what a block covers.
+_FARTHEST = 9
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
+#: Combinations of values of real numbers that a kernel compares with others, at most.
+_MOST_COMBINED = 16
+#: Grids that are asked for, one after the other, and at most half of those that are tried.
+_MOST_BLOCKS = 5
+_GRIDS = (2, 1, 3, 5, 4)
 _PAGE = 4096
 #: The modules on which answers depend.
-_JUDGES = (__file__, tried_sizes.__file__, contents_module.__file__)
+_JUDGES = (__file__, tried_sizes.__file__, contents_module.__file__, grids_module.__file__)
 
 Sizes = Mapping[str, int]
+Numbers = tuple[tuple[int, float], ...]
+"""Real parameters by their places, and a value of each."""
 
 
 def copies_that_do_the_same(
     text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[KernelVariant], str]:
-    """Return those copies of a kernel, and what another one did otherwise, or why there are none.
+) -> tuple[list[KernelVariant], dict[str, str]]:
+    """Return those copies of a kernel, and what others do otherwise, by their names.
 
     `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept.
     """
@@ -97,12 +107,12 @@ def copies_that_do_the_same(
     key = key_of(*made_of, digest_of_sources(), text, repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
-        kept, reason = json.loads(known)
+        kept, reasons = json.loads(known)
         found = [(index, tuple(divided), multiple) for index, divided, multiple in kept]
     else:
-        found, reason = _tried(text, kernel, copies)
-        keep_text(place, json.dumps([found, reason]))
-    return [_where(copies[index], *known) for index, *known in found], reason
+        found, reasons = _tried(text, kernel, copies)
+        keep_text(place, json.dumps([found, reasons]))
+    return [_where(copies[index], *known) for index, *known in found], reasons
 
 
 Found = tuple[int, tuple[str, ...], int]
@@ -114,22 +124,28 @@ def _where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> Kern
     return replace(copy, tile=replace(copy.tile, divided=divided, multiple=multiple))
 
 
-def _tried(text: str, kernel: Kernel, copies: Sequence[KernelVariant]) -> tuple[list[Found], str]:
+def _tried(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[Found], dict[str, str]]:
+    def none(said: str) -> tuple[list[Found], dict[str, str]]:
+        return [], dict.fromkeys((one.name for one in copies), said)
+
     try:
         module = parse(text)
         loaded = LoadedModule(assemble(text))
     except (PtxError, CutuneError):
-        return [], "its code cannot be run on the emulated device"
+        return none("it cannot be run on the emulated device")
     names = [name for name, one in module.functions.items() if one.is_kernel]
     counts = Counter(map(base_name, names))
-    entries = {base_name(name): name for name in names if counts[base_name(name)] == 1}
+    own = {kernel.name, *(one.kernel for one in copies)}
+    entries = {base: name for name in names if counts[base := base_name(name)] == 1 and base in own}
     if kernel.name not in entries:
-        return [], "it is compiled to several instances"
+        return none("it is compiled to several instances")
     tiles = tuple(one.tile for one in copies if one.tile is not None)
     trial = _Trial(module, loaded, kernel, entries, tiles)
     if reason := trial.obstacle(entries[kernel.name]):
-        return [], reason
-    found, reasons = list[Found](), list[str]()
+        return none(reason)
+    found, reasons = list[Found](), dict[str, str]()
     for domain in Domain:
         for index, copy in enumerate(copies):
             if copy.kernel not in entries or not _may_join(copy, [copies[i] for i, *_ in found]):
@@ -137,8 +153,9 @@ def _tried(text: str, kernel: Kernel, copies: Sequence[KernelVariant]) -> tuple[
             if not (differs := trial.difference(copy, domain)):
                 found.append((index, *trial.divided(copy, domain)))
             else:
-                reasons.append(f"with {copy.tile.text if copy.tile else ''} {differs}")
-    return found, next(iter(reasons), "")
+                reasons.setdefault(copy.name, differs)
+    kept = {copies[index].name for index, *_ in found}
+    return found, {name: said for name, said in reasons.items() if name not in kept}
 
 
 def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
@@ -164,6 +181,7 @@ class _Launch:
     """A launch of a kernel that has no race, with the arrays that it accesses."""
 
     sizes: tuple[tuple[str, int], ...]
+    numbers: Numbers
     parameters: bytes
     #: Per pointer that is followed: its place among the parameters, where in an array it leads to,
     #: and the bytes of that array.
@@ -199,6 +217,8 @@ class _Trial:
             return "a parameter is no number and no pointer to numbers"
         if len(code.parameters) != len(self.kernel.parameters):
             return "it has other parameters than its text"
+        if not self._combined:
+            return "it compares numbers that its launch tells with many others"
         for name in self._reached(entry):
             function = self.module.functions.get(name)
             if function is None or function.body is None:
@@ -212,29 +232,42 @@ class _Trial:
         names = [entry]
         for name in names:
             function = self.module.functions.get(name)
-            calls = (i for i in _instructions(function) if i.opcode == "call")
+            instructions = function.instructions if function is not None else ()
+            calls = (i for i in instructions if i.opcode == "call")
             names += [t for i in calls if (t := call_target(i)) and t not in names]
         return names
 
     def _functions(self, entry: str) -> list[Function]:
         return [self.module.functions[name] for name in self._reached(entry)]
 
-    def _untried(self, copy: KernelVariant, launches: Sequence[_Launch]) -> str:
+    def _untried(self, copy: KernelVariant, assigned: Sequence[Sizes]) -> str:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
         most = {
-            index: max(dict(launch.sizes)[one.name] for launch in launches)
+            index: max(sizes[one.name] for sizes in assigned)
             for index, one in enumerate(self.kernel.parameters)
             if self._slot(index) == "i"
         }
-        x, y, z = map(max, zip(tile.covered, tile.own_covered, strict=True))
-        tried = TriedSizes(most, (x, y, z))
+        most_of_all = max(most.values(), default=0)
+        x, y, z = (per_block(tile, axis, assigned, most_of_all) for axis in range(3))
+        i, j, k = (per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
+        tried = TriedSizes(most, (x, y, z), (i, j, k), self._compared)
         own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
         if widest(self._functions(other)) > widest(self._functions(own)):
             return "it accesses more bytes at once"
-        each = (untried(self._functions(e), self.module.functions[e], tried) for e in (own, other))
-        return next(filter(None, each), "")
+        return self._untried_of(own, tried) or self._untried_of(other, tried)
+
+    def _untried_of(self, entry: str, tried: TriedSizes) -> str:
+        key = entry, repr(tried)
+        if key not in self._said:
+            functions = self._functions(entry)
+            self._said[key] = untried(functions, self.module.functions[entry], tried)
+        return self._said[key]
+
+    @cached_property
+    def _said(self) -> dict[tuple[str, str], str]:
+        return {}
 
     # ---- parameters
 
@@ -260,13 +293,41 @@ class _Trial:
         near = {one + step for one in integers for step in (-1, 0, 1)}
         bits = {one ^ sign for one in reals for sign in (0, 1 << 31)}
         words = {word & 0xFFFFFFFF for one in (*near, *bits) for word in (one - 1, one, one + 1)}
-        most = 3 * max(self._numbers, default=8)
+        most = _FARTHEST * max(self._numbers, default=8)
         sizes = sorted(one for one in near if 0 <= one <= most)
         return sizes[:: max(1, len(sizes) // _NAMED)], np.array(sorted(words), np.uint32)
 
-    def _parameters(self, code: KernelCode, sizes: Sizes) -> bytes:
+    @cached_property
+    def _compared(self) -> dict[int, frozenset[float]]:
+        """Numbers with which the kernel or its copies compare real parameters, by their places."""
+        found: dict[int, frozenset[float]] = {}
+        for entry in self.entries.values():
+            for place, numbers in tested_numbers(self.module.functions[entry]).items():
+                found[place] = found.get(place, frozenset()) | numbers
+        return found
+
+    @cached_property
+    def _combined(self) -> list[Numbers]:
+        """What real parameters are together, first such that no product is a whole number.
+
+        Empty: they are compared with too many numbers.
+        """
+        each = [
+            [
+                (index, value)
+                for value in of_each_outcome(
+                    self._compared.get(index, frozenset()), 0.8125 + index / 7
+                )
+            ]
+            for index in range(len(self.kernel.parameters))
+            if self._slot(index) in ("f", "d")
+        ]
+        found = [*product(*each)]
+        return found if len(found) <= _MOST_COMBINED else []
+
+    def _parameters(self, code: KernelCode, sizes: Sizes, numbers: Numbers) -> bytes:
         buffer = bytearray(code.parameter_bytes)
-        array = 0
+        array, reals = 0, dict(numbers)
         for index, (parameter, place) in enumerate(
             zip(self.kernel.parameters, code.parameters, strict=True)
         ):
@@ -279,8 +340,7 @@ class _Trial:
                 value = sizes[parameter.name] & ((1 << 8 * place.size) - 1)
                 buffer[at] = value.to_bytes(place.size, "little")
             else:
-                # Numbers of which no product is a whole number.
-                buffer[at] = struct.pack(f"<{kind}", 0.8125 + index / 7)
+                buffer[at] = struct.pack(f"<{kind}", reals[index])
         return bytes(buffer)
 
     # ---- launches
@@ -291,25 +351,33 @@ class _Trial:
         assert tile is not None, "the copy of a tile"
         if reason := self.obstacle(entry, tile.shared):
             return reason
+        # No launch is needed to refuse what is untried even if all of them can be.
+        if reason := self._untried(copy, [*self._assignments(tile, domain)]):
+            return reason
         launches = self._launches(tile, domain)
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
-        if len(launches) < _FEWEST or (domain is Domain.ANY and len(uneven) < _UNEVEN):
+        each_has = Counter(launch.numbers for launch in launches)
+        is_few = any(each_has[numbers] < _FEWEST for numbers in self._combined)
+        least = _UNEVEN * len(self._combined) if domain is Domain.ANY and has_parts(tile) else 0
+        if is_few or len(uneven) < least:
             return "too few of its launches can be tried"
-        if reason := self._untried(copy, launches):
+        if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
         each = enumerate(launches)
         different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
             return ""
-        sizes = ", ".join(f"{name} = {value}" for name, value in different.sizes)
+        known = self.kernel.parameters
+        numbers = ((known[index].name, value) for index, value in different.numbers)
+        about = [*different.sizes, *(numbers if self._compared else ())]
+        sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
 
     def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
         """Return the parameters that are multiples of a number in a domain, and the number."""
         if domain is Domain.ANY or copy.tile is None:
             return (), 1
-        extents = {name for text in copy.tile.extents for name in names_in(text)}
-        is_all = domain is Domain.MULTIPLES
+        extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
         return tuple(n for n in self._integers if is_all or n in extents), self._multiple
 
     @staticmethod
@@ -322,13 +390,18 @@ class _Trial:
     def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
         key = (tile.own().extents, tile.own_block, tile.own_covered, tile.own_shared, domain)
         if key not in self._known:
-            made = (self._own_launch(tile, one) for one in self._assignments(tile, domain))
+            made = (
+                self._own_launch(tile, one, numbers)
+                for one in self._assignments(tile, domain)
+                for numbers in self._combined
+            )
             # First those in which several blocks have much to do.
             launches = sorted(
                 (launch for launch in made if launch is not None),
                 key=lambda launch: -launch.warp_instructions,
             )
-            few = launches[:: max(1, len(launches) // _THOROUGH)]
+            # An odd number is no multiple of how many combinations of numbers there mostly are.
+            few = launches[:: max(1, len(launches) // _THOROUGH) | 1]
             self._known[key] = [*few, *(one for one in launches if one not in few)]
         return self._known[key]
 
@@ -347,6 +420,22 @@ class _Trial:
         return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
 
     def _assignments(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
+        """Values of all integers, and of what extents take of the grid that the program asks for.
+
+        Each grid is tried with many values, and some values with each grid.
+        """
+        asked = [name for axis, name in enumerate(ASKED) if tile.is_asked(axis)]
+        known = [*self._integers_tried(tile, domain)]
+        for number, sizes in enumerate(known):
+            places = ((number + 3 * n) % len(_GRIDS) for n in range(len(asked)))
+            grid = {name: _GRIDS[n] for name, n in zip(asked, places, strict=True)}
+            yield {**sizes, **grid}
+        for sizes in known[:: max(1, len(known) // 4)]:
+            for name in asked:
+                for blocks in range(1, 2 * _MOST_BLOCKS):
+                    yield {**sizes, **dict.fromkeys(asked, 2), name: blocks}
+
+    def _integers_tried(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
         """Values of all integers: equal ones, drawn ones, and one after the other for each that no
         grid follows: up to which of them the kernel is right is told by where it fails.
         """
@@ -354,7 +443,7 @@ class _Trial:
         near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
         sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
         names, random = self._integers, np.random.default_rng(big)
-        extents = {name for text in tile.extents for name in names_in(text)}
+        extents = {*tile.names}
         divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
         multiples = [self._multiple * times for times in range(1, 9)]
         base = multiples[1] if divided else sizes[len(sizes) // 2]
@@ -363,23 +452,25 @@ class _Trial:
         few = [0, 1, 2, *sizes]
         named = self._literals[0]
         for size in named if not divided else ():
-            yield dict.fromkeys(names, size)
+            if size <= 3 * big:
+                yield dict.fromkeys(names, size)
         for number in range(_DRAWN if len(names) > 1 else 0):
             of = sizes if number % 2 else few
             yield {n: int(random.choice(multiples if n in divided else of)) for n in names}
         for name in names:
-            if name not in extents and name not in divided:
-                for value in sorted({*range(0, 2 * big + 2, -(-big // _DENSE)), *named}):
-                    yield {**dict.fromkeys(names, base), name: value}
+            dense = () if name in extents else range(0, 2 * big + 2, -(-big // _DENSE))
+            far = (one for one in named if one > 3 * big or name not in extents)
+            for value in sorted({*dense, *far}) if name not in divided else ():
+                yield {**dict.fromkeys(names, base), name: value}
 
-    def _own_launch(self, tile: Tile, sizes: Sizes) -> _Launch | None:
+    def _own_launch(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> _Launch | None:
         """The program's launch at these sizes; None where it has a race, fails, or takes long."""
         grid = grid_at(tile.own(), sizes)
         if grid is None:
             return None
         entry = self.entries[self.kernel.name]
         code = self.loaded.kernel(entry)
-        parameters = self._parameters(code, sizes)
+        parameters = self._parameters(code, sizes, numbers)
         try:
             counted = self.loaded.run(
                 entry,
@@ -407,12 +498,13 @@ class _Trial:
         for array, (low, high) in sorted(ranges.items()):
             begin = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
             arrays.append((places[array], begin - low, high - low))
-        launch = _Launch(tuple(sizes.items()), parameters, tuple(arrays), counted.warp_instructions)
+        about = tuple(sizes.items()), numbers, parameters, tuple(arrays)
+        launch = _Launch(*about, counted.warp_instructions)
         with suppress(CutuneError, Hazards):
             before, after = self._run(entry, grid, tile.own(), launch, 0)
             self._expected[tile.own(), launch, 0] = after
-            # Where nothing is written nothing is learned.
-            return launch if before != after else None
+            # Where nothing is written nothing is learned, unless a number asks for that.
+            return launch if before != after or numbers != self._combined[0] else None
         return None
 
     @cached_property
@@ -428,13 +520,15 @@ class _Trial:
         if grid is None or own_grid is None:
             return False
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
+        places = [place for _, place, _ in launch.arrays]
         try:
             for contents in range(3) if number < _THOROUGH else (number % 3,):
                 key = own, launch, contents
                 if key not in self._expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)
                     self._expected[key] = after
-                if self._run(names[1], grid, tile, launch, contents)[1] != self._expected[key]:
+                _, found = self._run(names[1], grid, tile, launch, contents)
+                if not same_numbers(found, self._expected[key], places):
                     return False
         except (CutuneError, Hazards):
             return False
@@ -473,22 +567,6 @@ class _Trial:
         # Races are the same whatever is in memory.
         self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]
-
-
-def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
-    """The grid of a tile; None where CUDA has none."""
-    found = []
-    for text, covered, most in zip(tile.extents, tile.covered, GRID_LIMITS, strict=True):
-        extent = whole_value(text, sizes)
-        if extent is None or extent <= 0 or -(-extent // covered) > most:
-            return None
-        found.append(-(-extent // covered))
-    x, y, z = found
-    return (x, y, z) if threads_of(tile.block) <= 1024 else None
-
-
-def _instructions(function: Function | None) -> Sequence[Instruction]:
-    return function.instructions if function is not None else ()
 
 
 def _strange_register(function: Function) -> str:

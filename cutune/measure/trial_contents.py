@@ -1,6 +1,10 @@
-"""Contents of memory for trials. Takes a size and a kind, gives bytes."""
+"""Contents of memory, and real arguments, for trials; and whether two contents are equal."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +16,8 @@ _FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000], np.uint32)
 _STRANGE = np.array(
     [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32
 )
+#: Words after which contents repeat themselves: a prime number, unlike the lengths of rows.
+_PERIOD = 65_537
 
 
 def trial_contents(
@@ -21,7 +27,7 @@ def trial_contents(
 
     `named`: words that the code names.
     """
-    count = -(-size // 4)
+    count = min(-(-size // 4), _PERIOD)
     words = random.integers(0, 1 << 32, count, np.uint32) & np.uint32(_RANDOM) | np.uint32(_SET)
     if kind == 1:
         words = random.choice(_FEW, count)
@@ -31,4 +37,39 @@ def trial_contents(
         words = np.where(random.random(count) < 1 / 16, random.choice(_STRANGE, count), words)
         any_bits = random.integers(0, 1 << 32, count, np.uint32)
         words = np.where(random.random(count) < 1 / 4, any_bits, words)
-    return words.astype(np.uint32).view(np.uint8)[:size]
+    return np.resize(words.astype(np.uint32), -(-size // 4)).view(np.uint8)[:size]
+
+
+def of_each_outcome(numbers: frozenset[float], other: float) -> list[float]:
+    """Return values for each outcome of comparisons with numbers, `other` first.
+
+    NaN among the numbers: it is asked what is larger, not only what is equal.
+    """
+    limits = sorted(one for one in numbers if not isnan(one))
+    if len(limits) == len(numbers):
+        return [other, *limits]
+    ends = [min(2 * one, -1) - 1.0 for one in limits[:1]]
+    ends += [*limits, *(max(2 * one, 1) + 1.0 for one in limits[-1:])]
+    between = ((low + high) / 2 for low, high in pairwise(ends) if not low < other < high)
+    return [other, nan, *limits, *between]
+
+
+def same_numbers(found: Sequence[bytes], expected: Sequence[bytes], places: Sequence[int]) -> bool:
+    """Are bytes of memory equal, or `double` numbers NaN in both?
+
+    Which of two NaN a sum is depends on their order in the code. `places`: where in the first of
+    these pieces pointers lead to.
+    """
+    return all(
+        one == other or _are_numbers_same(one, other, place % 8)
+        for one, other, place in zip(found, expected, [*places, *[0] * len(found)], strict=False)
+    )
+
+
+def _are_numbers_same(one: bytes, other: bytes, begin: int) -> bool:
+    end = begin + (len(one) - begin) // 8 * 8
+    numbers = [np.frombuffer(each[begin:end], np.float64) for each in (one, other)]
+    are_nans = np.isnan(numbers[0]) & np.isnan(numbers[1])
+    words = [number.view(np.uint64) for number in numbers]
+    rest = one[:begin] == other[:begin] and one[end:] == other[end:]
+    return rest and bool(np.all(are_nans | (words[0] == words[1])))

@@ -4,15 +4,19 @@ Takes PTX functions and the sizes, gives what may be otherwise at larger ones. O
 are known are let through. A *size* is an integer parameter, a block's place, and what a loop
 counts; each has a scale: by how much a size has to grow for it to grow by one. So `n >> 10`
 compared with 5 is `n` compared with 5120. A *pointer* is only moved and followed. A *real*
-parameter, and what is computed from sizes in real numbers, never becomes an integer.
+parameter, and what is computed from sizes in real numbers, never becomes an integer; itself it may
+be compared with numbers, where the trials have each outcome of that (`beta == 0`).
 """
 
 from __future__ import annotations
 
 import re
+import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 from typing import TypeGuard
 
 from cutune.ptx.taint import names, results, sources, spaces
@@ -39,25 +43,40 @@ _ALLOWED = _BOUNDED | {
     "shr",
     "selp",
 }
+_LINEAR = frozenset({"mov", "cvta", "add", "sub", "neg", "mul", "mad", "shl"})
 _DIVIDING = frozenset({"div", "rem"})
 _OF_POINTERS = frozenset({"mov", "cvta", "add", "sub", "ld", "ldu", "st", "atom", "red", "call"})
-_OF_REALS = frozenset(
-    {"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "rcp", "sqrt"}
-)
+_OF_REALS = frozenset({"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "selp"}) | {
+    "rcp",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "lg2",
+}
 _ROUNDING = frozenset({"rni", "rzi", "rmi", "rpi"})
 #: Sizes in bytes are so many times what they are in numbers.
 _BYTES = 8
 _FAR = 1 << 40
+#: With numbers up to this, all kinds of sizes were tried together.
+_USUAL = 4
 
 Scales = dict[str, float]
 
 
 @dataclass(frozen=True)
 class TriedSizes:
-    """What was tried: the most of integer parameters, and what blocks of each dimension cover."""
+    """What was tried: the most of integer parameters, and how a grid grows with these.
+
+    `covered`: by how much a size has to grow, in each dimension, for one more block.
+    `per_thread`: the same for one more thread of whole blocks.
+    `numbers`: those on both sides of which each real parameter was tried, and they themselves.
+    """
 
     most: Mapping[int, int]
-    covered: tuple[int, int, int]
+    covered: tuple[float, float, float]
+    per_thread: tuple[float, float, float]
+    numbers: Mapping[int, frozenset[float]]
 
     @property
     def limit(self) -> int:
@@ -83,6 +102,63 @@ def literals(functions: Iterable[Function]) -> tuple[frozenset[int], frozenset[i
     return frozenset(integers), frozenset(reals)
 
 
+def tested_numbers(kernel: Function) -> dict[int, frozenset[float]]:
+    """The numbers with which a kernel compares its real parameters, by their places.
+
+    NaN is among them where it asks for more than whether they are equal.
+    """
+    found: dict[int, frozenset[float]] = {}
+    for place, numbers in _tests_of_parameters(kernel).values():
+        found[place] = found.get(place, frozenset()) | numbers
+    return found
+
+
+def _tests_of_parameters(kernel: Function) -> dict[int, tuple[int, frozenset[float]]]:
+    """The parameter, and the numbers, of each comparison of a real parameter with numbers alone."""
+    places = _unchanged_parameters(kernel)
+    turned = {
+        places[one.operands[-1]]
+        for one in kernel.instructions
+        if one.opcode in ("abs", "neg") and one.operands[-1] in places
+    }
+    found: dict[int, tuple[int, frozenset[float]]] = {}
+    for one in kernel.instructions:
+        if one.opcode != "setp" or len(one.operands) != 3:
+            continue
+        literal = [_real(o) for o in one.operands[1:] if _REAL_NUMBER.fullmatch(o)]
+        own = {places.get(o) for o in one.operands[1:] if not _REAL_NUMBER.fullmatch(o)}
+        place = own.pop() if len(own) == 1 else None
+        if place is not None:
+            opposite = [-number for number in literal if place in turned]
+            strict = [] if {"eq", "neu"} & {*one.modifiers} and literal else [nan]
+            found[id(one)] = place, frozenset((*literal, *opposite, *strict))
+    return found
+
+
+def _unchanged_parameters(kernel: Function) -> dict[str, int]:
+    """Registers of a real parameter, but for its sign and width, with its place."""
+    places = {one.name: place for place, one in enumerate(kernel.parameters)}
+    written = Counter(name for one in kernel.instructions for name in results(one))
+    found: dict[str, int] = {}
+    for one in kernel.instructions:
+        if _type_of(one, 0) not in _REALS or written[one.operands[0]] != 1:
+            continue
+        named = [places[name] for name in names(one.operands[-1]) if name in places]
+        if one.opcode in LOADS and named and "param" in spaces(one):
+            found[one.operands[0]] = named[0]
+        elif one.operands[-1] in found and (
+            one.opcode in ("mov", "abs", "neg") or one.modifiers == ("f64", "f32")
+        ):
+            found[one.operands[0]] = found[one.operands[-1]]
+    return found
+
+
+def _real(operand: str) -> float:
+    kind, digits = operand[1].lower(), operand[2:]
+    value: float = struct.unpack(f">{kind}", bytes.fromhex(digits))[0]
+    return value
+
+
 def widest(functions: Iterable[Function]) -> int:
     """The most bytes that an access of functions has, in memory that others see."""
     bits = [
@@ -101,6 +177,7 @@ class _Sizes:
         self._function, self._tried = function, tried
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
+        self._tests = _tests_of_parameters(kernel) if function is kernel else {}
         self._instructions = function.instructions
         self._loaded = self._closed(self._is_load)
         self._pointers = self._closed(self._is_pointer)
@@ -115,7 +192,7 @@ class _Sizes:
 
     def _is_pointer(self, one: Instruction) -> bool:
         """Loads a kernel's parameter that is no number, or a function's that is followed."""
-        if not self._is_parameter(one) or self._type(one, 0) in _REALS:
+        if not self._is_parameter(one) or _type_of(one, 0) in _REALS:
             return False
         place = self._place(one)
         return one.operands[0] in self._followed if place is None else place not in self._tried.most
@@ -126,8 +203,8 @@ class _Sizes:
         return next((n for n, known in enumerate(self._entry) if known in named), None)
 
     def _is_real(self, one: Instruction) -> bool:
-        is_converted = one.opcode == "cvt" and self._type(one, 1) in _WIDE
-        is_real = self._type(one, 0) in _REALS
+        is_converted = one.opcode == "cvt" and _type_of(one, 1) in _WIDE
+        is_real = _type_of(one, 0) in _REALS
         return is_real and (self._is_parameter(one) or is_converted)
 
     @staticmethod
@@ -144,12 +221,6 @@ class _Sizes:
             elif one.opcode in MEMORY and "param" not in spaces(one):
                 found.update(names(one.operands[0 if one.opcode in ("st", "red") else 1]))
         return frozenset(found)
-
-    @staticmethod
-    def _type(one: Instruction, place: int) -> str:
-        """The type of the result (0) or of the last operand (1)."""
-        types = [m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m)]
-        return types[min(place, len(types) - 1)] if types else ""
 
     def _closed(self, begins: object) -> frozenset[str]:
         """Registers that follow from those that some instructions give, except by comparisons."""
@@ -188,7 +259,7 @@ class _Sizes:
         """Registers of integers that a loop computes from themselves."""
         reads: dict[str, set[str]] = {}
         for one in self._instructions:
-            is_integer = self._type(one, 0) in _WIDE and one.opcode != "setp"
+            is_integer = _type_of(one, 0) in _WIDE and one.opcode != "setp"
             for name in results(one) if is_integer and not self._is_load(one) else ():
                 reads.setdefault(name, set()).update(n for n in self._read(one) if n[0] == "%")
         is_new = True
@@ -245,29 +316,47 @@ class _Sizes:
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
         """By how much a size grows where the result grows by one; 0: it is no size."""
-        if one.opcode == "setp" or self._is_load(one) or self._type(one, 0) in _REALS:
+        if one.opcode == "setp" or self._is_load(one) or _type_of(one, 0) in _REALS:
             return 0
         if self._is_parameter(one):
             return self._of_parameter(one)
+        if (ids := self._of_ids(one)) is not None:
+            return min([ids, *(scales[o] for o in one.operands[3:] if o in scales)])
         own = [scales[name] for name in self._read(one) if name in scales]
         for operand in one.operands[1:]:
             if match := _BLOCKS.fullmatch(operand):
                 own.append(float(self._tried.covered["xyz".index(match[1])]))
         if not own:
             return 0
-        scale = min(own) if one.opcode in ("add", "sub") else max(own)
+        # Of a sum the term that grows least counts: (n & 1) + (m >> 20) > 1.
+        scale = max(own)
         last = _literal(one.operands[-1])
         if one.opcode == "mad":
-            factor, added = _literal(one.operands[2]), scales.get(one.operands[3])
-            found = max(1.0, scale / abs(factor)) if factor else scale
-            return found if added is None else min(found, added)
+            factor, added = _literal(one.operands[2]), scales.get(one.operands[3], 0.0)
+            multiplied = scales.get(one.operands[1], 0.0)
+            return max(multiplied / abs(factor), added) if factor else scale
         if last is None:
             return scale
         if one.opcode == "shr":
             return 0 if self._is_sign(one, last) else min(_FAR, scale * 2**last)
         if one.opcode in ("shl", "mul"):
-            return max(1.0, scale / (2**last if one.opcode == "shl" else max(1, abs(last))))
+            return scale / (2**last if one.opcode == "shl" else max(1, abs(last)))
         return scale
+
+    def _of_ids(self, one: Instruction) -> float | None:
+        """The scale of `blockIdx.d * blockDim.d`: a step is as many as a block has threads."""
+        factors = one.operands[1:3] if one.opcode in ("mul", "mad") else ()
+        for d, per_thread in zip("xyz", self._tried.per_thread, strict=True):
+            if {self._moved.get(factor) for factor in factors} == {f"%ctaid.{d}", f"%ntid.{d}"}:
+                return max(1.0, per_thread)
+        return None
+
+    @cached_property
+    def _moved(self) -> dict[str, str]:
+        """What registers hold that are written once, by a `mov`."""
+        writers = Counter(name for one in self._instructions for name in results(one))
+        moves = (one for one in self._instructions if one.opcode == "mov" and not one.guard)
+        return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
 
     def _of_parameter(self, one: Instruction) -> float:
         """An integer of which less was tried counts for more."""
@@ -276,15 +365,30 @@ class _Sizes:
         return self._tried.limit / most if most else float(_FAR)
 
     def _is_sign(self, one: Instruction, places: int) -> bool:
-        return places == int(self._type(one, 0)[1:] or 0) - 1
+        return places == int(_type_of(one, 0)[1:] or 0) - 1
 
     # ---- what is done with them
 
     def reason(self) -> str:
+        if len(self._sought) > 1:
+            return "it asks whether several sizes are certain numbers"
         for one in self._instructions:
             if said := next(self._strange(one), ""):
                 return said
         return ""
+
+    @property
+    def _sought(self) -> set[str]:
+        """Sizes that are compared with a number for equality: each number was tried by itself."""
+        equal = (one for one in self._instructions if one.opcode == "setp")
+        return {
+            name
+            for one in equal
+            if not {"eq", "ne"}.isdisjoint(one.modifiers)
+            if any(abs(_literal(o) or 0) > _USUAL for o in one.operands[1:])
+            for name in self._read(one)
+            if name in self._scales
+        }
 
     def _strange(self, one: Instruction) -> Iterator[str]:
         read = self._read(one)
@@ -313,13 +417,15 @@ class _Sizes:
 
     def _tells_signs(self, one: Instruction) -> bool:
         """Is the result compared with 0 or -1 alone: is one of several numbers below zero?"""
-        result = {*results(one)}
-        uses = [other for other in self._instructions if not result.isdisjoint(self._read(other))]
         return all(
             (other.opcode == "setp" and {_literal(o) for o in other.operands} & {0, -1})
             or (other.opcode == "or" and other is not one and self._tells_signs(other))
-            for other in uses
+            for other in self._uses(one)
         )
+
+    def _uses(self, one: Instruction) -> list[Instruction]:
+        result = {*results(one)}
+        return [other for other in self._instructions if not result.isdisjoint(self._read(other))]
 
     @property
     def _shifted(self) -> frozenset[str]:
@@ -330,7 +436,13 @@ class _Sizes:
     def _is_real_use(self, one: Instruction) -> bool:
         if one.opcode in MEMORY | {"call"}:
             return True
-        is_number = self._type(one, 0) in _REALS and _ROUNDING.isdisjoint(one.modifiers)
+        if id(one) in self._tests:
+            place, numbers = self._tests[id(one)]
+            return place in self._tried.numbers and numbers <= self._tried.numbers[place]
+        if one.opcode == "abs":
+            # Elsewhere it would hide what negative numbers do.
+            return all(id(other) in self._tests for other in self._uses(one))
+        is_number = _type_of(one, 0) in _REALS and _ROUNDING.isdisjoint(one.modifiers)
         return one.opcode in _OF_REALS and is_number
 
     @cached_property
@@ -348,10 +460,23 @@ class _Sizes:
                     found.update(results(one))
         return frozenset(found)
 
+    @cached_property
+    def _tested(self) -> frozenset[str]:
+        """Registers of which more is made than addresses and values that are linear in sizes."""
+        found = set[str]()
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for one in self._instructions:
+                is_test = one.opcode not in _LINEAR and one.opcode not in MEMORY
+                if is_test or not found.isdisjoint(results(one)):
+                    found.update(self._read(one))
+        return frozenset(found)
+
     def _beyond(self, one: Instruction, sizes: list[str]) -> Iterator[str]:
         limit, scale = self._tried.limit, max(self._scales[name] for name in sizes)
         types = {m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?", m)}
-        is_real = one.opcode == "cvt" and self._type(one, 0) in _REALS
+        is_real = one.opcode == "cvt" and _type_of(one, 0) in _REALS
         divides = one.opcode in _DIVIDING and _literal(one.operands[-1]) is None
         if "hi" in one.modifiers or not (one.opcode in _ALLOWED or divides):
             yield f"nothing is known of '{one.opcode}' of a size"
@@ -361,6 +486,9 @@ class _Sizes:
             yield "it compares a size with data"
         if one.opcode in _COMPARED | _DIVIDING and not self._products.isdisjoint(self._read(one)):
             yield "it compares a product of sizes"
+        least = min(self._scales[name] for name in sizes)
+        if one.opcode in _COMPARED | _DIVIDING and len(sizes) > 1 and least * limit < 2:
+            yield "it compares a multiple of a size that is larger than any size tried"
         numbers = [value for o in one.operands[1:] if (value := _literal(o)) is not None]
         if one.opcode == "and":
             if not numbers:
@@ -379,6 +507,8 @@ class _Sizes:
             numbers = [0 if is_sign else 2**n for n in numbers]
         if one.opcode in ("mul", "mad", "shl"):
             scale = 1 / _BYTES
+        if one.opcode in _LINEAR and self._tested.isdisjoint(results(one)):
+            return
         if one.opcode != "selp" and any(abs(number) * scale > limit for number in numbers):
             yield "it compares something with a number that is larger than any size tried"
 
@@ -405,6 +535,12 @@ def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruc
         if not leaves:
             first = max([*starts, *jumps])
             yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
+
+
+def _type_of(one: Instruction, place: int) -> str:
+    """The type of the result (0) or of the last operand (1)."""
+    types = [m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m)]
+    return types[min(place, len(types) - 1)] if types else ""
 
 
 def _is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cutune.core.source import Edit, Source
+from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import Block
+
+#: The dimensions of the grid that the program asks for.
+ASKED = ("gridDim.x", "gridDim.y", "gridDim.z")
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,8 @@ class Tile:
     them so many elements. A copy is launched with as many of `block` as cover it then.
 
     Attributes:
-        extents: C text of integers, over the integer parameters of the kernel.
+        extents: C text of integers, over the integer parameters of the kernel, and `gridDim.x`, …:
+            the grid that the program asks for, whatever it is made of.
         covered, own_covered: elements of an extent per block of the copy, and of the program.
         divided: parameters that have to be multiples of `multiple`.
     """
@@ -38,6 +43,15 @@ class Tile:
     def text(self) -> str:
         """`TILE = 32`, as messages have it."""
         return ", ".join(f"{name} = {value}" for name, value in self.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters of which extents are made."""
+        return tuple(name for name in names_in(" ".join(self.extents)) if name not in ASKED)
+
+    def is_asked(self, axis: int) -> bool:
+        """Is an extent made of the grid that the program asks for?"""
+        return ASKED[axis] in names_in(self.extents[axis])
 
     def threads(self, axis: int) -> str:
         """C text of the threads of a dimension, of all blocks together."""
@@ -74,3 +88,5 @@ class KernelVariant:
     #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
     bounds: tuple[int, int] | None = None
     tile: Tile | None = None  # its one launch, if a constant has another value in it
+    #: Declares it where its kernel is declared before its launches.
+    declaration: Edit | None = None

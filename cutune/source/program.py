@@ -241,6 +241,8 @@ class KernelCopy:
     is_flat: bool = False
     #: Are its warps what the kernel's blocks, of a warp each, are?
     is_of_warps: bool = False
+    #: Is it launched in place of one block alone, and has ids where that has its threads?
+    is_of_one_block: bool = False
     entries: tuple[str, ...] = ()
 
 

@@ -331,7 +331,7 @@ class Keeper:
 
 def try_copies(
     text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[KernelVariant], str]:
+) -> tuple[list[KernelVariant], dict[str, str]]:
     """As `copies_that_do_the_same`, which loads the emulated device."""
     from cutune.measure.tile_trials import copies_that_do_the_same  # noqa: PLC0415
 

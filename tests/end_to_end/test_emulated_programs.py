@@ -55,6 +55,11 @@ MODERN = ("library_algorithms", "grid_barrier", "async_copies")
 #: What they include relies on mathematics, or they use what few programs do.
 RELYING = (*MODERN, "matrices", "templates", "textures", "unsupported")
 
+#: Holds a function that only runtimes of CUDA 12 have.
+OLDER = """extern "C" int cudaGetDeviceProperties_v2() { return 0; }
+int main() { return cudaDeviceSynchronize(); }
+"""
+
 Build = Callable[..., Path]
 
 
@@ -184,9 +189,26 @@ def test_a_build_that_knows_nothing_of_cutune(nvcc: Nvcc, tmp_path: Path, macro:
     assert str(alias_folder(nvcc)) in program_environment(tmp_path / "old")["LD_LIBRARY_PATH"]
 
 
+def test_a_program_that_holds_the_runtime(nvcc: Nvcc, tmp_path: Path) -> None:
+    program = tmp_path / "static"
+    nvcc.check([str(PROGRAMS / "vector_add.cu"), "-o", str(program)])
+    assert execute(program).stdout == "PASS\n"
+
+
+def test_a_program_that_holds_the_runtime_of_another_version(nvcc: Nvcc, tmp_path: Path) -> None:
+    if int(nvcc.version.split(".")[0]) < 13:
+        pytest.skip("this runtime has the function itself")
+    (tmp_path / "older.cu").write_text(OLDER)
+    program = tmp_path / "older"
+    nvcc.check([str(tmp_path / "older.cu"), "-o", str(program)])
+    done = execute(program)
+    assert done.returncode == 1
+    assert "it asks for the runtime of CUDA 12, this nvcc offers that of CUDA 13" in done.stderr
+
+
 def test_a_program_for_gpus_only_is_refused(nvcc: Nvcc, tmp_path: Path) -> None:
     program = tmp_path / "gpu_only"
-    nvcc.check([str(PROGRAMS / "vector_add.cu"), "-o", str(program)])
+    nvcc.check([str(PROGRAMS / "vector_add.cu"), "-Xlinker", "-s", "-o", str(program)])
     with pytest.raises(CutuneError) as caught:
         run_program([str(program)], DeviceProfile.named("h200"))
     assert caught.value.diagnostic.code is Code.STATIC_CUDART

@@ -16,7 +16,8 @@ from tests.support.short_headers import as_users_do
 pytestmark = pytest.mark.nvcc
 
 SCRIPTS = Path(__file__).parents[1] / "corpus" / "python"
-WITH_PYCUDA = sorted(path.stem for path in SCRIPTS.glob("pycuda_*.py"))
+PACKAGES = ("cupy", "pycuda")
+WITH_PACKAGES = sorted(path.stem for each in PACKAGES for path in SCRIPTS.glob(f"{each}_*.py"))
 
 MODULE = """__device__ int offset;
 extern "C" __global__ void add(int *a, int n) { if (threadIdx.x < n) a[threadIdx.x] += offset; }
@@ -42,14 +43,16 @@ print(ctypes.CDLL((sys.argv[1:] or ["./lib.so"])[0]).run(values), list(values))
 
 
 def run_script(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    """A script as users run it; `pycuda` runs where the tests run."""
+    """A script as users run it, with the packages that the tests have."""
     command = [sys.executable, "-m", "cutune", "run", sys.executable, *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pycuda") is None, reason="pycuda is not installed")
-@pytest.mark.parametrize("name", WITH_PYCUDA)
-def test_a_script_with_pycuda(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WITH_PACKAGES)
+def test_a_script_with_a_package(name: str, tmp_path: Path) -> None:
+    package = name.partition("_")[0]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
     with as_users_do():
         done = run_script(tmp_path, SCRIPTS / f"{name}.py")
     assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
@@ -89,9 +92,18 @@ def test_a_library_by_ctypes(tmp_path: Path) -> None:
     assert done.stdout == "0 [2, 4, 6, 8, 10]\n", done.stderr
     assert "twice: 1 launch" in done.stderr
 
-    own = ["-shared", "-Xcompiler", "-fPIC", str(tmp_path / "lib.cu")]
-    find_nvcc().check([*own, "-o", str(tmp_path / "own.so")])
+
+@pytest.mark.parametrize("is_stripped", [False, True])
+def test_a_library_that_holds_the_runtime(is_stripped: bool, tmp_path: Path) -> None:
+    (tmp_path / "lib.cu").write_text(LIBRARY)
+    (tmp_path / "drive.py").write_text(DRIVE)
+    flags = ["-shared", "-Xcompiler", "-fPIC", *(["-Xlinker", "-s"] if is_stripped else [])]
+    find_nvcc().check([*flags, str(tmp_path / "lib.cu"), "-o", str(tmp_path / "own.so")])
     done = run_script(tmp_path, "drive.py", "./own.so")
-    assert done.stdout.endswith("[1, 2, 3, 4, 5]\n")
-    assert "'./own.so' has NVIDIA's CUDA runtime built in" in done.stderr
-    assert "NVCC_APPEND_FLAGS='-no-compress -cudart shared" in done.stderr
+    if is_stripped:
+        assert done.stdout.endswith("[1, 2, 3, 4, 5]\n")
+        assert "'./own.so' has NVIDIA's CUDA runtime built in" in done.stderr
+        assert "NVCC_APPEND_FLAGS='-no-compress -cudart shared" in done.stderr
+    else:
+        assert done.stdout == "0 [2, 4, 6, 8, 10]\n", done.stderr
+        assert "twice: 1 launch" in done.stderr

@@ -1,4 +1,4 @@
-"""Copies of kernels whose threads are numbered anew: blocks of one thread, warps as blocks."""
+"""Copies of kernels whose threads are numbered anew: blocks of one thread, warps, one block."""
 
 from __future__ import annotations
 
@@ -145,12 +145,60 @@ WARPS: Mapping[str, tuple[str, bool]] = {
     "lane_by_function": ("out[blockIdx.x * 32 + lane()] = in[lane()];", False),
     "block_by_function": ("out[block() * 32 + threadIdx.x] = in[threadIdx.x];", False),
 }
+#: The same, launched in one block of n threads.
+SINGLE: Mapping[str, tuple[str, bool]] = {
+    "vector": ("int i = threadIdx.x; out[i] = in[i] + 1;", True),
+    "inner": ("int i = threadIdx.x + 1; if (i < n - 1) out[i] = in[i - 1] + in[i + 1];", True),
+    "shuffled": ("out[threadIdx.x] = __shfl_xor_sync(~0u, in[threadIdx.x], d % 32);", True),
+    "votes": (
+        "int all = __all_sync(~0u, in[threadIdx.x] > d);"
+        " if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = all;",
+        True,
+    ),
+    "with_block": ("out[blockIdx.x * n + threadIdx.x] = in[threadIdx.x] + 1;", True),
+    # Warps keep their threads.
+    "neighbour": (
+        "float x = out[threadIdx.x + 1]; if (threadIdx.x % 32 < 31) out[threadIdx.x] = x + 1;",
+        True,
+    ),
+    # The copy would not round as the kernel does.
+    "rounded": ("out[threadIdx.x] = in[threadIdx.x] * gridDim.x;", False),
+    "counted": ("atomicAdd((int *)out + threadIdx.x % 7, n);", True),
+    "reversed_in_shared": (
+        "__shared__ float s[128]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads();"
+        " out[threadIdx.x] = s[n - 1 - threadIdx.x];",
+        False,
+    ),
+    "waiting": (
+        "out[threadIdx.x] = 1; __syncthreads(); if (threadIdx.x == 0) out[n - 1] = 2;",
+        False,
+    ),
+    "ticket": ("out[atomicAdd((int *)out + 5000, 1)] = threadIdx.x;", False),
+    "place_by_function": ("out[threadIdx.x] = in[lane()];", False),
+    "width_by_function": ("out[threadIdx.x] = width();", False),
+    "odd_block": ("out[threadIdx.x] = threadIdx.x ^ blockDim.x;", True),
+}
+#: The same, launched in one block of 8 rows of n / 8 threads.
+FLAT: Mapping[str, tuple[str, bool]] = {
+    "image": ("int x = threadIdx.x, y = threadIdx.y; out[y * 16 + x] = in[x * 8 + y];", True),
+    "shared": (
+        "__shared__ int s; if (threadIdx.x + threadIdx.y == 0) s = n; __syncthreads();"
+        " out[threadIdx.x] = s;",
+        False,
+    ),
+    "bounded": (
+        "int x = threadIdx.x, y = threadIdx.y; if (x < 16 && y < d) out[y * 16 + x] = in[x + y];",
+        True,
+    ),
+    "summed": ("out[threadIdx.y * blockDim.x + threadIdx.x] = in[threadIdx.y];", True),
+}
 HEAD = """#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #define LANE threadIdx.x
 __device__ int lane() { return threadIdx.x; }
 __device__ int block() { return blockIdx.x; }
+__device__ int width() { return blockDim.x; }
 """
 MAIN = """
 int main(int argc, char **argv) {
@@ -169,12 +217,18 @@ LAUNCH = """    {name}<<<{shape}>>>(out, in, n, d);
 
 
 @pytest.mark.parametrize(
-    ("kernels", "shape"),
-    [(ROWS, "(d + 3) / 4, block"), (ONES, "all, 1"), (WARPS, "n, 32, 128")],
-    ids=["rows", "ones", "warps"],
+    ("kernels", "shape", "counts"),
+    [
+        (ROWS, "(d + 3) / 4, block", "n=1,64,97"),
+        (ONES, "all, 1", "n=1,64,97"),
+        (WARPS, "n, 32, 128", "n=1,64,97"),
+        (SINGLE, "1, n", "n=32,64,96"),
+        (FLAT, "1, dim3(n / 8, 8)", "n=32,64,96"),
+    ],
+    ids=["rows", "ones", "warps", "single", "flat"],
 )
 def test_threads_are_numbered_anew(
-    tmp_path: Path, kernels: Mapping[str, tuple[str, bool]], shape: str
+    tmp_path: Path, kernels: Mapping[str, tuple[str, bool]], shape: str, counts: str
 ) -> None:
     texts = "".join(
         f"__global__ void {name}(float *out, const float *in, int n, int d) {{ {body} }}\n"
@@ -186,7 +240,7 @@ def test_threads_are_numbered_anew(
     program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
     found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
     assert found == {name: is_tunable for name, (_, is_tunable) in kernels.items()}
-    sizes = ("--vary", "n=1,64,97", "--vary", "d=1,30,97")
+    sizes = ("--vary", counts, "--vary", "d=1,30,97")
     running = ("--run", "{program} {n} {d}", *sizes, "--seeds", 6)
     shaken = cutune("shake", path, *running, *QUICK, cwd=tmp_path)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr

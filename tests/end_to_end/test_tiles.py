@@ -35,6 +35,13 @@ RIGHT = {
     "right_memory": {f"block_of_256_{size}" for size in (32, 64, 128, 512, 1024)},
     "even_rows": {"WIDTH_64", "WIDTH_128"},
     "right_unless_reversed": {"SIGNED_32", "SIGNED_128", "SIGNED_256"},
+    "right_halo": {"REACH_32", "REACH_128", "REACH_256"},
+    "right_late": {"SIDE_8", "SIDE_32"},
+    "right_beta": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
+    "right_strides": {"STRIDE_32", "STRIDE_64", "STRIDE_256", "STRIDE_512"},
+    "right_planes": {"side_8", "side_32"},
+    # As many threads do as much, if they are in whole blocks.
+    "shorter_strides": {"STRIDE_32", "STRIDE_64"},
     # With fewer threads than the radius some of the halo is not loaded.
     "wrong_halo": {"BLOCK_256", "BLOCK_512"},
 }
@@ -49,13 +56,21 @@ WRONG = {
     "wrong_data": "an address depends on loaded data",
     "wrong_ties": "a branch depends on loaded data",
     "wrong_beyond": BEYOND,
+    "wrong_late": BEYOND,
+    "wrong_height": BEYOND,
     "wrong_shift": BEYOND,
     "wrong_bit": BEYOND,
     "wrong_rounds": BEYOND,
     "wrong_places": BEYOND,
     "wrong_zeros": "nothing is known of 'clz' of a size",
     "wrong_24_bits": "it cuts off bits of a size",
-    "wrong_number": "it compares or rounds a number that its launch tells",
+    "wrong_number": "its results are others at n = ",
+    "wrong_rounded": "it compares or rounds a number that its launch tells",
+    "wrong_magnitude": "it compares or rounds a number that its launch tells",
+    "wrong_planes": BEYOND,
+    "wrong_multiple": "it compares a multiple of a size that is larger than any size tried",
+    "wrong_term": BEYOND,
+    "wrong_pair": "it asks whether several sizes are certain numbers",
     "wrong_value": "it asks whether data are one number",
     "wrong_below": "its results are others at n = ",
     "wrong_pointer": "it uses a pointer as a number",
@@ -71,9 +86,10 @@ def analyzed() -> tuple[Program, Reasons]:
 
     def noted(
         text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-    ) -> tuple[list[KernelVariant], str]:
-        found, reasons[kernel.name] = copies_that_do_the_same(text, kernel, copies)
-        return found, reasons[kernel.name]
+    ) -> tuple[list[KernelVariant], dict[str, str]]:
+        found, said = copies_that_do_the_same(text, kernel, copies)
+        reasons[kernel.name] = "; ".join(said.values())
+        return found, said
 
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=noted)
     program = analyzer.load(str(PROGRAM), require_nvcc=True)
@@ -189,3 +205,5 @@ def test_a_copy_does_the_same_in_the_code_of_each_architecture(tmp_path: Path) -
     done = cutune("inspect", source, STANDARD, *(f"--nvcc-flag={one}" for one in versions))
     assert "equal: variant TILE_32, TILE_128, TILE_256" in done.stdout, done.stderr
     assert "other: variant" not in done.stdout
+    assert "other has no variant 'TILE_32, TILE_128, TILE_256': its results are" in done.stdout
+    assert "[CT293]" in done.stdout

@@ -329,6 +329,8 @@ def _change(copy: KernelCopy) -> str:
     """What a copy of a kernel does otherwise."""
     if copy.is_flat:
         return "has its rows in x, a warp each"
+    if copy.is_of_one_block:
+        return "has the places in its one block as ids of threads"
     if copy.block == (1, 1, 1):
         return "has the blocks' places as ids of threads"
     if copy.is_of_warps:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -81,6 +82,7 @@ class Shown:
     Attributes:
         questions: how to ask for kernels whose threads have to be named.
         built: what is to be said of a project's build.
+        is_tried: can annotations be tried with the runs that were asked for?
     """
 
     device: str
@@ -89,11 +91,22 @@ class Shown:
     launches: list[LaunchRow]
     written: list[str]
     built: str = ""
+    is_tried: bool = True
+
+    @staticmethod
+    def joined(parts: Sequence[Shown], written: list[str], built: str) -> Shown:
+        """All that is shown of the texts of a script, as one."""
+        choices = [row for part in parts for row in part.choices]
+        questions = [question for part in parts for question in part.questions]
+        launches = [row for part in parts for row in part.launches]
+        return Shown(parts[0].device, choices, questions, launches, written, built, is_tried=False)
 
     def show(self, as_json: bool = False) -> None:
         if as_json:
             document = {"schema": SCHEMA, **asdict(self)}
-            shown = {n: v for n, v in document.items() if n not in ("questions", "built")}
+            shown = {
+                n: v for n, v in document.items() if n not in ("questions", "built", "is_tried")
+            }
             print(json.dumps(shown, indent=1))
             return
         self._show_choices()
@@ -136,6 +149,6 @@ class Shown:
                 console.print(f"  {line}", markup=False, soft_wrap=True)
         refused = (one.file for one in self.launches if one.outcome is TuningOutcome.REFUSED)
         if files := shlex.join(dict.fromkeys(refused)):
-            advice = "what would help, if anything does (tried, with --run and --vary as here)"
-            advice += f": cutune inspect --suggest {files}"
+            tried = " (tried, with --run and --vary as here)" if self.is_tried else ""
+            advice = f"what would help, if anything does{tried}: cutune inspect --suggest {files}"
             console.print(advice, markup=False, soft_wrap=True)

@@ -195,6 +195,13 @@ ORDER_OPERATIONS(s32)
 ORDER_OPERATIONS(u64)
 ORDER_OPERATIONS(s64)
 
+// Both halves of a pair.
+#define PAIR_ORDER_OPERATIONS(T) \
+    OP2(min_##T##x2, u32, u32, u32, pair(std::min(T(a), T(b)), std::min(T(a >> 16), T(b >> 16)))) \
+    OP2(max_##T##x2, u32, u32, u32, pair(std::max(T(a), T(b)), std::max(T(a >> 16), T(b >> 16))))
+PAIR_ORDER_OPERATIONS(u16)
+PAIR_ORDER_OPERATIONS(s16)
+
 // The upper half of a product, and all of it: D is twice the width.
 #define PRODUCT_OPERATIONS(W, D) \
     OP2(mul_hi_u##W, u##W, u##W, u##W, u##W((u##D(a) * b) >> W)) \

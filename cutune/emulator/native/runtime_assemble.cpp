@@ -140,6 +140,7 @@ std::vector<std::string> assembler_environment() {
     std::vector<std::string> result;
     for (char** entry = environ; *entry; ++entry)
         if (std::strncmp(*entry, "LD_PRELOAD=", 11) != 0 &&
+            std::strncmp(*entry, "LD_AUDIT=", 9) != 0 &&
             std::strncmp(*entry, "PYTHONPATH=", 11) != 0 &&
             std::strncmp(*entry, "PYTHONHOME=", 11) != 0)
             result.push_back(*entry);

@@ -29,7 +29,7 @@ from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.model.rational.formulas import is_formula, limited_value
 from cutune.source.candidates import BlockRange
-from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import (
     Kernel,
     LaunchSite,
@@ -276,8 +276,13 @@ def _describe(
         asked |= {pointer for pair in kernel.may_meet for pointer in pair}
     covers = [covered(axis) for axis in range(3)]
     if tile is not None:
-        extents = [_threads(tile, sizes, values) for values in integers]
-        covers = [None if guards[axis] else tile.threads(axis) for axis in range(3)]
+        extents = [
+            _threads(tile, sizes, values, one.grid)
+            for values, one in zip(integers, records, strict=True)
+        ]
+        covers = [
+            None if guards[axis] or tile.is_asked(axis) else tile.threads(axis) for axis in range(3)
+        ]
     variable = [bool(v) and text is None for v, text in zip(unguarded, covers, strict=True)]
     pairs = zip(working, variable, strict=True)
     shared = [text and (text if varies else NO_OTHERS) for text, varies in pairs]
@@ -339,7 +344,7 @@ def _unit(tile: Tile) -> int:
 
 def _guard(tile: Tile, axis: int) -> str | None:
     """An extent of which each thread has a part that is one element; None where that is not so."""
-    is_one_each = tile.covered[axis] == tile.block[axis] > 1
+    is_one_each = tile.covered[axis] == tile.block[axis] > 1 and not tile.is_asked(axis)
     return tile.extents[axis] if is_one_each else None
 
 
@@ -354,8 +359,8 @@ def _wide(block: Block) -> tuple[bool, bool, bool]:
     return (x > 1 or y == z == 1, y > 1, z > 1)
 
 
-def _threads(tile: Tile, sizes: Sequence[str], values: Sequence[int]) -> Block:
-    known = dict(zip(sizes, values, strict=True))
+def _threads(tile: Tile, sizes: Sequence[str], values: Sequence[int], grid: Block) -> Block:
+    known = dict(zip((*sizes, *ASKED), (*values, *grid), strict=True))
     x, y, z = (limited_value(tile.threads(axis), known) for axis in range(3))
     return (x, y, z)
 

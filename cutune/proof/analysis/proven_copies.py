@@ -105,7 +105,8 @@ def _proven_candidates(
 
 def _counts_as(copy: KernelCopy) -> Mapping[str, str]:
     """Built-ins that a copy reads where its kernel has a constant (''), or another built-in."""
-    constants = ("ntid", "tid") if copy.block == (1, 1, 1) else ("ntid",)
+    constants = ["ntid", *["tid"] * (copy.block == (1, 1, 1))]
+    constants += ["ctaid", "nctaid"] * copy.is_of_one_block
     known = dict.fromkeys((f"%{name}.{d}" for name in constants for d in DIMENSIONS), "")
     return known | ({"%tid.y": "%tid.x"} if copy.is_flat else {})
 

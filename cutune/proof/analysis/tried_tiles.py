@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
 from cutune.proof.variants.check import launching
+from cutune.proof.variants.text import left_out
 from cutune.proof.variants.tiles import NAME, tile_candidates
-from cutune.source.host_formula import names_in
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
     DataParameter,
     DimensionProof,
+    Impurity,
     Kernel,
     Program,
     Role,
@@ -25,9 +27,19 @@ from cutune.source.unit.integers import integer_type
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady
 
-Tiles = tuple[KernelVariant, ...]
-Try = Callable[[str, Kernel, Sequence[KernelVariant]], tuple[list[KernelVariant], str]]
-"""PTX, a kernel, copies → those that do the same, and what keeps others from it, in words."""
+
+@dataclass(frozen=True)
+class Tiles:
+    """The copies of a kernel that do the same; with those that do not, what each does, in words."""
+
+    same: tuple[KernelVariant, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+
+Try = Callable[
+    [str, Kernel, Sequence[KernelVariant]], tuple[list[KernelVariant], Mapping[str, str]]
+]
+"""PTX, a kernel, copies → those that do the same, and what keeps others from it, by their names."""
 Copied = tuple[str, str]
 """The names of a kernel and of a copy."""
 
@@ -60,36 +72,43 @@ def tried_tiles(
         for one in copies:
             if texts_of := compiled.get((name, one.name)):
                 by_texts.setdefault(tuple(texts_of), []).append(one)
-        same = [
-            one
-            for of_each, some in by_texts.items()
-            for one in _same_in_all(of_each, kernel, some, try_copies)
-        ]
-        if same:
-            found[name] = tuple(same)
+        tried = [_in_all(each, kernel, some, try_copies) for each, some in by_texts.items()]
+        same = tuple(one for tiles in tried for one in tiles.same)
+        others = dict.fromkeys((one.name for one in copies), "it does not compile")
+        others |= {variant: said for tiles in tried for variant, said in tiles.others}
+        kept = {one.name for one in same}
+        found[name] = Tiles(same, tuple(pair for pair in others.items() if pair[0] not in kept))
     return found
 
 
-def _same_in_all(
+def _in_all(
     architectures: Sequence[str], kernel: Kernel, copies: Sequence[KernelVariant], try_copies: Try
-) -> list[KernelVariant]:
+) -> Tiles:
     """Return the copies that do the same in the code of every architecture, at the same sizes."""
-    first, *others = (try_copies(text, kernel, copies)[0] for text in dict.fromkeys(architectures))
-    return [one for one in first if all(one in other for other in others)]
+    tried = [try_copies(text, kernel, copies) for text in dict.fromkeys(architectures)]
+    (first, _), *others = tried
+    same = tuple(one for one in first if all(one in other for other, _ in others))
+    reasons = {one.name: "it does something else on another architecture" for one in copies}
+    for _, said in reversed(tried):
+        reasons |= said
+    return Tiles(same, tuple(reasons.items()))
 
 
 def with_tiles(kernel: Kernel, tiles: Tiles | None) -> Kernel:
     """Return the kernel with copies that have other constants; its own block stays."""
-    if not tiles or kernel.pure_dimensions or kernel.reason is None:
+    if tiles is None or kernel.pure_dimensions or kernel.reason is None:
         return kernel
-    tile = tiles[0].tile
-    assert tile is not None, "the copy of a tile"
+    kernel = replace(kernel, variant_reasons=(*kernel.variant_reasons, *_left_out(kernel, tiles)))
+    if not tiles.same:
+        return kernel
     reason = kernel.reason
+    tile = tiles.same[0].tile
+    assert tile is not None, "the copy of a tile"
     x, y, z = (
         DimensionProof(block > 1 or extent != "1", reason)
         for block, extent in zip(tile.own_block, tile.extents, strict=True)
     )
-    guards = {name for text in tile.extents for name in names_in(text)}
+    guards = {*tile.names}
     integers = (
         p.name
         for p in kernel.parameters
@@ -99,5 +118,14 @@ def with_tiles(kernel: Kernel, tiles: Tiles | None) -> Kernel:
         DataParameter(name, Role.GUARD if name in guards else Role.BOUND) for name in integers
     )
     return replace(
-        kernel, impurity=None, dimensions=(x, y, z), data_parameters=sizes, variants=tiles
+        kernel, impurity=None, dimensions=(x, y, z), data_parameters=sizes, variants=tiles.same
     )
+
+
+def _left_out(kernel: Kernel, tiles: Tiles) -> Iterator[tuple[str, Impurity]]:
+    """Why it has no copies with other values: one line for all of one reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, said in tiles.others:
+        by_reason.setdefault(said, []).append(name)
+    for said, names in by_reason.items():
+        yield left_out(kernel, ", ".join(names), Code.VARIANT_TILE, what=said)

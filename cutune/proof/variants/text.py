@@ -21,7 +21,7 @@ from cutune.source.program import Impurity, Kernel
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.source.unit.kernel_texts import KernelTexts, declared_early
 from cutune.source.unit.macros import macros_of
 from cutune.source.unit.unit import scope_around, split_commas
 from cutune.toolchain.kernel_names import is_qualified, plain_name
@@ -145,6 +145,10 @@ class KernelText:
         begin, end = (self.syntax.source.location(at).line for at in (first.start, closer.start))
         copy = apply_edits(Source("", text), shifted).text
         return Edit.insert(closer.end, f"\n#line {begin}\n{copy}\n#line {end}\n")
+
+    def declaration(self, name: str) -> Edit | None:
+        """Return the edit that declares a copy where its kernel is declared before its launches."""
+        return declared_early(self.syntax, self.function, name)
 
     def selector(self) -> tuple[Source, Edit] | None:
         """Return the edit that inserts a function of its parameters that gives a kernel pointer.

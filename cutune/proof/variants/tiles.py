@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import islice, product
 from math import log2, prod
 
-from cutune.core.source import Edit
+from cutune.core.source import Edit, Span
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
 from cutune.source.host_formula import (
     Call,
@@ -70,7 +70,8 @@ _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 _MACRO = "macro "
 #: Begins the names of numbers that are written: no name of C++ begins so.
 _NUMBER = "number "
-_OF_FILE = (_MACRO, "constant ")
+_FREE = "free "
+_OF_FILE = (_MACRO, "constant ", _FREE)
 #: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
     r"^(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);", re.MULTILINE
@@ -131,6 +132,8 @@ class _Constant:
     is_parameter: bool = False
     #: Is it a number that is written, or a constant within the body, as large as the block?
     is_number: bool = False
+    #: Has it a class or a namespace before its name, or is it an enumerator?
+    is_member: bool = False
 
 
 Values = Mapping[_Constant, int]
@@ -140,7 +143,10 @@ Values = Mapping[_Constant, int]
 def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
     """Other values, those first that are nearest to the program's own."""
     factors = _FACTORS.get(len(constants), _NEAR)
-    each = ([(one, one.value * factor) for factor in (Fraction(1), *factors)] for one in constants)
+    each = (
+        [(one, one.value * factor) for factor in (Fraction(1), *factors, *_to_powers(one.value))]
+        for one in constants
+    )
     drawn = islice(product(*each), MOST_DRAWN)
     known = [c for c in drawn if all(value.denominator == 1 for _, value in c)]
 
@@ -151,6 +157,11 @@ def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
     for choice in sorted(known, key=distance):
         if values := {one: int(value) for one, value in choice if value != one.value}:
             yield values
+
+
+def _to_powers(value: int) -> tuple[Fraction, ...]:
+    """The factors that make a power of two of 24 or 96."""
+    return (Fraction(2, 3), Fraction(4, 3)) if value % 3 == 0 else ()
 
 
 def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]:
@@ -167,13 +178,15 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
     }
     for site in sites:
         for name in _names_in_configuration(site):
-            known, key = constant(name), name.key or ""
-            is_macro = key.startswith(_MACRO)
-            if name.text in found or name.text not in words or not key.startswith(_OF_FILE):
+            known, key, inside = constant(name), name.key or "", name.text.rpartition("::")[2]
+            is_macro, is_member = key.startswith(_MACRO), key.startswith(_FREE)
+            if name.text in found or inside not in words or not key.startswith(_OF_FILE):
                 continue
-            value = _defined(text, name.text) if known is None and is_macro else known
+            value = _defined(text, inside, is_macro) if known is None else known
             if value is not None and value == int(value) > 0:
-                found[name.text] = _Constant(name.text, name.text, int(value), is_macro)
+                found[name.text] = _Constant(
+                    name.text, inside, int(value), is_macro, is_member=is_member
+                )
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
     return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
 
@@ -194,14 +207,14 @@ def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
         yield from _named(formula)
 
 
-def _defined(text: KernelText, name: str) -> int | None:
-    """The number that the files of a program define a macro as, where they define it once.
+def _defined(text: KernelText, name: str, is_macro: bool) -> int | None:
+    """The number that the files of a program define a name as, where they define it once.
 
     The command line may say otherwise: then the block that is compiled is another one.
     """
-    pattern = re.compile(
-        rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(name)}[ \t]+(\w+)[ \t]*(?://.*)?$", re.M
-    )
+    about = re.escape(name)
+    macro = rf"^[ \t]*#[ \t]*define[ \t]+{about}[ \t]+(\w+)[ \t]*(?://.*)?$"
+    pattern = re.compile(macro if is_macro else rf"\b{about}\s*=\s*(\w+)\s*[,;}}]", re.M)
     found = [match[1] for file in text.texts.files for match in pattern.finditer(file.text)]
     return int(found[0]) if len(found) == 1 and found[0].isdigit() else None
 
@@ -263,17 +276,30 @@ def _tiles(
         return
     meanings = _meanings(site, kernel)
 
-    def shared_out(grid: Formula) -> dict[str, tuple[int, int]]:
+    def shared_out(axis: int) -> dict[str, tuple[int, int]]:
         """Extents that blocks may share out: what a block of the copy gets, and the program's."""
+        grid = resolved.grid[axis]
         both = [[_shared_out(_with(grid, v, m), m) for v in (own, values)] for m in meanings]
-        return {
+        found = {
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
+        asked = _asked(axis, block[axis], own_block[axis])
+        is_known = found and (found.keys() == {"1"} or constant(grid) is None)
+        return found if is_known else asked
 
-    for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in resolved.grid)):
+    for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in range(3))):
         covered, own_covered = zip(of_x, of_y, of_z, strict=True)
         about = block, own_block, (x, y, z), covered, own_covered
         yield Tile(*about, shared=shared, own_shared=own_shared)
+
+
+def _asked(axis: int, block: int, own_block: int) -> dict[str, tuple[int, int]]:
+    """As an extent, what the program asks for: as many blocks, or threads where blocks differ.
+
+    Whether the copy does the same with them, and what else the grid is made of, trials tell.
+    """
+    grid = f"gridDim.{'xyz'[axis]}"
+    return {grid: (1, 1)} if block == own_block else {f"{grid} * {own_block}": (block, own_block)}
 
 
 def _bytes(shared: Formula | None, values: Mapping[str, int]) -> int | None:
@@ -320,6 +346,9 @@ def _with(
             return Number(Fraction(values[f"{_NUMBER}{value + 1}"] - 1))
         case Name(text, _, _) if text in values:
             return Number(Fraction(values[text]))
+        case Name(text, _, None) if text[-2:] in (".y", ".z") and text[:-2] in values:
+            # An enumerator for a `dim3`.
+            return Number(Fraction(1))
         case Name(text, _, inner) if inner is not None and text not in kept:
             is_named = any(name.text in values for name in _named(inner))
             return _with(inner, values, kept) if is_named or _has_numbers(values) else formula
@@ -441,7 +470,7 @@ def _variant(text: KernelText, values: Values, tile: Tile) -> KernelVariant:
         if one.is_macro:
             edit = _with_macro(edit, one.inside, value)
     about = text.syntax.source, edit, NAME, *_pointers(text.kernel)
-    return KernelVariant(named, copy, *about, tile=tile)
+    return KernelVariant(named, copy, *about, tile=tile, declaration=text.declaration(copy))
 
 
 def _pointers(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -479,6 +508,12 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
         if one.is_number:
             edits += _in_body(text, one.value, value)
             continue
+        if one.is_member:
+            if "::" in one.name:
+                edits += _of_member(text, one.name, value)
+            else:
+                declared.append(f"constexpr decltype(+{name}) {name} = {value};")
+            continue
         if one.is_parameter:
             type_of = f"cutune_own_{name}"
             edits += [Edit.insert(t.start, "cutune_own_") for t in head if t.text == name]
@@ -494,6 +529,17 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
                 followed.add(other)
                 declared.append(f"constexpr decltype({other}) {other} = {initializer};")
     return Changes(tuple(edits), "".join(f" {one}" for one in declared), taken=tuple(taken))
+
+
+def _of_member(text: KernelText, name: str, value: int) -> list[Edit]:
+    """The edits that put a number in the place of a name with its class or namespace."""
+    words = re.findall(r"\w+|::", name)
+    texts, tokens = [token.text for token in text.body], text.body
+    places = [i for i in range(len(texts)) if texts[i : i + len(words)] == words]
+    spans = [
+        Span(span_of(tokens[i]).start, span_of(tokens[i + len(words) - 1]).end) for i in places
+    ]
+    return [Edit(span, f"(decltype(+{name}))({value})") for span in spans]
 
 
 def _in_body(text: KernelText, own: int, value: int) -> list[Edit]:

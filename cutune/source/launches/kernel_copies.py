@@ -20,7 +20,8 @@ of 32 x y threads, a warp per row, `row = blockIdx.x * blockDim.y + threadIdx.y`
 are numbered row by row (CUDA C++ Programming Guide, "Thread Hierarchy"), so that a block of 32 * y
 threads in x has the same warps: the copy, launched in such blocks, has `threadIdx.x % 32` for
 threadIdx.x, and `threadIdx.x / 32` for threadIdx.y. Where all blocks are one warp, its number in
-the grid takes the place of blockIdx.x. Each built-in becomes a call; functions that
+the grid takes the place of blockIdx.x; where all launches are one block (`<<<1, n>>>`), an id takes
+that of threadIdx.x. Each built-in becomes a call; functions that
 return the built-in must give the kernel's own code. Of a kernel whose blocks change their shape no
 built-in may be left: functions that return marked registers must give code that reads neither
 threadIdx nor blockDim.
@@ -35,7 +36,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count, pairwise
@@ -54,7 +55,7 @@ from cutune.source.program import (
 )
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.source.unit.kernel_texts import KernelTexts, declared_early
 from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import WARP, Block
@@ -237,24 +238,9 @@ def _inserted(
 
 
 def _declared(syntax: Syntax, function: SourceFunction, namespace: str) -> Edit | None:
-    """The edit that declares a copy behind the first declaration of its kernel.
-
-    A kernel that is defined behind its launches has one; a template is left alone.
-    """
-    tokens, partner = syntax.tokens, syntax.brackets.partner
-    for index in range(function.first):
-        if tokens[index].text != function.name or tokens[index + 1].text != "(":
-            continue
-        first, end = index, partner[index + 1] + 1
-        while first and tokens[first - 1].text not in (";", "{", "}"):
-            first -= 1
-        head = {token.text for token in tokens[first:index]}
-        is_whole = tokens[end].text == ";" and not syntax.directives_within(first, end)
-        is_local = any(syntax.functions_around(index))
-        if is_whole and "__global__" in head and "template" not in head and not is_local:
-            text = " ".join(token.text for token in tokens[first:end])
-            return Edit.insert(tokens[end].end, f" namespace {namespace} {{ {text}; }}")
-    return None
+    """The edit that declares a copy behind the first declaration of its kernel."""
+    found = declared_early(syntax, function, function.name)
+    return found and replace(found, text=f" namespace {namespace} {{{found.text} }}")
 
 
 def _helper(axes: str, block: Block | None) -> str:
@@ -471,6 +457,19 @@ _FLAT = {
 }
 
 
+#: The same where all launches are one block, and ids take the place of its threads.
+_ONE_BLOCK = {
+    f"{name}.{d}": text.replace("@", d)
+    for d in DIMENSIONS
+    for name, text in (
+        ("threadIdx", "blockIdx.@ * blockDim.@ + threadIdx.@"),
+        ("blockDim", "gridDim.@ * blockDim.@"),
+        ("blockIdx", "0"),
+        ("gridDim", "1"),
+    )
+}
+
+
 @dataclass(frozen=True)
 class _Renumbering:
     """How the threads of a copy are numbered. `needed`: a built-in that the kernel has to read."""
@@ -480,8 +479,10 @@ class _Renumbering:
     instead: Mapping[str, str]
     needed: str
     is_flat: bool = False
+    is_of_one_block: bool = False
 
 
+_IN_ONE_BLOCK = _Renumbering("threads", (0, 0, 0), _ONE_BLOCK, "threadIdx", is_of_one_block=True)
 _WARPS_IN_A_ROW = _Renumbering("rows", (WARP, 0, 1), _FLAT, "threadIdx.y", is_flat=True)
 #: By the block of all launches.
 _RENUMBERED: Mapping[tuple[object, ...], _Renumbering] = {
@@ -496,15 +497,26 @@ def index_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidat
     found: dict[str, CopyCandidate] = {}
     for kernel, sites in _launched_alone(program):
         if kernel.reason is not None and not kernel.pure_dimensions:
-            blocks = [map(constant, site.resolved.block) if site.resolved else () for site in sites]
-            shapes = {(*block,) for block in blocks}
-            is_flat = all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in shapes)
-            alike = next(iter(shapes)) if len(shapes) == 1 else ()
-            how = _WARPS_IN_A_ROW if is_flat else _RENUMBERED.get(alike)
+            how = _renumbering([site.resolved for site in sites])
             if how is not None:
                 candidate = _copy_with_indices(texts, kernel, kernel.reason, how)
                 found |= {kernel.name: candidate} if candidate is not None else {}
     return found
+
+
+def _renumbering(launched: Sequence[Configuration | None]) -> _Renumbering | None:
+    """How threads may be numbered anew at all of these launches."""
+    blocks: set[tuple[object, ...]] = {
+        (*map(constant, one.block),) if one else () for one in launched
+    }
+    grids: set[tuple[object, ...]] = {
+        (*map(constant, one.grid),) if one else () for one in launched
+    }
+    alike = next(iter(blocks)) if len(blocks) == 1 else ()
+    if grids == {(1, 1, 1)} and alike != (1, 1, 1):
+        return _IN_ONE_BLOCK
+    is_flat = all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in blocks)
+    return _WARPS_IN_A_ROW if is_flat else _RENUMBERED.get(alike)
 
 
 def _copy_with_indices(
@@ -532,6 +544,7 @@ def _copy_with_indices(
         reason,
         is_flat=how.is_flat,
         is_of_warps=how.block == (WARP, 1, 1),
+        is_of_one_block=how.is_of_one_block,
         declaration=_declared(syntax, function, namespace),
     )
     unchanged = edit({name: name for name in names})

@@ -83,8 +83,9 @@ def launch_edits(
     if kernel is not None and kernel.copy:
         callee = callee_of_copy(site.callee, site.kernel, kernel.copy)
         assert callee is not None, "the name of the kernel is written"
-        known = [*map(str, kernel.copy.block), *["true"] * kernel.copy.is_flat]
-        copy = f", cutune_copied<{', '.join(known)}>({function_at(site, callee)})"
+        change = ["1"] * kernel.copy.is_flat + ["2"] * kernel.copy.is_of_one_block
+        known = ", ".join([*map(str, kernel.copy.block), *change])
+        copy = f", cutune_copied<{known}>({function_at(site, callee)})"
     callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
     names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
     text = f"{types}{copy}{f', cutune_variants({names})' if names else ''}{told})"
@@ -203,8 +204,14 @@ def with_variant_copies(
     inserted = [*selector, *((variant.source, variant.edit) for variant in variants)]
     if not inserted:
         return unit
-    (source, first), text = inserted[0], "".join(edit.text for _, edit in inserted)
-    return unit.with_edits([Edit(first.span, text)], source)
+    declared = [edit for variant in variants if (edit := variant.declaration) is not None]
+    edits = [_joined(declared)] if declared else []
+    return unit.with_edits([*edits, _joined([edit for _, edit in inserted])], inserted[0][0])
+
+
+def _joined(edits: Sequence[Edit]) -> Edit:
+    """One insertion in place of several at one place."""
+    return Edit(edits[0].span, "".join(edit.text for edit in edits))
 
 
 def hiding_macro(source: Source, repeats: bool = True) -> str | None:

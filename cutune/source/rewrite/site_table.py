@@ -206,13 +206,15 @@ class _Row:
     def _tile(self, tile: Tile, name: str) -> str:
         """The function that tells the grid of a copy with another constant."""
         kernel = self.kernel
-        read = guard_parameters(kernel, " ".join(tile.extents))
+        read = guard_parameters(kernel, " ".join(tile.names))
         assert read is not None, "extents are made of parameters"
         sizes = guard_parameters(kernel, " ".join(tile.divided))
         # No integer below zero was tried.
         positions = sorted({*read, *(sizes or ()), *_integers(kernel)})
         arguments = _Arguments(kernel, positions)
-        extents = [f"cutune_bound({renamed(one, arguments.names)})" for one in tile.extents]
+        asked = {f"gridDim.{d}": f"cutune_exact(asked_.grid.{d})" for d in DIMENSIONS}
+        names = {**arguments.names, **asked}
+        extents = [f"cutune_bound({renamed(one, names)})" for one in tile.extents]
         shapes = (tile.own_block, tile.own_covered, tile.covered)
         numbers = ", ".join(f"{{{', '.join(f'{n}u' for n in shape)}}}" for shape in shapes)
         multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.core.source import Source
+from cutune.core.source import Edit, Source
 from cutune.source.syntax.directives import CLOSER, OPENER, renumbers
 from cutune.source.syntax.parse import SourceFunction, Syntax, parse
 from cutune.source.syntax.reach import Reach
@@ -402,3 +402,24 @@ class KernelTexts:
         if function.name in named or "(" in around:
             return False
         return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None
+
+
+def declared_early(syntax: Syntax, function: SourceFunction, name: str) -> Edit | None:
+    """The edit that declares a copy of this name behind the first declaration of a kernel.
+
+    A kernel that is defined behind its launches has one; a template is left alone.
+    """
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for index in range(function.first):
+        if tokens[index].text != function.name or tokens[index + 1].text != "(":
+            continue
+        first, end = index, partner[index + 1] + 1
+        while first and tokens[first - 1].text not in _STATEMENT:
+            first -= 1
+        head = [token.text for token in tokens[first:index]]
+        is_whole = tokens[end].text == ";" and not syntax.directives_within(first, end)
+        is_local = any(syntax.functions_around(index))
+        if is_whole and "__global__" in head and "template" not in head and not is_local:
+            words = [*head, name, *(token.text for token in tokens[index + 1 : end])]
+            return Edit.insert(tokens[end].end, f" {' '.join(words)};")
+    return None

@@ -13,6 +13,7 @@ constexpr int SIDE = 16;
 constexpr int PADDED = SIDE + 1;
 constexpr int BLOCK = 128;
 constexpr int SIGNED = 64;
+constexpr int REACH = 64;
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
 
 __global__ void right_product(const float *a, const float *b, float *c, int n) {
@@ -152,6 +153,37 @@ __global__ void wrong_halo(const float *a, float *b, int n, int radius) {
     if (i < n) b[i] = sum;
 }
 
+// Two rows of the halo, by the first threads: each block has more of them.
+__global__ void right_halo(const float *a, float *b, int n) {
+    __shared__ float part[REACH + 4];
+    const int id = blockDim.x * blockIdx.x + threadIdx.x, at = threadIdx.x + 2;
+    part[at] = id < n ? a[id] : 0.0f;
+    if (threadIdx.x < 2) {
+        part[threadIdx.x] = id >= 2 ? a[id - 2] : 0.0f;
+        part[at + REACH] = id + REACH < n ? a[id + REACH] : 0.0f;
+    }
+    __syncthreads();
+    if (id < n) b[id] = part[at - 2] + part[at - 1] + part[at] + part[at + 1] + part[at + 2];
+}
+
+// Another sum where there are many blocks, and no trial has them.
+__global__ void wrong_late(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (i > 100000 ? BLOCK : 0);
+}
+
+// The same, where a block is not counted by its threads.
+__global__ void wrong_height(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (blockIdx.x * blockDim.y > 500 ? BLOCK : 0);
+}
+
 // No barrier: right as long as a tile is a warp.
 __global__ void wrong_barrier(const int *a, int *b, int n) {
     __shared__ int part[WIDTH];
@@ -260,6 +292,100 @@ __global__ void wrong_24_bits(const int *a, int *b, int n) {
     if (j < n) b[j] = part[threadIdx.x];
 }
 
+// The grid is what the program asks for, and a number of the launch has two outcomes.
+__global__ void right_beta(const float *a, float *b, int n, float alpha, float beta) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = beta == 0.0f ? alpha * part[threadIdx.x] : alpha * part[threadIdx.x] + beta * b[i];
+}
+
+enum { STRIDE = 128 };
+__global__ void right_strides(const int *a, int *b, int n) {
+    __shared__ int part[STRIDE];
+    for (int first = blockIdx.x * STRIDE; first < n; first += gridDim.x * STRIDE) {
+        const int i = first + threadIdx.x;
+        part[threadIdx.x] = i < n ? a[i] : 0;
+        __syncthreads();
+        if (i < n) b[i] = part[threadIdx.x] + 1;
+        __syncthreads();
+    }
+}
+
+struct shape {
+    static constexpr int side = 16;
+};
+__global__ void right_planes(const int *a, int *b, int n) {
+    __shared__ int part[shape::side][shape::side + 1];
+    const int y = blockIdx.y * shape::side + threadIdx.y, x = blockIdx.x * shape::side + threadIdx.x;
+    const int at = blockIdx.z * n * n;
+    if (x < n && y < n) part[threadIdx.y][threadIdx.x] = a[at + y * n + x];
+    __syncthreads();
+    if (x < n && y < n) b[at + y * n + x] = part[threadIdx.y][threadIdx.x];
+}
+
+// Without a loop: no more blocks may come than threads of the program.
+__global__ void shorter_strides(const int *a, int *b, int n) {
+    __shared__ int part[STRIDE];
+    const int i = blockIdx.x * STRIDE + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + 2;
+}
+
+// Something else in a plane that no trial has.
+__global__ void wrong_planes(const int *a, int *b, int n) {
+    __shared__ int part[SIDE][PADDED];
+    const int y = blockIdx.y * SIDE + threadIdx.y, x = blockIdx.x * SIDE + threadIdx.x;
+    const int at = blockIdx.z * n * n;
+    if (x < n && y < n) part[threadIdx.y][threadIdx.x] = a[at + y * n + x];
+    __syncthreads();
+    if (x < n && y < n) b[at + y * n + x] = part[threadIdx.y][threadIdx.x] + (blockIdx.z > 40 ? SIDE : 0);
+}
+
+// Something else where a large multiple of a size is less than another one, where a term that
+// grows slowly decides, or where two sizes are certain ones.
+__global__ void wrong_multiple(const int *a, int *b, int n, int m) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n * 5000 < m ? BLOCK : 0);
+}
+
+__global__ void wrong_term(const int *a, int *b, int n, int m) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + ((n & 1) + (m >> 20) > 1 ? BLOCK : 0);
+}
+
+__global__ void wrong_pair(const int *a, int *b, int n, int m) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (n == 70 && m == 13 ? BLOCK : 0);
+}
+
+__global__ void wrong_rounded(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (2.0f * alpha == 3.0f ? BLOCK : 0);
+}
+
+__global__ void wrong_magnitude(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (fabsf(alpha) - alpha) * BLOCK;
+}
+
 // Something else where a number of the launch, data, or a pointer is what no trial has.
 __global__ void wrong_number(const float *a, float *b, int n, float alpha) {
     __shared__ float part[BLOCK];
@@ -293,6 +419,9 @@ __global__ void wrong_pointer(const int *a, int *b, int n) {
     if (i < n) b[i] = part[threadIdx.x] + ((unsigned long long)a & 256 ? BLOCK : 0);
 }
 
+// It is defined behind its launch.
+__global__ void right_late(const int *a, int *b, int n);
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 100;
     const size_t bytes = 4 * (size_t)(n + 64) * (n + 64);
@@ -306,6 +435,7 @@ int main(int argc, char **argv) {
     cudaMemcpy(b, host, bytes, cudaMemcpyHostToDevice);
     cudaMemset(c, 0, bytes);
     int *const x = (int *)a, *const y = (int *)c;
+    const int planes = n > 100 ? 1 : 2;
     dim3 block(TILE, TILE), grid(CEIL(n, TILE), (n + TILE - 1) / TILE);
     right_product<<<grid, block>>>(a, b, c, n);
     // As many blocks for several sizes: each is to have its own launch of a copy.
@@ -324,6 +454,10 @@ int main(int argc, char **argv) {
     wrong_sums<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_blocks<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_halo<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 5);
+    right_halo<<<CEIL(n, REACH), REACH>>>(a, c, n);
+    right_late<<<dim3(CEIL(n, SIDE), CEIL(n, SIDE)), dim3(SIDE, SIDE)>>>(x, y, n);
+    wrong_late<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_height<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_barrier<<<CEIL(n, WIDTH), WIDTH>>>(x, y, n);
     wrong_data<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_beyond<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
@@ -336,6 +470,16 @@ int main(int argc, char **argv) {
     wrong_places<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_24_bits<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_number<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
+    right_beta<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 2.0f, 0.0f);
+    right_strides<<<n > 100 ? 3 : 1, STRIDE>>>(x, y, n);
+    right_planes<<<dim3(CEIL(n, shape::side), CEIL(n, shape::side), planes), dim3(shape::side, shape::side)>>>(x, y, n);
+    wrong_planes<<<dim3(CEIL(n, SIDE), CEIL(n, SIDE), planes), dim3(SIDE, SIDE)>>>(x, y, n);
+    shorter_strides<<<n > 100 ? 3 : 1, STRIDE>>>(x, y, n);
+    wrong_multiple<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n, n);
+    wrong_term<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n, n);
+    wrong_pair<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n, n);
+    wrong_rounded<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
+    wrong_magnitude<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     wrong_value<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_below<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_pointer<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
@@ -343,4 +487,14 @@ int main(int argc, char **argv) {
     unsigned long long sum = 0;
     for (size_t i = 0; i < bytes / 4; i++) sum = sum * 31 + (unsigned)host[i];
     printf("%llu\n", sum);
+}
+
+__global__ void right_late(const int *a, int *b, int n) {
+    __shared__ int part[SIDE][SIDE + 1];
+    const int x = blockIdx.x * SIDE, y = blockIdx.y * SIDE;
+    if (x + threadIdx.x < n && y + threadIdx.y < n)
+        part[threadIdx.y][threadIdx.x] = a[(y + threadIdx.y) * n + x + threadIdx.x];
+    __syncthreads();
+    if (y + threadIdx.x < n && x + threadIdx.y < n)
+        b[(x + threadIdx.y) * n + y + threadIdx.x] = part[threadIdx.x][threadIdx.y];
 }

@@ -31,6 +31,15 @@ def test_local_memory_belongs_to_its_thread() -> None:
     assert run(body) == [2 * i for i in range(32)]
 
 
+@pytest.mark.parametrize(
+    ("operation", "result"),
+    [("min.u16x2", 0x0001_0002), ("max.u16x2", 0xFFFF_8000), ("min.s16x2", 0xFFFF_8000)],
+)
+def test_order_of_both_halves(operation: str, result: int) -> None:
+    body = f"mov.u32 %r3, 0xffff0002; mov.u32 %r4, 0x00018000; {operation} %r2, %r3, %r4;"
+    assert run(body) == [result] * 32
+
+
 def test_generic_addresses_reach_shared_memory() -> None:
     body = """
       .shared .align 4 .b8 tile[128];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -69,3 +70,21 @@ def test_an_example_is_no_advice() -> None:
     assert "try:" not in try_two(run("./app data.txt"))
     assert "--run './app {n}'" in try_two(run("./app data.txt"))
     assert "--run './{program} {n}'" in try_two(run("./{program} data.txt"))
+
+
+@pytest.mark.parametrize("template", ["python3 {script} {n}", "A=1 python3 {script} {n}"])
+def test_a_script_stands_for_several_words(template: str) -> None:
+    """Those that run it are not shown."""
+    words = ("run.py", "k={x}", "at={program}", "a b.py")
+    (made,) = plan_runs(template, {"n": ["5"]}, Path("k"), script=words)
+    started = shlex.join(["run.py", "k={x}", "at=k", "a b.py"])
+    line = template.replace("{script}", started).replace("{n}", "5")
+    assert made.command == (("/bin/sh", "-c", line) if made.shell else (*shlex.split(line),))
+    assert made.shown == template.replace("{script}", "'a b.py'").replace("{n}", "5")
+
+
+def test_a_script_is_proposed_by_its_name() -> None:
+    words = ("run.py", "at={program}", "app.py")
+    (made,) = plan_runs("python3 {script} 2000", {}, Path("k"), script=words)
+    proposed = "; try: --run 'python3 {script} {n}' --vary n=1000,2000"
+    assert try_two(RecordedRun(made, [LAUNCH])) == proposed

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cutune.cli.report.choices import Choices, outcomes
-from cutune.cli.report.tuned import Shown, TuningOutcome
+from cutune.cli.report.tuned import ChoiceRow, LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
@@ -127,3 +127,15 @@ def test_files_of_the_current_folder_are_named_from_there(
     assert advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
     # A long reason, which stands above in full, is cut behind a word.
     assert rows[0].reason.endswith("word word …")
+
+
+def test_several_programs_are_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    def part(name: str) -> Shown:
+        launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None)
+        return Shown("GPU", [ChoiceRow(name, "1", "32", "64", 1.5, "-")], [], [launch], [])
+
+    Shown.joined([part("k"), part("other")], ["a.cu"], "and so on").show()
+    said = capsys.readouterr().out
+    assert "2 launches: 2 refused" in said and said.endswith("tuned program: a.cu\nand so on\n")
+    assert "if anything does: cutune inspect --suggest a.cu" in said
+    assert [line.split()[0] for line in said.splitlines()[2:4]] == ["k", "other"]

@@ -1,0 +1,132 @@
+"""Scripts whose kernels PyCUDA compiles, tuned and run tuned on the emulated device."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cutune.core.codes import Code
+from tests.support.short_headers import as_users_do
+
+pytestmark = pytest.mark.nvcc
+with_pycuda = pytest.mark.skipif(
+    importlib.util.find_spec("pycuda") is None, reason="pycuda is not installed"
+)
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "tests" / "corpus" / "python" / "pycuda_tuned.py"
+KERNELS, HOSTILE = SCRIPT.with_name("tuned_kernels.cu"), SCRIPT.with_name("hostile_launches.py")
+RUN = f"{sys.executable} {{script}} {{n}}"
+
+
+def started(folder: Path, *words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    command = [sys.executable, "-m", "cutune", *map(str, words)]
+    with as_users_do():
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+
+
+def run_tuned(folder: Path, *words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    tuned = sys.executable, "-m", "cutune.tuned", "script.py", *words
+    return started(folder, "run", *tuned, CUTUNE="verbose", **variables)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A folder with a tuned script, and what `tune` said."""
+    folder = tmp_path_factory.mktemp("tuned")
+    shutil.copy(SCRIPT, folder / "script.py")
+    shutil.copy(KERNELS, folder)
+    done = started(folder, "tune", "script.py", "--run", RUN, "--vary", "n=1000,4000,16000")
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout, done.stderr
+
+
+@with_pycuda
+def test_what_is_tuned_and_what_is_refused(tuned: tuple[Path, str, str]) -> None:
+    folder, shown, said = tuned
+    assert "3 launches: 2 tuned, 1 refused" in shown
+    assert "tuned runs: python3 -m cutune.tuned script.py" in shown
+    assert "kernel 'ranks' uses threadIdx.x in a stored value" in said
+    variable = Code.SCRIPT_VARIABLE.template.format(kernels="'scale'", name="factor")
+    assert f"warning: {variable} [{Code.SCRIPT_VARIABLE.number}]" in said
+    (row,) = json.loads((folder / "script.tuned" / "units.json").read_text())["units"].values()
+    assert row["kernels"] == ["blur", "saxpy"]
+
+
+@with_pycuda
+def test_launches_choose_and_results_stay(tuned: tuple[Path, str, str]) -> None:
+    done = run_tuned(tuned[0], 100003, "hostile")
+    assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+    assert "saxpy, 100003 x 1 x 1 threads: block 32x1x1 -> 128x1x1\n" in done.stderr
+    assert "blur, 12503 x 40 x 1 threads: block 8x8x1 -> " in done.stderr
+    # The text of the same name that was not tuned keeps its block, as do these kernels.
+    assert "block 128x1x1 and 1 other" in done.stderr
+    for kernel in ("ranks", "scale"):
+        assert f"{kernel}: 1 launch, grid 3126x1x1, block 32x1x1" in done.stderr
+        assert f"cutune: {kernel}," not in done.stderr
+
+
+@with_pycuda
+def test_hostile_launches(tuned: tuple[Path, str, str]) -> None:
+    """All print what they print when the script is run as it is."""
+    table, words = str(tuned[0] / "script.tuned"), (HOSTILE, KERNELS)
+    own = started(tuned[0], "run", sys.executable, *words)
+    command = sys.executable, "-m", "cutune.tuned", *words
+    done = started(tuned[0], "run", *command, CUTUNE="verbose", CUTUNE_TUNED=table)
+    assert own.returncode == done.returncode == 0
+    assert done.stdout.splitlines() == own.stdout.splitlines()
+    assert own.stdout.count("\n") > 30
+    changed = "saxpy, 100000 x 1 x 1 threads: block 32x1x1 -> 128x1x1"
+    assert done.stderr.count(changed) > 20
+
+
+@with_pycuda
+def test_off_and_one_line(tuned: tuple[Path, str, str], tmp_path: Path) -> None:
+    text = SCRIPT.read_text().replace("import sys\n", "import sys\nimport cutune.tuned\n", 1)
+    (tmp_path / "own.py").write_text(text)
+    shutil.copy(KERNELS, tmp_path)
+    own, folder = (sys.executable, "own.py", 100003), str(tuned[0] / "script.tuned")
+    chosen = "saxpy, 100003 x 1 x 1 threads: block 32x1x1 -> 128x1x1\n"
+    for mode, count in ("verbose", 1), ("off", 0):
+        done = started(tmp_path, "run", *own, CUTUNE=mode, CUTUNE_TUNED=folder)
+        assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+        assert done.stderr.count(chosen) == count
+
+
+@with_pycuda
+def test_a_script_without_a_table(tmp_path: Path) -> None:
+    for path in SCRIPT, KERNELS:
+        shutil.copy(path, tmp_path)
+    (tmp_path / SCRIPT.name).rename(tmp_path / "script.py")
+    done = run_tuned(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+    assert done.stderr.count(Code.SCRIPT_UNTUNED.number) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code"),
+    [
+        ("print()", ("--run", f"{sys.executable} {{script}}"), Code.NO_SCRIPT_KERNELS),
+        ("raise SystemExit(3)", ("--run", f"{sys.executable} {{script}}"), Code.RUN_FAILED),
+        ("print()", ("--run", "python3 script.py"), Code.WRONG_USAGE),
+        ("print()", ("--run", RUN), Code.BAD_RUN),
+        ("print()", ("-DN=3", "--run", f"{sys.executable} {{script}}"), Code.WRONG_USAGE),
+    ],
+)
+def test_scripts_that_cannot_be_tuned(
+    text: str, words: tuple[str, ...], code: Code, tmp_path: Path
+) -> None:
+    (tmp_path / "script.py").write_text(text)
+    done = started(tmp_path, "tune", "script.py", *words)
+    assert done.returncode == (2 if code is Code.WRONG_USAGE else 1)
+    assert code.number in done.stderr
