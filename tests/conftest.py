@@ -17,7 +17,12 @@ os.environ["CUTUNE_DEVICE"] = "h200"
 from cutune.core.diagnostics import CutuneError
 from cutune.start import collect_seldom
 from cutune.toolchain.nvcc import find_nvcc
-from tests.support.short_headers import as_users_do, with_all_headers, with_short_headers
+from tests.support.short_headers import (
+    as_users_do,
+    shared_folder,
+    with_all_headers,
+    with_short_headers,
+)
 
 # As the command does, whose verbs run in this process.
 collect_seldom()
@@ -32,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: a tenth of the time tests wait for what is to end."""
     return len(os.sched_getaffinity(0)) + 1
+
+
+def pytest_configure() -> None:
+    """Workers find what one of them has made."""
+    shared_folder()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

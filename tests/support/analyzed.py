@@ -21,19 +21,18 @@ from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import parse
 from cutune.toolchain.device_code import DeviceCode, compiled
 from cutune.toolchain.nvcc import find_nvcc
-from tests.support.short_headers import as_users_do, with_all_headers, with_short_headers
+from tests.support.short_headers import as_users_do, with_short_headers
 
 #: What nvcc says of kernels that launch others: they are compiled to be linked.
 _TO_LINK = "separate compilation mode"
 #: Libraries that want a later standard than other programs are compiled with.
 _LIBRARY = re.compile(r"^\s*#\s*include\s*<(?:cub|cuda|thrust)/", re.MULTILINE)
 _LATER: Final = ((as_users_do, ()),)
-#: Few sources need all headers.
+#: Few sources need all headers, or a later standard.
 _WAYS: Final = (
     (with_short_headers, ()),
-    (with_all_headers, ()),
-    (with_all_headers, ("-rdc=true",)),
     *_LATER,
+    (as_users_do, ("-rdc=true",)),
 )
 
 

@@ -1,16 +1,19 @@
 """CUDA's headers in one file: most of what a preprocessor takes is to find a hundred of them.
 
 Takes nvcc and options, gives a folder with `flat.h`, which `left_out.h` includes. Where that knows
-the kind of pass, it holds what the headers come to, token for token, with all that they define.
+the kind of pass, it holds what the headers come to, token for token, with all that they define, but
+for declarations of CUDA's that no program of ours needs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from cutune.toolchain.nvcc import Nvcc, host_pass_flags, target_flags
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, host_pass_flags, target_flags
+from tests.support.needed_declarations import needed_lines
 
 #: Compute capabilities that many tests compile for; none: the pass of the host.
 ARCHITECTURES = ("", "75", "80", "90")
@@ -20,27 +23,107 @@ _OTHERWISE = (
     *("__CUDACC_EXTENDED_LAMBDA__", "CUDA_API_PER_THREAD_DEFAULT_STREAM"),
     *("__CUDA_ARCH_SPECIFIC__", "__CUDA_ARCH_FAMILY_SPECIFIC__", "__CUDA_ARCH_FEAT_SM90_ALL"),
 )
+#: A program that they have to compile, or they are whole.
+_PROBE = """#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+__global__ void fill(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = sqrtf(warpSize); }
+int main() { fill<<<1, dim3(64)>>>(nullptr, 0); return cudaDeviceSynchronize(); }
+"""
 _STANDARD = "__cplusplus == 201402L && defined __STRICT_ANSI__ && defined __EXCEPTIONS"
 _MARKER = re.compile(r'# \d+ "([^"]*)"')
 #: What comes from elsewhere comes in any case: from the command, and the header that includes ours.
 _INCLUDER = "/left_out.h"
 _DEFINED_ANYWAY = (_INCLUDER, "<built-in>", "<command-line>", "empty.cu")
+#: Where they are.
+_INTRINSICS = "/crt/device_functions.h"
+_ROOT = Path(__file__).parents[2]
+#: Where programs are, which have the declarations that they name, and what comes before them.
+_PROGRAMS = (*(_ROOT / name for name in ("samples", "passes", "tests", "docs")), INCLUDE_DIRECTORY)
+_KINDS = (".py", ".cu", ".cuh", ".h", ".cpp", ".md", ".ipynb")
+#: What compilers look for by themselves, and names that tests put together.
+_NAMED = re.compile(r"__cuda\w+|\w+_t|atomic\w+|__shfl\w*|(?:make_)?(?:float|double|u?int)[1-4]")
 
 
 def write_flat_headers(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> None:
-    """Write `flat.h` and its parts."""
+    """Write `flat.h`, `intrinsics.h`, which mathematics asks for, and their parts.
+
+    Whatever may be wrong with headers of which some is left out, they are whole then.
+    """
+    texts = {name: [*_flat(text)] for name, text in _preprocessed(nvcc, flags, folder)}
+    _write(texts, _with_needed(nvcc, texts), folder)
+    if not _is_compiled(nvcc, flags, folder):
+        _write(texts, texts, folder)
+
+
+def _preprocessed(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
+    """What each kind of pass sees, by its architecture."""
     empty = folder / "empty.cu"
     empty.touch()
-    known = " && ".join([_STANDARD, *(f"!defined {name}" for name in _OTHERWISE)])
-    lines = [f"#if {known}"]
     for architecture in ARCHITECTURES:
         options = target_flags(flags, architecture) if architecture else host_pass_flags(flags)
-        text = nvcc.preprocess(empty, flags, [*options, "-E", "-Xcompiler", "-dD"])
-        part = folder / f"flat_{architecture or 'host'}.h"
-        part.write_text("\n".join(["#define __FLAT_HEADERS__", *_flat(text)]) + "\n")
-        asked = f"__CUDA_ARCH__ == {architecture}0" if architecture else "!defined __CUDA_ARCH__"
-        lines += [f"#if {asked}", f'#include "{part.name}"', "#endif"]
-    (folder / "flat.h").write_text("\n".join([*lines, "#endif"]) + "\n")
+        yield architecture, nvcc.preprocess(empty, flags, [*options, "-E", "-Xcompiler", "-dD"])
+
+
+def _with_needed(nvcc: Nvcc, texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    words = _words_of_all(nvcc)
+    is_of_cuda = _is_under(nvcc.include_directories)
+
+    def is_asked(name: str) -> bool:
+        return name in words or bool(_NAMED.fullmatch(name))
+
+    return {name: [*needed_lines(lines, is_asked, is_of_cuda)] for name, lines in texts.items()}
+
+
+def _write(
+    texts: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]], folder: Path
+) -> None:
+    for name, lines in texts.items():
+        parts = {
+            "flat": ["#define __FLAT_HEADERS__", *kept[name]],
+            "intrinsics": _intrinsics(lines),
+        }
+        for kind, part in parts.items():
+            (folder / f"{kind}_{name or 'host'}.h").write_text("\n".join(part) + "\n")
+    for kind in ("flat", "intrinsics"):
+        (folder / f"{kind}.h").write_text(_chosen(kind))
+
+
+def _chosen(kind: str) -> str:
+    """A header that includes what the kind of pass asks for, where that is known."""
+    kinds = " && ".join([_STANDARD, *(f"!defined {name}" for name in _OTHERWISE)])
+    lines = [f"#if {kinds}"]
+    for one in ARCHITECTURES:
+        asked = f"__CUDA_ARCH__ == {one}0" if one else "!defined __CUDA_ARCH__"
+        lines += [f"#if {asked}", f'#include "{kind}_{one or "host"}.h"', "#endif"]
+    return "\n".join([*lines, "#endif"]) + "\n"
+
+
+def _is_compiled(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> bool:
+    """Do all kinds of passes compile a program that includes what many programs do?"""
+    probe = folder / "probe.cu"
+    probe.write_text(_PROBE)
+    targets = (f"arch=compute_{one},code=compute_{one}" for one in ARCHITECTURES if one)
+    options = [word for target in targets for word in ("-gencode", target)]
+    command = [*("-isystem", str(folder)), *flags, *options, "-c", str(probe)]
+    return nvcc.run([*command, "-o", str(folder / "probe.o")]).returncode == 0
+
+
+def _intrinsics(flat: Iterable[str]) -> list[str]:
+    """The declarations of functions that CUDA's mathematics calls: once more, as some were left."""
+    lines: list[str] = []
+    is_there = False
+    for line in flat:
+        if line.startswith("# "):
+            if "{" in lines:
+                break
+            lines, is_there = [], _INTRINSICS in line
+        elif is_there and not line.startswith("#"):
+            lines.append(line)
+    return lines
 
 
 def _flat(text: str) -> Iterator[str]:
@@ -56,3 +139,20 @@ def _flat(text: str) -> Iterator[str]:
                 yield f'# 1 "{file}" 3'
                 named = file
             yield line
+
+
+def _is_under(folders: Iterable[Path]) -> Callable[[str], bool]:
+    """Is a header CUDA's? Those of C rely on each other, by ways that are each system's own."""
+    resolved = [folder.resolve() for folder in folders]
+    return cache(lambda file: any(map(Path(file).resolve().is_relative_to, resolved)))
+
+
+def _words_of_all(nvcc: Nvcc) -> frozenset[str]:
+    """What programs name, and what nvcc adds to them."""
+    own = (path for folder in _PROGRAMS for path in folder.rglob("*.*") if path.suffix in _KINDS)
+    stubs = (folder / "crt" / "host_runtime.h" for folder in nvcc.include_directories)
+    return frozenset(word for path in (*own, *filter(Path.exists, stubs)) for word in _words(path))
+
+
+def _words(path: Path) -> list[str]:
+    return re.findall(r"\w+", path.read_text(encoding="latin-1"))

@@ -20,6 +20,7 @@ from tempfile import mkdtemp
 from unittest.mock import patch
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import locked
 from cutune.proof.analysis import read_source
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.preprocessed import definitions_before
@@ -29,11 +30,12 @@ from tests.support.flat_headers import write_flat_headers
 #: nvcc has by itself are twice as long.
 STANDARD = "-std=c++14"
 _FOLDER = Path(__file__).parents[1] / "corpus" / "headers"
-_HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
+HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
 #: What nvcc reads before the options that it is given.
 FLAGS_VARIABLE = "NVCC_PREPEND_FLAGS"
+_SHARED_VARIABLE = "CUTUNE_TEST_HEADERS"
 
 
 #: Options that name files, which may be others in another folder.
@@ -45,7 +47,7 @@ _DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
 @contextmanager
 def with_short_headers() -> Iterator[None]:
     """The standard unless another one is asked for, and mathematics where it is included."""
-    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *_flat_headers(), *_HEADERS, *_LINKER])}
+    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *_flat_headers(), *HEADERS, *_LINKER])}
     known = patch.object(read_source, "definitions_before", _definitions_before)
     with patch.dict(os.environ, options), known:
         yield
@@ -53,16 +55,28 @@ def with_short_headers() -> Iterator[None]:
 
 @cache
 def _flat_headers() -> tuple[str, ...]:
-    """Options for the folder of `flat.h`, which lasts as long as this process."""
+    """Options for the folder of `flat.h`."""
     try:
         nvcc = find_nvcc()
     except CutuneError:
         return ()
+    folder = shared_folder() / "flat"
+    with locked(folder.with_suffix(".lock")), as_users_do():
+        if not folder.exists():
+            made = Path(mkdtemp(dir=folder.parent))
+            write_flat_headers(nvcc, [STANDARD, *HEADERS], made)
+            made.rename(folder)
+    return "-isystem", str(folder)
+
+
+def shared_folder() -> Path:
+    """A folder for this process and those that it starts, such as workers of pytest."""
+    if (known := os.environ.get(_SHARED_VARIABLE)) is not None:
+        return Path(known)
     folder, maker = Path(mkdtemp(prefix="flat-headers-")), os.getpid()
     atexit.register(lambda: shutil.rmtree(folder) if os.getpid() == maker else None)
-    with as_users_do():
-        write_flat_headers(nvcc, [STANDARD, *_HEADERS], folder)
-    return "-isystem", str(folder)
+    os.environ[_SHARED_VARIABLE] = str(folder)
+    return folder
 
 
 def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:

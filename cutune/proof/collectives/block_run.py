@@ -30,6 +30,7 @@ from cutune.proof.collectives.lanes import (
     Numbers,
     Terms,
     applied,
+    are_all,
     combined,
     combining,
     is_rounded,
@@ -132,14 +133,14 @@ class BlockRun:
             self.steps += 1
             active = ~self.ended & ~self.waiting
             if not active.any():
-                if self.ended.all():
+                if are_all(self.ended):
                     return None
                 self._pass_barrier()
                 continue
             block = int(self.places[active].min())
             group = active & (self.places == block)
             if block in self.barred and block != begin:
-                if not group.all():
+                if not are_all(group):
                     raise Unsettled("a loop that some threads may not reach")
                 return Stop(block, True)
             self.blocks.add(block)
@@ -150,7 +151,7 @@ class BlockRun:
         raise Unsettled("a loop that goes on for too long")
 
     def _pass_barrier(self) -> None:
-        if self.ended.any() or len(np.unique(self.places)) > 1:
+        if self.ended.any() or not are_all(self.places == self.places[0]):
             raise Unsettled("a barrier that some threads may not reach")
         self.waiting[:] = False
         self.clock.block += 1
@@ -175,13 +176,13 @@ class BlockRun:
             case "branch":
                 condition = self._read(terminator.guard)
                 if not condition.are_numbers(group):
-                    if group.all():
+                    if are_all(group):
                         return True
                     self._take_detour(block, group)
                     return False
                 goes = (condition.data != 0) != terminator.negated
                 targets = np.where(goes, terminator.targets[0], terminator.targets[1])
-                if group.all() and len(np.unique(targets)) > 1:
+                if are_all(group) and not are_all(targets == targets[0]):
                     self._remember(Stop(block))
                 self.places = np.where(group, targets, self.places)
             case _:
@@ -255,7 +256,7 @@ class BlockRun:
             return
         self.written.add(register)
         kept = value.in_register(self._bits(register))
-        before = kept if where.all() else self._read(register)
+        before = kept if are_all(where) else self._read(register)
         self.state[register] = before.written(where, kept)
 
     # Functions of registers.
@@ -274,7 +275,7 @@ class BlockRun:
             self._write(target.split("|")[0], where, unknown(self.width))
             return
         values = [self._read(text) for text in texts]
-        if where.all():
+        if are_all(where):
             self._write(target, where, self._value(instruction, values))
             return
         active = np.flatnonzero(where)

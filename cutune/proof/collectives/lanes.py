@@ -210,11 +210,11 @@ class Lanes:
     @property
     def is_number(self) -> bool:
         """Does every thread have a number, all of it?"""
-        return self.piece < 0 and bool((self.kind == NUMBER).all())
+        return self.piece < 0 and are_all(self.kind == NUMBER)
 
     def are_numbers(self, where: Flags) -> bool:
         """Tell whether all these threads have numbers, and no halves of them."""
-        return self.piece < 0 and bool((self.kind[where] == NUMBER).all())
+        return self.piece < 0 and are_all(self.kind[where] == NUMBER)
 
     def taken(self, places: Numbers) -> Lanes:
         """Return the lanes in which thread t has the value of thread `places[t]`."""
@@ -233,7 +233,7 @@ class Lanes:
 
     def written(self, where: Flags, value: Lanes) -> Lanes:
         """Return the lanes in which these threads have another value."""
-        if where.all():
+        if are_all(where):
             return value
         threads = None
         if self.threads is not None or value.threads is not None:
@@ -284,6 +284,16 @@ class Lanes:
         warps = words[:, : threads // WARP]
         is_alike = (warps == warps[:, :1]).all(axis=1) & (self.kind == PART)
         return np.where(is_alike, warps[:, 0].astype(np.int64), np.int64(0))
+
+
+def are_all(flags: Flags) -> bool:
+    """Tell what `flags.all()` does, in a fifth of its time for as few as a block has threads."""
+    return int(np.count_nonzero(flags)) == flags.size
+
+
+def distinct(values: Numbers) -> list[int]:
+    """Return the values, each once, in order."""
+    return sorted({*values.tolist()})
 
 
 def words_of(width: int) -> int:
@@ -358,9 +368,9 @@ def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
     columns = np.stack([as_terms(one, terms) for one in operands], axis=1)
     if not (columns >= 0).all(axis=1).any():
         return unknown(len(columns))
-    rows, places = np.unique(columns, axis=0, return_inverse=True)
-    ids = [-1 if (row < 0).any() else terms.number((name, *map(int, row))) for row in rows]
-    data = np.array(ids, np.int64)[places.reshape(-1)]
+    rows = [*map(tuple, columns.tolist())]
+    ids = {row: -1 if min(row) < 0 else terms.number((name, *row)) for row in sorted({*rows})}
+    data = np.array([ids[row] for row in rows], np.int64)
     kind = np.where(data < 0, UNKNOWN, TERM).astype(np.uint8)
     return Lanes(kind, data)
 
@@ -371,7 +381,7 @@ def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes
         return applied(operation, (first, second), terms)
     joined = _joined_parts(operation, first, second, terms)
     is_joined: Flags = joined.kind != UNKNOWN
-    if is_joined.all():
+    if are_all(is_joined):
         return joined
     result = applied(operation, (first, second), terms)
     for one, other in ((first, second), (second, first)):
@@ -397,7 +407,9 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
     """Parts of one sum joined, where both are such; unknown where they are not."""
     result = unknown(first.count)
     for one, other in ((first, second), (second, first)):
-        for summand in np.unique(one.data[one.kind == PART]).tolist():
+        if one.threads is None:
+            continue
+        for summand in distinct(one.data[one.kind == PART]):
             known = terms.summand(summand)
             if known.operation not in ("", operation):
                 continue
@@ -408,7 +420,7 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
             both = here & (other.kind == PART) & (other.data == summand)
             if not both.any() or one is second:
                 continue
-            assert one.threads is not None and other.threads is not None, "parts hold threads"
+            assert other.threads is not None, "parts hold threads"
             if not is_idempotent(operation):
                 both &= ~(one.threads & other.threads).any(axis=1)
             number = terms.number(replace(known, operation=operation))

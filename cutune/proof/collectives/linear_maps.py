@@ -25,6 +25,7 @@ from cutune.proof.collectives.lanes import (
     Summand,
     Terms,
     as_terms,
+    distinct,
     is_rounded,
     neutral,
     uniform,
@@ -47,9 +48,11 @@ def with_mapped_parts(
     if any(one.piece >= 0 or result.piece >= 0 for one in operands):
         return result, False
     for index, part in enumerate(operands):
+        if part.threads is None:
+            continue
         others = [*operands[:index], *operands[index + 1 :]]
         is_part = (part.kind == PART) & (result.kind == UNKNOWN) & ~part.whole_sums(terms.threads)
-        for number in np.unique(part.data[is_part]).tolist():
+        for number in distinct(part.data[is_part]):
             summand = terms.summand(number)
             here = is_part & (part.data == number)
             shared = _shared_by_all(others, here, terms)

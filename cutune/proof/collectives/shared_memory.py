@@ -149,20 +149,26 @@ def used(array: SharedArray, places: Numbers, threads: Numbers, clock: Clock, wr
         several = np.where(is_one_warp, _OF_WARP - threads // WARP, _SEVERAL)
         readers = np.where(others, several, threads)
         array.reader[places], array.read_in[places] = readers, now
-        is_repeated = _repeated(places)
-        for place in np.unique(places[is_repeated]):
-            warps = np.unique(_warps(readers[places == place]))
-            is_one = len(warps) == 1 and warps[0] >= 0
-            array.reader[place] = _OF_WARP - warps[0] if is_one else _SEVERAL
-    marks = {-1 - place if writes else place for place in np.unique(places).tolist()}
+        _note_several(array, places, _warps(readers))
+    marks = {-1 - place if writes else place for place in places.tolist()}
     if clock.block == 0:
         array.first |= marks
     array.last |= marks
 
 
+def _note_several(array: SharedArray, places: Numbers, warps: Numbers) -> None:
+    """Note who reads elements that several threads read at once: one warp, or several."""
+    several = places[_repeated(places)]
+    one, is_mixed = np.empty_like(array.reader), np.zeros(len(array.reader), np.bool_)
+    one[places] = warps
+    is_mixed[places[warps != one[places]]] = True
+    is_one = ~is_mixed[several] & (one[several] >= 0)
+    array.reader[several] = np.where(is_one, _OF_WARP - one[several], _SEVERAL)
+
+
 def _repeated(places: Numbers) -> Flags:
-    _, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
-    return counts[inverse] > 1
+    is_repeated: Flags = np.bincount(places)[places] > 1
+    return is_repeated
 
 
 def _warps(users: Numbers) -> Numbers:

@@ -4,6 +4,9 @@
 #undef __MATH_FUNCTIONS_H__
 #undef __MATH_FUNCTIONS_HPP__
 #undef __DEVICE_FUNCTIONS_HPP__
+#if __has_include("intrinsics.h")
+#include "intrinsics.h"
+#endif
 #define __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
 #include <crt/math_functions.h>
 #include <crt/device_functions.hpp>

@@ -97,7 +97,7 @@ def test_errors_are_asked_for_until_a_launch_is_accepted(
     text = emitted() + FAKE_CUDART + ERRORS
     if not is_one_kernel:
         text = text.replace("nullptr, false, 0u, true,", "nullptr, false, 0u, false,")
-    binary = build(text, tmp_path, "-std=c++11", "-O1")
+    binary = build(text, tmp_path, "-std=c++11")
     words = [str(binary), *([] if is_one_kernel else ["several"])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -111,7 +111,7 @@ def test_launches_that_take_turns_are_decided_once(sites: int, sizes: int, tmp_p
     program = IN_TURN.replace("SIZES", ", ".join(["128", "8192", "1000"][:sizes]))
     text = emitted().replace(SITES, COUNTED + counting) + FAKE_CUDART + program
     unused = ("-Wno-unused-function", "-Wno-unused-variable")
-    binary = build(text, tmp_path, "-std=c++11", "-O1", *unused)
+    binary = build(text, tmp_path, "-std=c++11", *unused)
     done = subprocess.run([str(binary)], capture_output=True, text=True, check=True)
     decided, lately = map(int, done.stdout.split())
     assert sizes * sites + 3 <= decided < 2 * (sizes * sites + 4)
@@ -128,21 +128,34 @@ def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) ->
         assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.fixture(scope="module")
+def mode_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that ends with the mode that it has read twice."""
+    asked = """int main() {
+        const int mode = cutune_read_mode();
+        return cutune_read_mode() == mode ? mode & 7 : 8;
+    }
+    """
+    unused = ("-Wno-unused-function", "-Wno-unused-variable")
+    folder = tmp_path_factory.mktemp("mode")
+    return build(emitted() + FAKE_CUDART + asked, folder, "-std=c++11", *unused)
+
+
+def read_mode(program: Path, mode: str) -> tuple[int, str]:
+    environment = {**os.environ, "CUTUNE": mode}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
 @pytest.mark.parametrize(
     ("mode", "lines"),
     [("offf", 1), ("verbos", 1), ("off,verbos", 1), ("on", 0), ("refine,off", 0), ("", 0)],
 )
 def test_a_word_that_cutune_does_not_know_is_told_once(
-    mode: str, lines: int, tmp_path: Path
+    mode: str, lines: int, mode_reader: Path
 ) -> None:
-    asked = "int main() { return cutune_read_mode() != cutune_read_mode(); }\n"
-    unused = ("-Wno-unused-function", "-Wno-unused-variable")
-    binary = build(emitted() + FAKE_CUDART + asked, tmp_path, "-std=c++11", *unused)
-    environment = {**os.environ, "CUTUNE": mode}
-    done = subprocess.run(
-        [str(binary)], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == lines * f"cutune: CUTUNE={mode}; known: off, verbose, refine\n"
+    said = lines * f"cutune: CUTUNE={mode}; known: off, verbose, refine\n"
+    assert read_mode(mode_reader, mode)[1] == said
 
 
 @pytest.mark.parametrize(
@@ -152,13 +165,9 @@ def test_a_word_that_cutune_does_not_know_is_told_once(
         *(("offf", 0), ("xoff", 0), ("of", 0), ("on", 0), ("verbosely", 0), ("", 0)),
     ],
 )
-def test_words_count_as_a_whole(mode: str, expected: int, tmp_path: Path) -> None:
+def test_words_count_as_a_whole(mode: str, expected: int, mode_reader: Path) -> None:
     """What is mistyped switches nothing off."""
-    asked = "int main() { return cutune_read_mode() & 7; }\n"
-    unused = ("-Wno-unused-function", "-Wno-unused-variable")
-    binary = build(emitted() + FAKE_CUDART + asked, tmp_path, "-std=c++11", *unused)
-    environment = {**os.environ, "CUTUNE": mode}
-    assert subprocess.run([str(binary)], env=environment, check=False).returncode == expected
+    assert read_mode(mode_reader, mode)[0] == expected
 
 
 def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: Path) -> None:
@@ -166,7 +175,7 @@ def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: P
     ranges = (SizeRange(400, 500), SizeRange(64, 700))
     narrow = replace(model, reached=ranges, is_exact=False, variants=())
     sizes = [(n, m) for n in (99, 100, 777, 2000, 2001, 1 << 20) for m in (15, 16, 640, 2800, 2801)]
-    binary = build(emitted(models=[narrow]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11", "-O1")
+    binary = build(emitted(models=[narrow]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11")
     words = [str(size) for pair in sizes for size in pair]
     done = subprocess.run([str(binary), *words], capture_output=True, text=True, check=True)
     chooser = Chooser(narrow, H200)
@@ -186,7 +195,7 @@ def test_on_each_of_several_devices_the_choice_is_that_of_its_own_model(tmp_path
     program = ASKED.replace("    float data", f"    {first}\n    float data")
     text = emitted(devices=tuple(devices), models=[model]) + FAKE_CUDART + program
     assert text.count("cutune_model_add_plain(") == 2  # where it stands, and one call
-    binary = build(text, tmp_path, "-std=c++11", "-O1")
+    binary = build(text, tmp_path, "-std=c++11")
     sizes = [(n, m) for n in (100, 777, 2000) for m in (16, 640, 2800)]
     words = [str(size) for pair in sizes for size in pair]
     found = {}
@@ -224,7 +233,7 @@ def test_counts_below_the_least_choose_nothing(tmp_path: Path) -> None:
     (model,) = MODELS
     compiled = replace(model.kernel.compiled, least=LeastWork(of_working=1 << 40))
     faulty = replace(model, kernel=replace(model.kernel, compiled=compiled), variants=())
-    binary = build(emitted(models=[faulty]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11", "-O1")
+    binary = build(emitted(models=[faulty]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11")
     done = subprocess.run([str(binary), "777", "640"], capture_output=True, text=True, check=True)
     own = Chooser(faulty, H200).choose({"n": 777, "m": 640})
     assert own.is_impossible
