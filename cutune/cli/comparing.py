@@ -35,10 +35,11 @@ def verify_verb(options: Options) -> int:
     for path in (options.original, options.tuned):
         if Path(path).is_dir():
             options.wrong(f"'{path}' is a folder; name the program in it, or its source")
-        if not Path(path).exists():
-            raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=os.strerror(ENOENT))
     conditions = _conditions(options)
     _plan(options, Path("program"))
+    for path in (options.original, options.tuned):
+        if not Path(path).exists():
+            raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=os.strerror(ENOENT))
     runs: list[dict[str, object]] = []
     with temporary_folder() as folder:
         plans = [

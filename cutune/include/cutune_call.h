@@ -28,16 +28,16 @@ struct cutune_addresses {
         : at{cutune_address(arguments)..., nullptr} {}
 };
 
-// A copy of a kernel that does the same in blocks of this size; 0 stands for any. With 1 as `Change`
+// A copy of a kernel that does the same in blocks of this size; 0 stands for any. With 1 as `Way`
 // it does so in blocks that have all these threads in x, with 2 where one block is launched.
-template <unsigned X, unsigned Y, unsigned Z, int Change, class... Parameters>
+template <unsigned X, unsigned Y, unsigned Z, int Way, class... Parameters>
 struct cutune_copy {
     void (*kernel)(Parameters...);
 };
 
-template <unsigned X, unsigned Y, unsigned Z, int Change = 0, class... Parameters>
-inline cutune_copy<X, Y, Z, Change, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
-    const cutune_copy<X, Y, Z, Change, Parameters...> copy = {kernel};
+template <unsigned X, unsigned Y, unsigned Z, int Way = 0, class... Parameters>
+inline cutune_copy<X, Y, Z, Way, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
+    const cutune_copy<X, Y, Z, Way, Parameters...> copy = {kernel};
     return copy;
 }
 
@@ -182,12 +182,12 @@ inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     return callee;
 }
 
-template <class... Parameters, unsigned X, unsigned Y, unsigned Z, int Change, class... Members>
+template <class... Parameters, unsigned X, unsigned Y, unsigned Z, int Way, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Change, Parameters...> copy,
+    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Way, Parameters...> copy,
     cutune_members<Members...> = cutune_members<>()) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}, Change, nullptr};
+        kernel, copy.kernel, {X, Y, Z}, Way, nullptr};
     return callee;
 }
 

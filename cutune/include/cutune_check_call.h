@@ -3,7 +3,7 @@
 #ifndef CUTUNE_CHECK_CALL_H
 #define CUTUNE_CHECK_CALL_H
 
-#include <cstddef>
+#include <stddef.h>
 #include <type_traits>
 #include <utility>
 
@@ -77,16 +77,16 @@ const char signature<A...>::text[] = {
 
 #ifdef CUTUNE_GRID
 // The block comes behind the arguments.
-template <class R, class... A, std::size_t... I>
+template <class R, class... A, size_t... I>
 void call(R (*kernel)(A...), void** a, std::index_sequence<I...>) {
     const unsigned* b = static_cast<unsigned*>(a[sizeof...(A)]);
     const dim3 block(b[0], b[1], b[2]);
     const dim3 grid = CUTUNE_GRID(block, *static_cast<plain<A>*>(a[I])...);
-    const std::size_t shared = CUTUNE_SHARED(block, *static_cast<plain<A>*>(a[I])...);
+    const size_t shared = CUTUNE_SHARED(block, *static_cast<plain<A>*>(a[I])...);
     kernel<<<grid, block, shared>>>(*static_cast<plain<A>*>(a[I])...);
 }
 #else
-template <class R, class... A, std::size_t... I>
+template <class R, class... A, size_t... I>
 void call(R (*function)(A...), void** a, std::index_sequence<I...>) {
     function(*static_cast<plain<A>*>(a[I])...);
 }

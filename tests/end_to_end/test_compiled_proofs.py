@@ -80,7 +80,7 @@ int main() {
     in_assembly<<<1, 128>>>(a, n);
     twice<float><<<1, 128>>>(a, 2, n);
     twice<double><<<1, 128>>>(b, 2, n);
-    of_thread<<<1, 128>>>(a, n);
+    of_thread<<<2, 128>>>(a, n);
     return 0;
 }
 """
@@ -166,7 +166,7 @@ def test_differences_of_packed_numbers_are_functions_like_others(tmp_path: Path)
     source = tmp_path / "packed.cu"
     head = "(unsigned *a, unsigned n) { unsigned i = blockIdx.x * blockDim.x + threadIdx.x; "
     kernels = [f"__global__ void {name}{head}{body} }}" for name, (body, *_) in PACKED.items()]
-    launches = "".join(f"{name}<<<1, 128>>>(nullptr, 100);" for name in PACKED)
+    launches = "".join(f"{name}<<<2, 128>>>(nullptr, 200);" for name in PACKED)
     source.write_text("\n".join([*kernels, f"int main() {{ {launches} }}\n"]))
     found = Analyzer().load(str(source))
     for site in found.launches:
