@@ -242,7 +242,7 @@ class Tables:
         emit.table("cutune_values", "double", values)
         strings = Counter(text for table in self._rows for text in (table.row_of, table.shape))
         texts = (text for text, times in strings.items() if times > 1 and text != _NONE)
-        shared = {text: f"cutune_text_{number}" for number, text in enumerate(texts)}
+        shared = {text: f"cutune_row{number}" for number, text in enumerate(texts)}
         for text, name in shared.items():
             emit(f"static const char {name}[] = {text};")
         # Each source has tables of its own.

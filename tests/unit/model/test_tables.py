@@ -128,5 +128,5 @@ def test_classes_share_rows(
 def test_what_several_tables_have_is_written_once() -> None:
     tables = Tables()
     names = [tables.rows("r", [[n, 2.0], [2.0, n]], 2, [0, 1, 0]) for n in (1.0, 3.0)]
-    assert [rows_of(tables, name)[1] for name in names] == [["cutune_text_0"]] * 2
-    assert string("cutune_text_0", str(tables)) == "#$#"
+    assert [rows_of(tables, name)[1] for name in names] == [["cutune_row0"]] * 2
+    assert string("cutune_row0", str(tables)) == "#$#"
