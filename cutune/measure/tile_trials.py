@@ -354,6 +354,8 @@ class _Trial:
         # No launch is needed to refuse what is untried even if all of them can be.
         if reason := self._untried(copy, [*self._assignments(tile, domain)]):
             return reason
+        if domain is Domain.MULTIPLES and self._multiple == 1:
+            return "too few of its launches can be tried"
         launches = self._launches(tile, domain)
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
