@@ -1,4 +1,4 @@
-// EXPECT: none
+// EXPECT: keep
 // WHY: the sum begins at half of the block that is written, and grid and block are numbers
 // SIZES: 100,1000,20000
 #include <cstdio>
