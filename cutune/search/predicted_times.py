@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -42,16 +43,21 @@ def predicted(
         ran = measure(run, values, origin, counting, *further)
         if isinstance(ran, FailedRun):
             return ran
-        total = sum(_microseconds(launch, nvcc, device) for launch in read_launches(log)) / 1000
+        text_of = cache(_text)  # Many launches are of one module.
+        each = ((text_of(launch.module), launch) for launch in read_launches(log))
+        total = sum(_microseconds(*one, nvcc, device) for one in each) / 1000
     times = (
         replace(one, milliseconds=0.0 if index else total) for index, one in enumerate(ran.measured)
     )
     return replace(ran, measured=tuple(times))
 
 
-def _microseconds(launch: LaunchRecord, nvcc: Nvcc, device: DeviceProfile) -> float:
+def _text(path: str) -> str:
+    return Path(path).read_text(encoding="latin-1")
+
+
+def _microseconds(ptx: str, launch: LaunchRecord, nvcc: Nvcc, device: DeviceProfile) -> float:
     """The predicted time; infinite where counters do not tell all that the kernel does."""
-    ptx = Path(launch.module).read_text(encoding="latin-1")
     try:
         static = static_counters(nvcc, ptx, device.architecture)
     except CutuneError:  # It may be made for newer devices.

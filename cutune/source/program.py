@@ -444,8 +444,8 @@ class LaunchSite:
     macro_line: int | None = None
 
     @property
-    def line(self) -> int:
-        """The line on which the compiler sees it."""
+    def compiled_line(self) -> int:
+        """The line on which the compiler sees it; in the text it may stand on a later one."""
         return self.macro_line or self.source.location(self.span.start).line
 
     def has_all_arguments(self, kernel: Kernel) -> bool:

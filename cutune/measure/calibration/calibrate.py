@@ -36,7 +36,7 @@ from cutune.model.fit.count_functions import (
 )
 from cutune.model.fit.fit import model_of
 from cutune.model.fit.fitted_model import Array, FittedModel
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Origin, Purpose
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.model.rational.functions import RationalFunction, constant_function
 from cutune.toolchain.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.toolchain.device.thread_block import WARP, Block, grid_of
@@ -84,28 +84,15 @@ def _counts(
 
 
 def _kernel(code: KernelCode, case: MicroBenchmark, registers: int) -> MeasuredKernel:
-    used = tuple(extent > 1 for extent in case.extents)
-    return MeasuredKernel(
-        name=case.kernel,
-        entry=code.name,
-        code="",
-        origin=Origin("", ""),
-        sites=(),
-        parameters=(),
-        positions=(),
-        fixed_arguments=(),
-        free=(used[0], used[1], used[2]),
-        guards=(None, None, None),
-        variable_extents=(False, False, False),
-        original=case.blocks[0],
-        max_threads=code.max_threads,
-        candidate_set="paper",
-        allowed=None,
+    compiled = compiled_kernel(code, StaticCounters(registers, code.static_shared_bytes))
+    return MeasuredKernel.of_launch(
+        case.kernel,
+        code.name,
+        case.extents,
+        case.blocks[0],
+        compiled,
         asserted=code.static_shared_bytes > 0,
-        dynamic_shared_bytes=0,
-        rejected=(),
-        recorded=(((), case.extents),),
-        compiled=compiled_kernel(code, StaticCounters(registers, code.static_shared_bytes)),
+        max_threads=code.max_threads,
     )
 
 

@@ -25,7 +25,6 @@ from cutune.model.measurement.measurement import (
     CompiledKernel,
     MeasuredKernel,
     Measurement,
-    Origin,
     Purpose,
 )
 from cutune.model.performance.definitions import TIME_WITH_FLOOR, resources_of
@@ -103,29 +102,8 @@ def counted_launch(
 
 def _described(record: LaunchRecord, compiled: CompiledKernel) -> MeasuredKernel:
     threads = as_block([g * b for g, b in zip(record.grid, record.block, strict=True)])
-    x, y, z = (size > 1 for size in threads)
-    return MeasuredKernel(
-        name="kernel",
-        entry=record.kernel,
-        code="",
-        origin=Origin("", ""),
-        sites=(),
-        parameters=(),
-        positions=(),
-        fixed_arguments=(),
-        free=(x or not (y or z), y, z),
-        guards=(None, None, None),
-        variable_extents=(False, False, False),
-        original=record.block,
-        max_threads=1024,
-        candidate_set="paper",
-        allowed=None,
-        asserted=True,
-        dynamic_shared_bytes=record.shared,
-        rejected=(),
-        recorded=(((), threads),),
-        compiled=compiled,
-    )
+    about = ("kernel", record.kernel, threads, record.block, compiled)
+    return MeasuredKernel.of_launch(*about, dynamic_shared_bytes=record.shared)
 
 
 def _functions(kernel: MeasuredKernel, found: Measurement) -> CountFunctions:

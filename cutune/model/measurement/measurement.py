@@ -262,6 +262,43 @@ class MeasuredKernel:
     #: `NO_OTHERS` where counts are known for the program's own number alone.
     working: FormulaPerAxis = (None, None, None)
 
+    @staticmethod
+    def of_launch(
+        name: str,
+        entry: str,
+        threads: Block,
+        block: Block,
+        compiled: CompiledKernel,
+        *,
+        asserted: bool = True,
+        max_threads: int = 1024,
+        dynamic_shared_bytes: int = 0,
+    ) -> MeasuredKernel:
+        """One without sizes, of which nothing is known but its code and a launch."""
+        x, y, z = (size > 1 for size in threads)
+        return MeasuredKernel(
+            name=name,
+            entry=entry,
+            code="",
+            origin=Origin("", ""),
+            sites=(),
+            parameters=(),
+            positions=(),
+            fixed_arguments=(),
+            free=(x or not (y or z), y, z),
+            guards=(None, None, None),
+            variable_extents=(False, False, False),
+            original=block,
+            max_threads=max_threads,
+            candidate_set="paper",
+            allowed=None,
+            asserted=asserted,
+            dynamic_shared_bytes=dynamic_shared_bytes,
+            rejected=(),
+            recorded=(((), threads),),
+            compiled=compiled,
+        )
+
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
         asked = which or self.candidate_set, max_threads or self.max_threads

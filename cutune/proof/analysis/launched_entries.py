@@ -143,7 +143,7 @@ def _with_reason(site: LaunchSite, remark: Diagnostic) -> LaunchSite:
 def _sites_by_place(sites: Iterable[LaunchSite]) -> dict[_Place, list[LaunchSite]]:
     places: defaultdict[_Place, list[LaunchSite]] = defaultdict(list)
     for site in sorted(sites, key=lambda site: site.span.start):
-        places[os.path.realpath(site.source.path), site.line].append(site)
+        places[os.path.realpath(site.source.path), site.compiled_line].append(site)
     return places
 
 

@@ -430,17 +430,25 @@ class _Wrapping:
         return found
 
 
+def _in_each_dimension(**named: str) -> dict[str, str]:
+    """What takes the place of `threadIdx.x` and so on; `@` stands for the dimension."""
+    return {f"{name}.{d}": text.replace("@", d) for d in DIMENSIONS for name, text in named.items()}
+
+
 #: What takes the place of each built-in, where all blocks have one thread.
-_ONE_THREAD = {
-    f"{name}.{d}": text.replace("@", d)
-    for d in DIMENSIONS
-    for name, text in (
-        ("threadIdx", "0"),
-        ("blockDim", "1"),
-        ("blockIdx", "blockIdx.@ * blockDim.@ + threadIdx.@"),
-        ("gridDim", "gridDim.@ * blockDim.@"),
-    )
-}
+_ONE_THREAD = _in_each_dimension(
+    threadIdx="0",
+    blockDim="1",
+    blockIdx="blockIdx.@ * blockDim.@ + threadIdx.@",
+    gridDim="gridDim.@ * blockDim.@",
+)
+#: The same where all launches are one block, and ids take the place of its threads.
+_ONE_BLOCK = _in_each_dimension(
+    threadIdx="blockIdx.@ * blockDim.@ + threadIdx.@",
+    blockDim="gridDim.@ * blockDim.@",
+    blockIdx="0",
+    gridDim="1",
+)
 #: The same where all blocks are a warp, and warps take the place of blocks.
 _ONE_WARP = {
     "threadIdx.x": f"threadIdx.x % {WARP}",
@@ -454,19 +462,6 @@ _FLAT = {
     "threadIdx.y": f"threadIdx.x / {WARP}",
     "blockDim.x": f"{WARP}",
     "blockDim.y": f"blockDim.x / {WARP}",
-}
-
-
-#: The same where all launches are one block, and ids take the place of its threads.
-_ONE_BLOCK = {
-    f"{name}.{d}": text.replace("@", d)
-    for d in DIMENSIONS
-    for name, text in (
-        ("threadIdx", "blockIdx.@ * blockDim.@ + threadIdx.@"),
-        ("blockDim", "gridDim.@ * blockDim.@"),
-        ("blockIdx", "0"),
-        ("gridDim", "1"),
-    )
 }
 
 

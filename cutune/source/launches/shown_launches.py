@@ -41,10 +41,8 @@ class ShownLaunches:
 
     def of(self, launch: Launch) -> list[Shown]:
         """A launch in the preprocessed text; one per time that the text around it is repeated."""
-        matched = self._matched[0].get(launch.callee[0], [])
-        if all(self._is_as_written(launch, *seen) for seen in matched):
-            return matched or self._repeated.get(launch.callee[0], [])
-        return self._repeated.get(launch.callee[0], matched)
+        first = launch.callee[0]
+        return self._repeated.get(first) or self._matched[0].get(first, [])
 
     def is_hidden(self, launch: Launch) -> bool:
         """Is it uncertain that it is compiled at its place and as written?"""
@@ -265,7 +263,7 @@ def _begins_alike(written: Shown, shown: Shown) -> bool:
 
 
 def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
-    texts = [token.text for token in syntax.part(launch.callee)]
+    texts = _texts(syntax, launch.callee)
     first, end = launch.callee[0], texts.index("<") if "<" in texts else len(texts)
     return syntax.tokens[first - 1].text if first else "", texts[:end]
 
@@ -273,5 +271,5 @@ def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
 def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
     lines: defaultdict[int, list[Launch]] = defaultdict(list)
     for launch in syntax.launches:
-        lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)
+        lines[_line(syntax, launch.callee[1])].append(launch)
     return lines
