@@ -59,6 +59,14 @@ __global__ void counted(int *out, int n) {
     if (i == 0) ++calls;
     if (i < n) out[i] += 2 * calls;
 }
+__global__ void guessed(int *out, int n) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n) out[i] += 3;
+}
+__global__ void guessed_twice(int *out, int n) {
+    int i = blockIdx.x * BLOCK * 2 + threadIdx.x;
+    if (i < n) out[i] += 4;
+}
 struct Row { int b; };
 __device__ int operator*(Row row, const int &width) { return row.b * width; }
 __device__ int operator*(Row row, int &&width) { return row.b * width + 7; }
@@ -89,6 +97,8 @@ int main(int argc, char **argv) {
     add<<<blocks, BLOCK>>>(out, n);
     add<<<blocks, block>>>(out, n);
     add<<<blocks, 64>>>(out, n);
+    guessed<<<blocks, block>>>(out, n);
+    guessed_twice<<<blocks, block>>>(out, n);
     plane<<<dim3((n + 15) / 16, 3), dim3(ROW, ROW)>>>(out, n);
     twice<<<(n + 2 * BLOCK - 1) / (2 * BLOCK), BLOCK>>>(out, n);
     valued<<<blocks, BLOCK>>>(out, n);
@@ -125,6 +135,9 @@ def test_what_is_proven_of_the_copy_is_tunable(program: Program) -> None:
         ("add", "tunable"),
         # Another block than the one that the constant stands for.
         ("add", "refused"),
+        # No launch tells its block: where it is the constant that the index is multiplied by.
+        ("guessed", "tunable"),
+        ("guessed_twice", "refused"),
         ("plane", "tunable"),
         # Two elements of a thread are no global id.
         ("twice", "refused"),
@@ -154,7 +167,7 @@ def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
         "shake", source, *running, "block=128,64,37", "--seeds", 8, *QUICK, cwd=tmp_path
     )
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
-    assert shaken.stdout.startswith("same: 8 seeds, 5 tunable launches")
+    assert shaken.stdout.startswith("same: 8 seeds, 6 tunable launches")
 
 
 def test_kernels_of_headers(tmp_path: Path) -> None:

@@ -152,6 +152,8 @@ class _ThreadMeetings:
             or self._are_one_place(write, other)
             or self._are_digits(write, other)
             or self._share_own_row(write, other)
+            or self._is_of_no_thread(other, write)
+            or (other.access.is_effect and self._is_of_no_thread(write, other))
         )
 
     def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
@@ -164,6 +166,31 @@ class _ThreadMeetings:
         both = (write, other)
         own_places = (self._has_own_place(p, bytes, both, needed) for p in needing_own)
         return bool(needing_own) and all(own_places)
+
+    def _is_of_no_thread(self, place: AccessPlace, write: AccessPlace) -> bool:
+        """Would the place be written by an id of -1? So all rows read the one in front of them.
+
+        Ids lie apart as for other places. In the next larger step there must be room for one more.
+        """
+        parts, others = parts_of(write, self.atoms), steps_of(place)
+        if parts is None or others is None:
+            return False
+        steps, moving = parts
+        order = [dimension for dimension, _ in by_size(steps)]
+        match [dimension for dimension in order if others.get(dimension) != steps[dimension]]:
+            case [dimension] if dimension not in others and not moving:
+                step = steps[dimension]
+            case _:
+                return False
+        bytes = max(write.access.bytes, place.access.bytes)
+        if rest_of_both(place, write, self.atoms) != [step]:
+            return False
+        if not self._has_own_place(write, bytes):
+            return False
+        for larger in (steps[d] for d in order[order.index(dimension) + 1 :][:1]):
+            extent = "xyz".index(dimension)
+            self.conditions.spreads |= {Spread(larger + s, step, extent) for s in (step, -step)}
+        return True
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""

@@ -58,7 +58,7 @@ from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts, declared_early
 from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import template_parameters
-from cutune.toolchain.device.thread_block import WARP, Block
+from cutune.toolchain.device.thread_block import LARGEST, WARP, Block
 
 #: Why the kernel itself is refused, where a copy may help.
 _HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.UNPROVEN_CODE, Code.SHARED_MEMORY, Code.BARRIER})
@@ -69,6 +69,8 @@ _BEFORE_OTHERS = frozenset({".", "->", "::", "&", "~", "++", "--"})
 _AFTER_OTHERS = frozenset({".", "->", "::", "(", "[", "=", "++", "--", "+=", "-=", "*=", "/="})
 #: The helper for arguments that are the width of the block.
 _WIDTH = "width"
+#: A block whose sizes are not all known.
+_Sizes = tuple[int | None, int | None, int | None]
 #: What ends the product that an operand stands in.
 _STEP = "+="
 _ENDS = frozenset(";,{}?:=<>+-") | {"<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "return"}
@@ -103,11 +105,10 @@ def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     ]
     constants = _constants(texts.files) if refused else {}
     for kernel, sites in refused:
-        block = _usual_block(sites)
         launched = [(site.configuration, site.arguments, site.resolved) for site in sites]
         places = range(len(kernel.parameters))
         widths = [i for i in places if all(_is_width(i, *one) for one in launched)]
-        copy = _copy_with_block(texts, constants, kernel, block, widths)
+        copy = _copy_with_block(texts, constants, kernel, _usual_block(sites), widths)
         if copy is not None:
             found[kernel.name] = copy
     return found
@@ -159,11 +160,11 @@ def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
     return (None,) * 3 if resolved is None else tuple(map(constant, resolved.block))
 
 
-def _usual_block(sites: Sequence[LaunchSite]) -> Block:
-    """That of most launches; 0 where it is not known, or 1: no constant stands for that."""
+def _usual_block(sites: Sequence[LaunchSite]) -> _Sizes:
+    """That of most launches; 0 where it is 1: no constant stands for that. None: not known."""
     blocks = Counter(_known_block(site.resolved) for site in sites)
     sizes, _ = blocks.most_common(1)[0]
-    x, y, z = (int(size) if size is not None and size > 1 else 0 for size in sizes)
+    x, y, z = (size if size is None else int(size) if size > 1 else 0 for size in sizes)
     return (x, y, z)
 
 
@@ -177,16 +178,18 @@ def _copy_with_block(
     texts: KernelTexts,
     constants: Mapping[str, int | None],
     kernel: Kernel,
-    block: Block,
+    sizes: _Sizes,
     widths: Sequence[int],
 ) -> CopyCandidate | None:
-    """`widths`: positions of arguments that are the width of the block."""
+    """`sizes`: of the block. `widths`: positions of arguments that are its width."""
     definition = _definition(texts, kernel)
     if definition is None or kernel.reason is None:
         return None
     syntax, function = definition
     names = frozenset(kernel.parameters[i].name for i in widths)
-    wrapping = _Wrapping(syntax, function, block, constants, names)
+    wrapping = _Wrapping(syntax, function, (0, 0, 0), constants, names)
+    block = wrapping.meant_block(sizes)
+    wrapping = replace(wrapping, block=block)
     edits = list(wrapping.edits())
     read = list(wrapping.read_widths())
     loops = wrapping.loops_over_rows()
@@ -300,6 +303,24 @@ class _Wrapping:
             if axes:
                 yield token, axes
 
+    def meant_block(self, sizes: _Sizes) -> Block:
+        """The sizes; where a launch does not tell one, the number that its index is multiplied by.
+
+        A launch in another block than that runs the kernel itself.
+        """
+        x, y, z = (
+            self._only_factor(axis) if size is None else size
+            for axis, size in zip(DIMENSIONS, sizes, strict=True)
+        )
+        return (x, y, z)
+
+    def _only_factor(self, axis: str) -> int:
+        """The one constant that an index of this dimension is multiplied by, or 0."""
+        operands = (i for i in self._places if self._is_operand(i) and self._product(i) == {axis})
+        values = {self._value(index) for index in operands}
+        value = values.pop() if len(values) == 1 else None
+        return value if value is not None and 1 < value <= LARGEST else 0
+
     @property
     def tokens(self) -> Sequence[Token]:
         return self.syntax.tokens
@@ -382,12 +403,16 @@ class _Wrapping:
 
     def _sized(self, index: int) -> frozenset[str]:
         """Dimensions in which the block is known, and as large as a literal."""
-        token = self.tokens[index]
         known = {d: size for d, size in zip(DIMENSIONS, self.block, strict=True) if size > 0}
-        value = self.constants.get(token.text)
-        if token.kind == "NUMBER":
-            value = int(token.text.replace("'", "").rstrip("uUlL"), 0)
+        value = self._value(index)
         return frozenset(d for d, size in known.items() if value in (None, size))
+
+    def _value(self, index: int) -> int | None:
+        """That of a literal or a constant; None where it is not known."""
+        token = self.tokens[index]
+        if token.kind == "NUMBER":
+            return int(token.text.replace("'", "").rstrip("uUlL"), 0)
+        return self.constants.get(token.text)
 
     def _product(self, index: int) -> frozenset[str]:
         """The dimensions whose index is a factor beside this operand."""

@@ -73,6 +73,15 @@ OWN: Mapping[str, str] = {
     "behind_the_loop": f"{ROW} int k = 0; SLOWLY for (; k < m - 1; ++k) r[k] = 1; r[m - 1] = b[k];",
     "row_and_adding": f"{ROW} FOR(k, m) {{ r[k] = b[k]; atomicAdd(c + k, 1); }}",
     "loop_at_least_once": f"{ROW} int k = 0; SLOWLY do r[k] = b[k]; while (++k < m);",
+    # What is read, or written once, is the place of an id of -1.
+    "first_of_all": f"{X} a[i + 1] += a[0];",
+    "flag_in_front": f"{X} a[i + 1] = b[i]; if (i == 0) a[0] = 7;",
+    "row_in_front": f"{X} {Y} a[(j + 1) * n + i] -= a[i] * b[j];",
+    "row_behind_others": f"{X} {Y} a[(j + 1 + m) * n + i] -= a[m * n + i] * b[j];",
+    "pivot_row_and_column": (
+        f"{X} {Y} int w = n + 3; a[(j + m + 1) * w + i + m + 1] -="
+        " a[(j + m + 1) * w + m] * a[m * w + i + m + 1];"
+    ),
 }
 TOGETHER: Mapping[str, str] = {
     "one_too_many": f"{ROW} SLOWLY for (int k = 0; k <= m; ++k) r[k] = b[k];",
@@ -168,6 +177,14 @@ TOGETHER: Mapping[str, str] = {
         f"{ROW} int k = 0; SLOWLY for (; k + 4 <= m; k += 4) r[k] = 1;"
         " SLOWLY for (int t = 0; t <= (m & 3); ++t) r[k + t] = 2;"
     ),
+    "second_of_all": f"{X} a[i + 1] += a[1];",
+    "far_in_front": f"{X} a[2 * i + 1] += a[u - 7];",
+    "row_of_one_thread": f"{X} {Y} a[j * n + i] -= a[i] * b[j];",
+    "overlapping_rows_in_front": f"{X} {Y} a[(j + 1) * m + i] -= a[i] * b[j];",
+    # The column in front is the last one of the row before.
+    "pivot_column_in_row": f"{X} {Y} a[(j + 1) * n + i + 1] -= a[(j + 1) * n] * b[j];",
+    "place_of_thread_in_front": f"{X} {Y} a[(j + 1) * n + i] -= a[j] * b[j];",
+    "row_in_front_of_rounds": f"{X} FOR(k, m) a[(k + 1) * n + i] -= a[k * n + i / 2];",
 }
 NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 NAMES |= {"5:0:b32": "u"}
