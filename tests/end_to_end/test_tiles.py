@@ -155,20 +155,24 @@ def test_results_are_those_of_the_kernel_itself(
 
 
 def test_tune_chooses_among_tiles(tmp_path: Path) -> None:
-    """Of a product whose tiles are far too small, without a pragma and without a GPU."""
+    """Of a product whose tiles are far too small, without a pragma and without a GPU.
+
+    Its constant is defined under a condition, and its lines end as on Windows.
+    """
     source = tmp_path / "product.cu"
     text = PROGRAM.read_text("utf-8")
     kernel = text[
         text.index("__global__ void right_product") : text.index("__global__ void right_t")
     ]
     source.write_text(
-        "#include <cstdlib>\n#define TILE 8\n"
+        "#include <cstdlib>\n#ifdef SIDE\n#define TILE SIDE\n#else\n#define TILE 8\n#endif\n"
         f"{kernel}int main(int argc, char **argv) {{\n"
         "    const int n = atoi(argv[1]);\n    float *a, *b, *c;\n"
         "    for (float **one : {&a, &b, &c}) cudaMalloc(one, 4 * n * n);\n"
         "    const dim3 block(TILE, TILE), grid((n + TILE - 1) / TILE, (n + TILE - 1) / TILE);\n"
         "    right_product<<<grid, block>>>(a, b, c, n);\n}\n",
         "utf-8",
+        newline="\r\n",
     )
     runs = ("--run", "./{program} {n}", "--vary", "n=40,64,100", "--device", "H200")
     done = cutune(

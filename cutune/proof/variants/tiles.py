@@ -178,10 +178,13 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
     }
     for site in sites:
         for name in _names_in_configuration(site):
-            known, key, inside = constant(name), name.key or "", name.text.rpartition("::")[2]
-            is_macro, is_member = key.startswith(_MACRO), key.startswith(_FREE)
+            known, key, inside = constant(name), name.key or _FREE, name.text.rpartition("::")[2]
             if name.text in found or inside not in words or not key.startswith(_OF_FILE):
                 continue
+            # A macro that is defined under several conditions is not resolved.
+            is_macro, is_member = key.startswith(_MACRO), key.startswith(_FREE)
+            if is_member and (known := _defined(text, inside, is_macro=True)) is not None:
+                is_macro, is_member = True, False
             value = _defined(text, inside, is_macro) if known is None else known
             if value is not None and value == int(value) > 0:
                 found[name.text] = _Constant(
@@ -208,15 +211,16 @@ def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
 
 
 def _defined(text: KernelText, name: str, is_macro: bool) -> int | None:
-    """The number that the files of a program define a name as, where they define it once.
+    """The one number that the files of a program define a name as, under whatever condition.
 
     The command line may say otherwise: then the block that is compiled is another one.
     """
     about = re.escape(name)
-    macro = rf"^[ \t]*#[ \t]*define[ \t]+{about}[ \t]+(\w+)[ \t]*(?://.*)?$"
+    macro = rf"^[ \t]*#[ \t]*define[ \t]+{about}[ \t]+(\w+)[ \t]*(?://.*)?\r?$"
     pattern = re.compile(macro if is_macro else rf"\b{about}\s*=\s*(\w+)\s*[,;}}]", re.M)
-    found = [match[1] for file in text.texts.files for match in pattern.finditer(file.text)]
-    return int(found[0]) if len(found) == 1 and found[0].isdigit() else None
+    found = {match[1] for file in text.texts.files for match in pattern.finditer(file.text)}
+    numbers = [int(one) for one in found if one.isdigit()]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _template_arguments(text: KernelText, site: LaunchSite) -> dict[str, tuple[str, int]]:
