@@ -178,17 +178,17 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
     }
     for site in sites:
         for name in _names_in_configuration(site):
-            known, key, inside = constant(name), name.key or _FREE, name.text.rpartition("::")[2]
+            key, inside = name.key or _FREE, name.text.rpartition("::")[2]
             if name.text in found or inside not in words or not key.startswith(_OF_FILE):
                 continue
             # A macro that is defined under several conditions is not resolved.
-            is_macro, is_member = key.startswith(_MACRO), key.startswith(_FREE)
-            if is_member and (known := _defined(text, inside, is_macro=True)) is not None:
-                is_macro, is_member = True, False
+            is_free, macro = key.startswith(_FREE), _defined(text, inside, is_macro=True)
+            is_macro = key.startswith(_MACRO) or (is_free and macro is not None)
+            known = constant(name)
             value = _defined(text, inside, is_macro) if known is None else known
             if value is not None and value == int(value) > 0:
                 found[name.text] = _Constant(
-                    name.text, inside, int(value), is_macro, is_member=is_member
+                    name.text, inside, int(value), is_macro, is_member=is_free and not is_macro
                 )
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
     return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
