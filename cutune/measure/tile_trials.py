@@ -28,10 +28,9 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import lcm
 from pathlib import Path
@@ -44,13 +43,14 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
-from cutune.emulator.module_metadata import KernelCode
+from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure import trial_contents as contents_module
 from cutune.measure import trial_grids as grids_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
 from cutune.measure.trial_grids import grid_at, has_parts, per_block, per_thread
 from cutune.model.rational.formulas import whole_value
+from cutune.proof.variants import repeat
 from cutune.ptx import tried_sizes
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parse
@@ -86,8 +86,16 @@ _MOST_COMBINED = 16
 _MOST_BLOCKS = 5
 _GRIDS = (2, 1, 3, 5, 4)
 _PAGE = 4096
+#: As the checker has it.
+_UNWRITTEN = "unwritten_shared"
 #: The modules on which answers depend.
-_JUDGES = (__file__, tried_sizes.__file__, contents_module.__file__, grids_module.__file__)
+_JUDGES = (
+    __file__,
+    repeat.__file__,
+    tried_sizes.__file__,
+    contents_module.__file__,
+    grids_module.__file__,
+)
 
 Sizes = Mapping[str, int]
 Numbers = tuple[tuple[int, float], ...]
@@ -101,7 +109,7 @@ def copies_that_do_the_same(
 
     `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept.
     """
-    asked = [(one.name, one.kernel, one.tile) for one in copies]
+    asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
     made_of = (Path(str(one)).read_text("utf-8") for one in _JUDGES)
     key = key_of(*made_of, digest_of_sources(), text, repr(about))
@@ -131,8 +139,8 @@ def _tried(
         return [], dict.fromkeys((one.name for one in copies), said)
 
     try:
-        module = parse(text)
-        loaded = LoadedModule(assemble(text))
+        module, assembled = _read(text)
+        loaded = LoadedModule(assembled)
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
     names = [name for name, one in module.functions.items() if one.is_kernel]
@@ -156,6 +164,12 @@ def _tried(
                 reasons.setdefault(copy.name, differs)
     kept = {copies[index].name for index, *_ in found}
     return found, {name: said for name, said in reasons.items() if name not in kept}
+
+
+@lru_cache(maxsize=2)
+def _read(text: str) -> tuple[Module, AssembledModule]:
+    """One text has all kernels of a program, which are tried one after another."""
+    return parse(text), assemble(text)
 
 
 def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
@@ -357,6 +371,10 @@ class _Trial:
         if domain is Domain.MULTIPLES and self._multiple == 1:
             return "too few of its launches can be tried"
         launches = self._launches(tile, domain)
+        each_sizes = (tuple(sizes.items()) for sizes in self._assignments(tile, domain))
+        if copy.transform == repeat.NAME and not self._unwritten.isdisjoint(each_sizes):
+            # That a copy finds there what the block before has left is no answer.
+            return "a block reads shared memory that it has not written"
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
         is_few = any(each_has[numbers] < _FEWEST for numbers in self._combined)
@@ -502,12 +520,22 @@ class _Trial:
             arrays.append((places[array], begin - low, high - low))
         about = tuple(sizes.items()), numbers, parameters, tuple(arrays)
         launch = _Launch(*about, counted.warp_instructions)
-        with suppress(CutuneError, Hazards):
+        try:
             before, after = self._run(entry, grid, tile.own(), launch, 0)
-            self._expected[tile.own(), launch, 0] = after
-            # Where nothing is written nothing is learned, unless a number asks for that.
-            return launch if before != after or numbers != self._combined[0] else None
-        return None
+        except CutuneError:
+            return None
+        except Hazards as found:
+            if _UNWRITTEN in str(found):
+                self._unwritten.add(launch.sizes)
+            return None
+        self._expected[tile.own(), launch, 0] = after
+        # Where nothing is written nothing is learned, unless a number asks for that.
+        return launch if before != after or numbers != self._combined[0] else None
+
+    @cached_property
+    def _unwritten(self) -> set[tuple[tuple[str, int], ...]]:
+        """Sizes at which the kernel reads shared memory that its block has not written."""
+        return set()
 
     @cached_property
     def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:

@@ -35,10 +35,12 @@ def has_parts(tile: Tile) -> bool:
 
 
 def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
-    """The grid of a tile; None where CUDA has none."""
+    """The grid of a tile; None where CUDA has none, or the tile is for others."""
     found = []
-    for text, covered, most in zip(tile.extents, tile.covered, GRID_LIMITS, strict=True):
-        extent = whole_value(text, sizes)
+    for axis, (text, covered) in enumerate(zip(tile.extents, tile.covered, strict=True)):
+        extent, most = whole_value(text, sizes), GRID_LIMITS[axis]
+        if tile.is_asked(axis) and sizes[ASKED[axis]] % tile.whole[axis]:
+            return None
         if extent is None or extent <= 0 or -(-extent // covered) > most:
             return None
         found.append(-(-extent // covered))
