@@ -24,13 +24,12 @@ run there.
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 from math import lcm
 from pathlib import Path
@@ -40,20 +39,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.assemble import assemble
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
-from cutune.emulator.module_metadata import AssembledModule, KernelCode
+from cutune.emulator.module_metadata import KernelCode
+from cutune.measure import trial_code as code_module
 from cutune.measure import trial_contents as contents_module
 from cutune.measure import trial_grids as grids_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
 from cutune.measure.trial_grids import grid_at, has_parts, per_block, per_thread
 from cutune.model.rational.formulas import whole_value
 from cutune.proof.variants import repeat
 from cutune.ptx import tried_sizes
-from cutune.ptx.control_flow import call_target
-from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -63,9 +61,6 @@ from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
 
-#: Registers that tell a thread where it is, and how many there are.
-_PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
-_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
 #: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
@@ -91,7 +86,7 @@ _UNWRITTEN = "unwritten_shared"
 #: The modules on which answers depend.
 _JUDGES = (
     __file__,
-    repeat.__file__,
+    code_module.__file__,
     tried_sizes.__file__,
     contents_module.__file__,
     grids_module.__file__,
@@ -139,7 +134,7 @@ def _tried(
         return [], dict.fromkeys((one.name for one in copies), said)
 
     try:
-        module, assembled = _read(text)
+        module, assembled = assembled_code(text)
         loaded = LoadedModule(assembled)
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
@@ -150,7 +145,8 @@ def _tried(
     if kernel.name not in entries:
         return none("it is compiled to several instances")
     tiles = tuple(one.tile for one in copies if one.tile is not None)
-    trial = _Trial(module, loaded, kernel, entries, tiles)
+    is_in_turn = all(one.transform == repeat.NAME for one in copies)
+    trial = _Trial(module, loaded, kernel, entries, tiles, is_in_turn)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
     found, reasons = list[Found](), dict[str, str]()
@@ -164,12 +160,6 @@ def _tried(
                 reasons.setdefault(copy.name, differs)
     kept = {copies[index].name for index, *_ in found}
     return found, {name: said for name, said in reasons.items() if name not in kept}
-
-
-@lru_cache(maxsize=2)
-def _read(text: str) -> tuple[Module, AssembledModule]:
-    """One text has all kernels of a program, which are tried one after another."""
-    return parse(text), assemble(text)
 
 
 def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
@@ -210,6 +200,8 @@ class _Trial:
     kernel: Kernel
     entries: Mapping[str, str]
     tiles: tuple[Tile, ...]
+    #: Do blocks of the copies what those of the kernel do, one after another?
+    is_in_turn: bool
 
     # ---- what is asked of the code
 
@@ -223,7 +215,9 @@ class _Trial:
             return f"what it does depends on data: {code.obliviousness.reason}"
         if code.static_shared_bytes + most_shared > LARGEST_SHARED:
             return f"it needs {code.static_shared_bytes} bytes of shared memory"
-        if any(site.kind == "atomic" and site.real for site in code.sites):
+        adds_rounded = any(site.kind == "atomic" and site.real for site in code.sites)
+        # The blocks of the program add them in any order, too.
+        if adds_rounded and not self.is_in_turn:
             return "it adds up rounded numbers by atomic operations"
         if self.kernel.block_use.order[1]:
             return f"it uses the result of {self.kernel.block_use.order[0]}"
@@ -233,26 +227,16 @@ class _Trial:
             return "it has other parameters than its text"
         if not self._combined:
             return "it compares numbers that its launch tells with many others"
-        for name in self._reached(entry):
+        for name in functions_reached(self.module, entry):
             function = self.module.functions.get(name)
             if function is None or function.body is None:
                 return f"it calls '{base_name(name)}'"
-            if strange := _strange_register(function):
+            if strange := strange_register(function):
                 return f"it reads {strange}"
         return ""
 
-    def _reached(self, entry: str) -> list[str]:
-        """The functions that an entry calls, itself first."""
-        names = [entry]
-        for name in names:
-            function = self.module.functions.get(name)
-            instructions = function.instructions if function is not None else ()
-            calls = (i for i in instructions if i.opcode == "call")
-            names += [t for i in calls if (t := call_target(i)) and t not in names]
-        return names
-
     def _functions(self, entry: str) -> list[Function]:
-        return [self.module.functions[name] for name in self._reached(entry)]
+        return [self.module.functions[name] for name in functions_reached(self.module, entry)]
 
     def _untried(self, copy: KernelVariant, assigned: Sequence[Sizes]) -> str:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
@@ -372,7 +356,7 @@ class _Trial:
             return "too few of its launches can be tried"
         launches = self._launches(tile, domain)
         each_sizes = (tuple(sizes.items()) for sizes in self._assignments(tile, domain))
-        if copy.transform == repeat.NAME and not self._unwritten.isdisjoint(each_sizes):
+        if self.is_in_turn and not self._unwritten.isdisjoint(each_sizes):
             # That a copy finds there what the block before has left is no answer.
             return "a block reads shared memory that it has not written"
         uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
@@ -597,10 +581,3 @@ class _Trial:
         # Races are the same whatever is in memory.
         self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]
-
-
-def _strange_register(function: Function) -> str:
-    """A register that the function reads beside its own, and those of indices and shapes."""
-    named = (name for operand in function.operands for name in _REGISTER.findall(operand))
-    others = (name for name in named if name not in function.registers)
-    return next((name for name in others if not _PLACES.fullmatch(name)), "")

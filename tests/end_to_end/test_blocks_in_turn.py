@@ -38,7 +38,6 @@ WRONG = {
     "wrong_barrier": "it has a barrier of some threads, or one that tells something",
     "wrong_bounds": "it has launch bounds, or belongs to a cluster",
     "wrong_ahead": "nothing is known of 'cp' where threads go on",
-    "wrong_float_total": "it adds up rounded numbers by atomic operations",
     "wrong_exit": "nothing is known of 'exit' where threads go on",
     "wrong_processor": "it reads %smid",
     "wrong_rounds": "some threads may not come to a barrier",
