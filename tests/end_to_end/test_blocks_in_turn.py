@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from cutune.emulator.launch_log import read_launches
 from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.passes import ReplaceLaunches
+from cutune.proof.analysis import read_source
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.repeat import NAME
 from cutune.source.kernel_variant import KernelVariant
@@ -57,7 +59,9 @@ def _in_turn_alone(
 def program() -> Program:
     """The program with the copies that do the same."""
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=_in_turn_alone)
-    return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+    # Copies that read their block take a compilation for each kernel here, and are not asked for.
+    with patch.object(read_source, "proven_copies", return_value={}):
+        return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
 
 
 def _names(kernel: str) -> set[str]:
@@ -88,7 +92,7 @@ def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return original, compiled(source, PROGRAM, folder / "tuned")
 
 
-@pytest.mark.parametrize("size", ["1", "100", "300", "512", "1000"])
+@pytest.mark.parametrize("size", ["1", "100", "300", "512", "700"])
 def test_results_are_those_of_the_kernel_itself(
     size: str, binaries: tuple[Path, Path], tmp_path: Path
 ) -> None:
