@@ -48,8 +48,14 @@ from cutune.measure import trial_grids as grids_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
-from cutune.measure.trial_grids import grid_at, has_parts, per_block, per_thread
-from cutune.model.rational.formulas import whole_value
+from cutune.measure.trial_grids import (
+    grid_at,
+    has_parts,
+    has_several,
+    is_uneven,
+    per_block,
+    per_thread,
+)
 from cutune.proof.variants import repeat
 from cutune.ptx import tried_sizes
 from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
@@ -63,7 +69,8 @@ from cutune.toolchain.kernel_names import base_name
 
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
-#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
+#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none, and
+#: with several blocks of several bodies.
 _FEWEST, _UNEVEN = 6, 3
 #: Drawn sizes, and as many drawn combinations of several.
 _DRAWN = 16
@@ -355,11 +362,9 @@ class _Trial:
         if domain is Domain.MULTIPLES and self._multiple == 1:
             return "too few of its launches can be tried"
         launches = self._launches(tile, domain)
-        each_sizes = (tuple(sizes.items()) for sizes in self._assignments(tile, domain))
-        if self.is_in_turn and not self._unwritten.isdisjoint(each_sizes):
-            # That a copy finds there what the block before has left is no answer.
-            return "a block reads shared memory that it has not written"
-        uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
+        if self.is_in_turn and (reason := self._against_turns(tile, domain, launches)):
+            return reason
+        uneven = [one for one in launches if is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
         is_few = any(each_has[numbers] < _FEWEST for numbers in self._combined)
         least = _UNEVEN * len(self._combined) if domain is Domain.ANY and has_parts(tile) else 0
@@ -377,19 +382,25 @@ class _Trial:
         sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
 
+    def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[_Launch]) -> str:
+        """Why blocks that come in turn may find what they would not find by themselves."""
+        each = (tuple(sizes.items()) for sizes in self._assignments(tile, domain))
+        found = {one: self._hazards[one] for one in each if one in self._hazards}
+        # That a copy finds there what the block before has left is no answer.
+        if any(_UNWRITTEN in said for said in found.values()):
+            return "a block reads shared memory that it has not written"
+        # A stride that is shorter than a row makes a race of anything.
+        if any(len({dict(one)[name] for name in self._integers}) < 2 for one in found):
+            return "its threads or blocks have a race"
+        several = [one for one in launches if has_several(tile, dict(one.sizes))]
+        return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+
     def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
         """Return the parameters that are multiples of a number in a domain, and the number."""
         if domain is Domain.ANY or copy.tile is None:
             return (), 1
         extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
         return tuple(n for n in self._integers if is_all or n in extents), self._multiple
-
-    @staticmethod
-    def _is_uneven(tile: Tile, sizes: Sizes) -> bool:
-        """Are blocks of both launches only partly used in some dimension?"""
-        extents = [whole_value(text, sizes) or 0 for text in tile.extents]
-        parts = zip(extents, tile.covered, tile.own_covered, strict=True)
-        return any(extent % a and extent % b for extent, a, b in parts)
 
     def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
         key = (tile.own().extents, tile.own_block, tile.own_covered, tile.own_shared, domain)
@@ -509,17 +520,16 @@ class _Trial:
         except CutuneError:
             return None
         except Hazards as found:
-            if _UNWRITTEN in str(found):
-                self._unwritten.add(launch.sizes)
+            self._hazards[launch.sizes] = str(found)
             return None
         self._expected[tile.own(), launch, 0] = after
         # Where nothing is written nothing is learned, unless a number asks for that.
         return launch if before != after or numbers != self._combined[0] else None
 
     @cached_property
-    def _unwritten(self) -> set[tuple[tuple[str, int], ...]]:
-        """Sizes at which the kernel reads shared memory that its block has not written."""
-        return set()
+    def _hazards(self) -> dict[tuple[tuple[str, int], ...], str]:
+        """What the checker found in launches of the kernel, by their sizes."""
+        return {}
 
     @cached_property
     def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_in_turn.cu"
 ROWS = {"right_transpose", "right_product", "right_stencil"}
+RACE = "its threads or blocks have a race"
 ON_DATA = "what it does depends on data: a branch depends on loaded data"
 OTHERS = "its results are others at n = "
 WRONG = {
@@ -34,7 +35,9 @@ WRONG = {
     "wrong_unwritten": "a block reads shared memory that it has not written",
     "wrong_last_block": ON_DATA,
     "wrong_spin": ON_DATA,
-    "wrong_neighbours": "it compares something with a number that is larger than any size tried",
+    "wrong_neighbours": RACE,
+    "wrong_order": RACE,
+    "wrong_before": RACE,
     "wrong_function": OTHERS,
     "wrong_grid": OTHERS,
     "wrong_barrier": "it has a barrier of some threads, or one that tells something",

@@ -345,6 +345,23 @@ __global__ void wrong_neighbours(int *a, int n) {
     if (i < n) a[i] = s[threadIdx.x] + s[threadIdx.x + 1];
 }
 
+// Each block leaves what the next one may find.
+__global__ void wrong_order(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (threadIdx.x == 0) b[0] = s[T - 1];
+}
+
+__global__ void wrong_before(int *a, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i >= T && i < n ? a[i - T] : 0;
+    __syncthreads();
+    if (i < n) a[i] = s[threadIdx.x ^ 1] + 1;
+}
+
 __device__ int own_place() { return blockIdx.x * T + threadIdx.x; }
 __global__ void wrong_function(const int *a, int *b, int n) {
     __shared__ int s[T];
@@ -522,6 +539,9 @@ int main(int argc, char **argv) {
     look("wrong_spin", b, 3 * n * n);
     wrong_neighbours<<<(n + T - 1) / T, T>>>(b, n);
     look("wrong_neighbours", b, 3 * n * n);
+    wrong_order<<<(n + T - 1) / T, T>>>(a, b, n);
+    wrong_before<<<(n + T - 1) / T, T>>>(b, n);
+    look("wrong_before", b, 3 * n * n);
     wrong_function<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_function", b, 3 * n * n);
     wrong_grid<<<(n + T - 1) / T, T>>>(a, b, n);
