@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,6 +18,7 @@ from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, Program
 from cutune.source.rewrite.output import Target
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.toolchain import Toolchain
 from tests.end_to_end.test_several_ids import ROUTINE
 from tests.support.cutune_runs import QUICK_FLAGS, compiled, run
@@ -105,6 +106,13 @@ def test_results_are_those_of_the_kernel_itself(
         log = tmp_path / name
         found = run(tuned, size, VARIANT=name, HALVED="", CUTUNE_LAUNCH_LOG=str(log))
         assert (found.returncode, found.stdout) == (0, expected.stdout)
-        grids = [r.grid for r in read_launches(log) if "right_halo" in r.kernel]
-        blocks = -(-int(size) // 128)
-        assert grids == [(-(-blocks // int(name[-1])) if "x" in name else blocks, 1, 1)]
+        grids = {r.kernel: r.grid for r in read_launches(log)}
+        blocks, in_turn = -(-int(size) // 128), int(name[-1]) if "x" in name else 1
+        assert _grid_of("right_halo", grids) == (-(-blocks // in_turn), 1, 1)
+        # Where no argument tells the grid, it has to be a multiple.
+        assert _grid_of("right_stride", grids) == (4 // in_turn, 1, 1)
+        assert _grid_of("right_planes", grids)[2] == 3
+
+
+def _grid_of(kernel: str, grids: Mapping[str, Block]) -> Block:
+    return next(grid for name, grid in grids.items() if kernel in name)
