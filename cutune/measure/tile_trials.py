@@ -403,7 +403,8 @@ class _Trial:
         return tuple(n for n in self._integers if is_all or n in extents), self._multiple
 
     def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
-        key = (tile.own().extents, tile.own_block, tile.own_covered, tile.own_shared, domain)
+        own = tile.own_block, tile.own_covered, tile.own_shared
+        key = (tile.extents, *own, tile.whole, domain)
         if key not in self._known:
             made = (
                 self._own_launch(tile, one, numbers)

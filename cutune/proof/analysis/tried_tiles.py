@@ -94,6 +94,7 @@ def _tried(
     tried = [_in_all(each, kernel, some, try_copies) for (_, each), some in groups.items()]
     others |= {variant: said for tiles in tried for variant, said in tiles.others}
     same = [one for tiles in tried for one in tiles.same if one.tile is not None]
+    others |= dict.fromkeys((one.name for one in same), "its launches are not those of others")
     # All have the launches of the kernel in common.
     kept = tuple(one for one in same if one.tile and one.tile.extents == _extents(same[0]))
     names = {one.name for one in kept}

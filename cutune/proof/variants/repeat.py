@@ -45,8 +45,9 @@ def repeated(
 ) -> Iterator[KernelVariant]:
     """Yield the copies of a kernel whose blocks do those of `tile`, the program's own launch."""
     axes = [axis for axis, extent in enumerate(tile.extents) if extent != "1"]
-    # Of a plane rows are done one after another: those blocks that follow each other stay apart.
-    for axis in axes[-1:]:
+    # Of a plane rows are done one after another. What the program asks for may be odd.
+    told = [axis for axis in axes if not tile.is_asked(axis)]
+    for axis in (told or axes)[-1:]:
         for factor in FACTORS:
             yield _copy(text, tile, axis, factor, pointers)
 

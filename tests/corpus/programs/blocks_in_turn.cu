@@ -498,7 +498,7 @@ int main(int argc, char **argv) {
     look("right_shuffles", b, 3 * n * n);
     right_stencil<<<wide, side>>>(x, y, n, m);
     look("right_stencil", y, 3 * n * n);
-    right_stride<<<4, T>>>(a, b, n);
+    right_stride<<<6, T>>>(a, b, n);
     look("right_stride", b, 3 * n * n);
     right_grid<<<(n + T - 1) / T, T>>>(a, b, n);
     look("right_grid", b, 3 * n * n);
