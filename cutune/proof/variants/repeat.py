@@ -37,6 +37,8 @@ from cutune.toolchain.device.thread_block import Block
 
 NAME = "repeat"
 FACTORS = (2, 4)
+#: Elements of a block: so many more than an extent may have are still numbers of 32 bits.
+_MOST_COVERED = 1 << 20
 _PLACE = "cutune_place"
 
 
@@ -47,7 +49,8 @@ def repeated(
     axes = [axis for axis, extent in enumerate(tile.extents) if extent != "1"]
     # Of a plane rows are done one after another. What the program asks for may be odd.
     told = [axis for axis in axes if not tile.is_asked(axis)]
-    for axis in (told or axes)[-1:]:
+    last = (told or axes)[-1:]
+    for axis in (one for one in last if tile.own_covered[one] <= _MOST_COVERED):
         for factor in FACTORS:
             yield _copy(text, tile, axis, factor, pointers)
 
