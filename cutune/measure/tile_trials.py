@@ -24,11 +24,9 @@ run there.
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -41,19 +39,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.assemble import assemble
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
+from cutune.measure import trial_code as code_module
 from cutune.measure import trial_contents as contents_module
 from cutune.measure import trial_grids as grids_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
-from cutune.measure.trial_grids import grid_at, has_parts, per_block, per_thread
-from cutune.model.rational.formulas import whole_value
+from cutune.measure.trial_grids import (
+    grid_at,
+    has_parts,
+    has_several,
+    is_uneven,
+    per_block,
+    per_thread,
+)
+from cutune.proof.variants import repeat
 from cutune.ptx import tried_sizes
-from cutune.ptx.control_flow import call_target
-from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -63,12 +67,10 @@ from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
 
-#: Registers that tell a thread where it is, and how many there are.
-_PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
-_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
-#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none.
+#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none, and
+#: with several blocks of several bodies.
 _FEWEST, _UNEVEN = 6, 3
 #: Drawn sizes, and as many drawn combinations of several.
 _DRAWN = 16
@@ -86,8 +88,16 @@ _MOST_COMBINED = 16
 _MOST_BLOCKS = 5
 _GRIDS = (2, 1, 3, 5, 4)
 _PAGE = 4096
+#: As the checker has it.
+_UNWRITTEN = "unwritten_shared"
 #: The modules on which answers depend.
-_JUDGES = (__file__, tried_sizes.__file__, contents_module.__file__, grids_module.__file__)
+_JUDGES = (
+    __file__,
+    code_module.__file__,
+    tried_sizes.__file__,
+    contents_module.__file__,
+    grids_module.__file__,
+)
 
 Sizes = Mapping[str, int]
 Numbers = tuple[tuple[int, float], ...]
@@ -101,7 +111,7 @@ def copies_that_do_the_same(
 
     `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept.
     """
-    asked = [(one.name, one.kernel, one.tile) for one in copies]
+    asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
     made_of = (Path(str(one)).read_text("utf-8") for one in _JUDGES)
     key = key_of(*made_of, digest_of_sources(), text, repr(about))
@@ -131,8 +141,8 @@ def _tried(
         return [], dict.fromkeys((one.name for one in copies), said)
 
     try:
-        module = parse(text)
-        loaded = LoadedModule(assemble(text))
+        module, assembled = assembled_code(text)
+        loaded = LoadedModule(assembled)
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
     names = [name for name, one in module.functions.items() if one.is_kernel]
@@ -142,7 +152,8 @@ def _tried(
     if kernel.name not in entries:
         return none("it is compiled to several instances")
     tiles = tuple(one.tile for one in copies if one.tile is not None)
-    trial = _Trial(module, loaded, kernel, entries, tiles)
+    is_in_turn = all(one.transform == repeat.NAME for one in copies)
+    trial = _Trial(module, loaded, kernel, entries, tiles, is_in_turn)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
     found, reasons = list[Found](), dict[str, str]()
@@ -196,6 +207,8 @@ class _Trial:
     kernel: Kernel
     entries: Mapping[str, str]
     tiles: tuple[Tile, ...]
+    #: Do blocks of the copies what those of the kernel do, one after another?
+    is_in_turn: bool
 
     # ---- what is asked of the code
 
@@ -209,7 +222,9 @@ class _Trial:
             return f"what it does depends on data: {code.obliviousness.reason}"
         if code.static_shared_bytes + most_shared > LARGEST_SHARED:
             return f"it needs {code.static_shared_bytes} bytes of shared memory"
-        if any(site.kind == "atomic" and site.real for site in code.sites):
+        adds_rounded = any(site.kind == "atomic" and site.real for site in code.sites)
+        # The blocks of the program add them in any order, too.
+        if adds_rounded and not self.is_in_turn:
             return "it adds up rounded numbers by atomic operations"
         if self.kernel.block_use.order[1]:
             return f"it uses the result of {self.kernel.block_use.order[0]}"
@@ -219,26 +234,16 @@ class _Trial:
             return "it has other parameters than its text"
         if not self._combined:
             return "it compares numbers that its launch tells with many others"
-        for name in self._reached(entry):
+        for name in functions_reached(self.module, entry):
             function = self.module.functions.get(name)
             if function is None or function.body is None:
                 return f"it calls '{base_name(name)}'"
-            if strange := _strange_register(function):
+            if strange := strange_register(function):
                 return f"it reads {strange}"
         return ""
 
-    def _reached(self, entry: str) -> list[str]:
-        """The functions that an entry calls, itself first."""
-        names = [entry]
-        for name in names:
-            function = self.module.functions.get(name)
-            instructions = function.instructions if function is not None else ()
-            calls = (i for i in instructions if i.opcode == "call")
-            names += [t for i in calls if (t := call_target(i)) and t not in names]
-        return names
-
     def _functions(self, entry: str) -> list[Function]:
-        return [self.module.functions[name] for name in self._reached(entry)]
+        return [self.module.functions[name] for name in functions_reached(self.module, entry)]
 
     def _untried(self, copy: KernelVariant, assigned: Sequence[Sizes]) -> str:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
@@ -357,7 +362,9 @@ class _Trial:
         if domain is Domain.MULTIPLES and self._multiple == 1:
             return "too few of its launches can be tried"
         launches = self._launches(tile, domain)
-        uneven = [one for one in launches if self._is_uneven(tile, dict(one.sizes))]
+        if self.is_in_turn and (reason := self._against_turns(tile, domain, launches)):
+            return reason
+        uneven = [one for one in launches if is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
         is_few = any(each_has[numbers] < _FEWEST for numbers in self._combined)
         least = _UNEVEN * len(self._combined) if domain is Domain.ANY and has_parts(tile) else 0
@@ -375,6 +382,19 @@ class _Trial:
         sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
 
+    def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[_Launch]) -> str:
+        """Why blocks that come in turn may find what they would not find by themselves."""
+        each = (tuple(sizes.items()) for sizes in self._assignments(tile, domain))
+        found = {one: self._hazards[one] for one in each if one in self._hazards}
+        # That a copy finds there what the block before has left is no answer.
+        if any(_UNWRITTEN in said for said in found.values()):
+            return "a block reads shared memory that it has not written"
+        # A stride that is shorter than a row makes a race of anything.
+        if any(len({dict(one)[name] for name in self._integers}) < 2 for one in found):
+            return "its threads or blocks have a race"
+        several = [one for one in launches if has_several(tile, dict(one.sizes))]
+        return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+
     def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
         """Return the parameters that are multiples of a number in a domain, and the number."""
         if domain is Domain.ANY or copy.tile is None:
@@ -382,15 +402,9 @@ class _Trial:
         extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
         return tuple(n for n in self._integers if is_all or n in extents), self._multiple
 
-    @staticmethod
-    def _is_uneven(tile: Tile, sizes: Sizes) -> bool:
-        """Are blocks of both launches only partly used in some dimension?"""
-        extents = [whole_value(text, sizes) or 0 for text in tile.extents]
-        parts = zip(extents, tile.covered, tile.own_covered, strict=True)
-        return any(extent % a and extent % b for extent, a, b in parts)
-
     def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
-        key = (tile.own().extents, tile.own_block, tile.own_covered, tile.own_shared, domain)
+        own = tile.own_block, tile.own_covered, tile.own_shared
+        key = (tile.extents, *own, tile.whole, domain)
         if key not in self._known:
             made = (
                 self._own_launch(tile, one, numbers)
@@ -502,12 +516,21 @@ class _Trial:
             arrays.append((places[array], begin - low, high - low))
         about = tuple(sizes.items()), numbers, parameters, tuple(arrays)
         launch = _Launch(*about, counted.warp_instructions)
-        with suppress(CutuneError, Hazards):
+        try:
             before, after = self._run(entry, grid, tile.own(), launch, 0)
-            self._expected[tile.own(), launch, 0] = after
-            # Where nothing is written nothing is learned, unless a number asks for that.
-            return launch if before != after or numbers != self._combined[0] else None
-        return None
+        except CutuneError:
+            return None
+        except Hazards as found:
+            self._hazards[launch.sizes] = str(found)
+            return None
+        self._expected[tile.own(), launch, 0] = after
+        # Where nothing is written nothing is learned, unless a number asks for that.
+        return launch if before != after or numbers != self._combined[0] else None
+
+    @cached_property
+    def _hazards(self) -> dict[tuple[tuple[str, int], ...], str]:
+        """What the checker found in launches of the kernel, by their sizes."""
+        return {}
 
     @cached_property
     def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:
@@ -569,10 +592,3 @@ class _Trial:
         # Races are the same whatever is in memory.
         self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]
-
-
-def _strange_register(function: Function) -> str:
-    """A register that the function reads beside its own, and those of indices and shapes."""
-    named = (name for operand in function.operands for name in _REGISTER.findall(operand))
-    others = (name for name in named if name not in function.registers)
-    return next((name for name in others if not _PLACES.fullmatch(name)), "")

@@ -34,11 +34,28 @@ def has_parts(tile: Tile) -> bool:
     return any(a > 1 and b > 1 and not tile.is_asked(axis) for axis, a, b in each)
 
 
+def is_uneven(tile: Tile, sizes: Sizes) -> bool:
+    """Are blocks of both launches only partly used in some dimension?"""
+    extents = [whole_value(text, sizes) or 0 for text in tile.extents]
+    parts = zip(extents, tile.covered, tile.own_covered, strict=True)
+    return any(extent % a and extent % b for extent, a, b in parts)
+
+
+def has_several(tile: Tile, sizes: Sizes) -> bool:
+    """Has a copy several blocks, in a dimension in which the program has more?"""
+    few, many = grid_at(tile, sizes), grid_at(tile.own(), sizes)
+    if few is None or many is None:
+        return False
+    return any(1 < one < other for one, other in zip(few, many, strict=True))
+
+
 def grid_at(tile: Tile, sizes: Sizes) -> Block | None:
-    """The grid of a tile; None where CUDA has none."""
+    """The grid of a tile; None where CUDA has none, or the tile is for others."""
     found = []
-    for text, covered, most in zip(tile.extents, tile.covered, GRID_LIMITS, strict=True):
-        extent = whole_value(text, sizes)
+    for axis, (text, covered) in enumerate(zip(tile.extents, tile.covered, strict=True)):
+        extent, most = whole_value(text, sizes), GRID_LIMITS[axis]
+        if tile.is_asked(axis) and sizes[ASKED[axis]] % tile.whole[axis]:
+            return None
         if extent is None or extent <= 0 or -(-extent // covered) > most:
             return None
         found.append(-(-extent // covered))

@@ -159,6 +159,13 @@ class FloatOperations:
                 leaves = map(self._leaf, one.operands[1:], self._read[number])
                 yield FloatOperation(one, self._read[number], tuple(leaves))
 
+    @property
+    def fuses_all(self) -> bool:
+        """Are there products, and each of them added to something, without being rounded?"""
+        opcodes = {one.opcode for one in self.in_order() if not one.is_rounded_always}
+        fused = any(one.opcode in FUSED for one in self.in_order())
+        return fused and "mul" not in opcodes
+
     def definition(self, operand: str) -> FloatOperation | None:
         """Return the only instruction that writes a register; None where there are several."""
         definitions = self._definitions.get(operand.lstrip("-"), [])
@@ -402,12 +409,15 @@ def rounds_alike(
     """Tell whether one of these is known. `counts_as`: as in `FloatOperations`, in both.
 
     - Both have the same floating-point operations and loads in the same order.
+    - Both fuse all products.
     - Both have the same expressions, and products that are added to each other are different ones.
     - Both fuse the same products, round the same ones, and add the same ones to each other; these
       are made of different values.
     """
     of_kernel, of_copy = (FloatOperations(one, counts_as) for one in (kernel, copy))
     if _numbered(of_kernel) == _numbered(of_copy):
+        return True
+    if of_kernel.fuses_all and of_copy.fuses_all:
         return True
     table: dict[Operation, int] = {}
     one, other = _expressions(of_kernel, table), _expressions(of_copy, table)

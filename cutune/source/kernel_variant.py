@@ -24,6 +24,7 @@ class Tile:
             the grid that the program asks for, whatever it is made of.
         covered, own_covered: elements of an extent per block of the copy, and of the program.
         divided: parameters that have to be multiples of `multiple`.
+        whole: blocks that the program asks for are multiples of these.
     """
 
     block: Block
@@ -33,6 +34,7 @@ class Tile:
     own_covered: Block
     divided: tuple[str, ...] = ()
     multiple: int = 1
+    whole: Block = (1, 1, 1)
     #: Bytes of dynamic shared memory of a block of the copy, and of the program.
     shared: int = 0
     own_shared: int = 0

@@ -346,7 +346,7 @@ def _kept(kernel: Kernel) -> str:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")
     elif kernel.tiles:
         values = "; ".join(one.tile.text for one in kernel.tiles if one.tile is not None)
-        remarks.append(f"its block follows constants, and copies do the same with {values}")
+        remarks.append(f"its block is fixed, and copies do the same with {values}")
     elif reason:
         remarks.append(f"other dimensions are kept: {reason}")
     if kernel.needs_warps:

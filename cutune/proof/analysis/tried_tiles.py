@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
-from cutune.proof.variants.check import launching
+from cutune.proof.variants.check import against, launching
 from cutune.proof.variants.text import left_out
 from cutune.proof.variants.tiles import NAME, tile_candidates
+from cutune.ptx.parse import parse
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
     DataParameter,
@@ -40,6 +42,7 @@ Try = Callable[
     [str, Kernel, Sequence[KernelVariant]], tuple[list[KernelVariant], Mapping[str, str]]
 ]
 """PTX, a kernel, copies → those that do the same, and what keeps others from it, by their names."""
+_parsed = lru_cache(maxsize=4)(parse)
 Copied = tuple[str, str]
 """The names of a kernel and of a copy."""
 
@@ -55,30 +58,52 @@ def tried_tiles(
     def with_some(some: Mapping[Copied, KernelVariant]) -> TranslationUnit:
         names = dict.fromkeys(kernel for kernel, _ in some)
         of = {
-            (name, NAME): tuple(one for (kernel, _), one in some.items() if kernel == name)
+            name: tuple(one for (kernel, _), one in some.items() if kernel == name)
             for name in names
         }
-        kernels = (
-            replace(kernel, variants=of.get((kernel.name, NAME), ())) for kernel in program.kernels
-        )
-        return launching(replace(program, kernels=tuple(kernels)), of)
+        kernels = (replace(kernel, variants=of.get(kernel.name, ())) for kernel in program.kernels)
+        made = {(name, NAME): copies for name, copies in of.items()}
+        return launching(replace(program, kernels=tuple(kernels)), made)
 
     compiled = compiled_changes(written, with_some, compile_unit)
     found: dict[str, Tiles] = {}
     for name, copies in candidates.items():
         kernel = program.kernel(name)
         assert kernel is not None, "a candidate is a copy of a kernel"
-        by_texts: dict[tuple[str, ...], list[KernelVariant]] = {}
-        for one in copies:
-            if texts_of := compiled.get((name, one.name)):
-                by_texts.setdefault(tuple(texts_of), []).append(one)
-        tried = [_in_all(each, kernel, some, try_copies) for each, some in by_texts.items()]
-        same = tuple(one for tiles in tried for one in tiles.same)
-        others = dict.fromkeys((one.name for one in copies), "it does not compile")
-        others |= {variant: said for tiles in tried for variant, said in tiles.others}
-        kept = {one.name for one in same}
-        found[name] = Tiles(same, tuple(pair for pair in others.items() if pair[0] not in kept))
+        texts_of = {one.name: compiled.get((name, one.name), ()) for one in copies}
+        found[name] = _tried(kernel, copies, texts_of, try_copies)
     return found
+
+
+def _tried(
+    kernel: Kernel,
+    copies: Sequence[KernelVariant],
+    texts: Mapping[str, Sequence[str]],
+    try_copies: Try,
+) -> Tiles:
+    """Return the copies of a kernel that do the same. `texts`: of each, for all architectures."""
+    others = dict.fromkeys((one.name for one in copies), "it does not compile")
+    groups: dict[tuple[str, tuple[str, ...]], list[KernelVariant]] = {}
+    for one in copies:
+        said = against(kernel, one, [_parsed(text) for text in dict.fromkeys(texts[one.name])])
+        if texts[one.name] and said is not None:
+            others[one.name] = said
+        elif texts[one.name]:
+            # Sizes that are tried follow the blocks of all copies of a group.
+            groups.setdefault((one.transform, (*texts[one.name],)), []).append(one)
+    tried = [_in_all(each, kernel, some, try_copies) for (_, each), some in groups.items()]
+    others |= {variant: said for tiles in tried for variant, said in tiles.others}
+    same = [one for tiles in tried for one in tiles.same if one.tile is not None]
+    others |= dict.fromkeys((one.name for one in same), "its launches are not those of others")
+    # All have the launches of the kernel in common.
+    kept = tuple(one for one in same if one.tile and one.tile.extents == _extents(same[0]))
+    names = {one.name for one in kept}
+    return Tiles(kept, tuple(pair for pair in others.items() if pair[0] not in names))
+
+
+def _extents(copy: KernelVariant) -> tuple[str, str, str]:
+    assert copy.tile is not None, "the copy of a tile"
+    return copy.tile.extents
 
 
 def _in_all(

@@ -22,6 +22,7 @@ from cutune.proof.variants.registry import (
     AsTried,
     AsWritten,
     Copy,
+    InTurn,
     Moved,
     SameCode,
     made_by,
@@ -56,7 +57,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
         match transform.step:
-            case SameCode() | AsTried():
+            case SameCode() | AsTried() | InTurn():
                 pass  # Compared with what is proven: the kernel, or a variant of a row before.
             case AsWritten() as step:
                 program = _proven(program, name, step, texts)
@@ -89,7 +90,7 @@ def _without_others(program: Program, texts: Texts) -> Program:
             what: str | None = _NOT_READ
             with suppress(PtxError):
                 ptx = map(parsed, texts.get((kernel.name, variant.transform), ()))
-                what = _against(kernel, variant, [*ptx])
+                what = against(kernel, variant, [*ptx])
             if what is not None:
                 kernel = _without(kernel, variant.name, (variant,), what)
         return kernel
@@ -97,8 +98,8 @@ def _without_others(program: Program, texts: Texts) -> Program:
     return replace(program, kernels=tuple(map(kept, program.kernels)))
 
 
-def _against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) -> str | None:
-    """Why a variant may round otherwise or be other code, as its step asks; else None."""
+def against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) -> str | None:
+    """Return why a variant may round otherwise or be other code, as its step asks; else None."""
     if not modules:
         return _NOT_COMPILED
     step = TRANSFORMS[variant.transform].step
@@ -113,7 +114,7 @@ def _against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) 
             of_base = renamed_entry(name, base)
             if of_base not in module.functions:
                 return _NOT_INSTANTIATED
-            if (what := step.difference(module, of_base, name)) is not None:
+            if (what := step.difference(module, of_base, name, variant)) is not None:
                 return what
     return None
 

@@ -56,7 +56,7 @@ FACTORS = (2, 4)
 #: Names of the copy, and registers that its block's place comes from.
 _MOVED = "moved"
 _PLACES = ("%envreg0", "%envreg1", "%envreg2")
-_BODY, _EACH = "cutune_body", "cutune_each"
+BODY, EACH = "cutune_body", "cutune_each"
 #: As the compiler knows them to be; a launch makes sure that ids lie in no other blocks.
 _MOST = ("2147483647u", "65535u", "65535u")
 _OWN_PLACE = ("ctaid", "nctaid")
@@ -70,7 +70,7 @@ def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
     axes = _axes(text.kernel, proofs)
     if any("envreg" in file.text for file in text.texts.files):
         raise not_repeated("the program reads environment registers")
-    body = _body(text)
+    body = body_of(text)
     moved = text.copy(moved_name(text.kernel), body.moved(axes))
     base = restriction_if_legal(text, proofs)
     for axis in axes:
@@ -133,29 +133,29 @@ class _Body:
 
     def several(self, axis: int, factor: int) -> Changes:
         places = [f"blockIdx.{d}" for d in DIMENSIONS]
-        places[axis] += f" * {factor}u + {_EACH}"
+        places[axis] += f" * {factor}u + {EACH}"
         return self._called(factor, places)
 
     def moved(self, axes: Sequence[int]) -> Changes:
         registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
         for axis in axes:
-            place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
+            place = places[axis] = f"{BODY}_{DIMENSIONS[axis]}"
             registers += f'unsigned {place}; asm("mov.u32 %0, %{_PLACES[axis]};" : "=r"({place})); '
             registers += f"__builtin_assume({place} < {_MOST[axis]}); "
         return self._called(1, places, registers)
 
     def _called(self, count: int, places: Sequence[str], first: str = "") -> Changes:
-        loop = f"for (unsigned {_EACH} = 0; {_EACH} < {count}u; ++{_EACH})"
-        call = f"{_BODY}(uint3{{{', '.join(places)}}}{self.values});"
+        loop = f"for (unsigned {EACH} = 0; {EACH} < {count}u; ++{EACH})"
+        call = f"{BODY}(uint3{{{', '.join(places)}}}{self.values});"
         return Changes(
-            opening=f" const auto {_BODY} = [](const uint3 blockIdx{self.parameters}) {{",
+            opening=f" const auto {BODY} = [](const uint3 blockIdx{self.parameters}) {{",
             closing=f'}}; {first}_Pragma("unroll") {loop} {call} ',
-            taken=(_BODY, _EACH),
+            taken=(BODY, EACH),
         )
 
 
-def _body(text: KernelText) -> _Body:
-    """The body of a kernel; raises Illegal where its parameters cannot be passed on."""
+def body_of(text: KernelText) -> _Body:
+    """Return the body of a kernel; raises Illegal where its parameters cannot be passed on."""
     names = [parameter.name for parameter in text.kernel.parameters]
     opener, closer = text.function.parameters
     tokens = text.syntax.tokens[opener + 1 : closer]

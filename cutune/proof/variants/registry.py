@@ -23,7 +23,7 @@ from cutune.proof.compiled import Compiled, proven
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.same_code import code_of, rounds_alike
-from cutune.proof.variants import bounds, coarsen, restrict, tiles
+from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
@@ -61,7 +61,9 @@ class SameCode:
             return kernel.name
         return next((one.kernel for one in made_by(restrict.NAME, kernel)), None)
 
-    def difference(self, module: Module, base: str, entry: str) -> str | None:
+    def difference(
+        self, module: Module, base: str, entry: str, _variant: KernelVariant
+    ) -> str | None:
         """What of an entry is not as in its base; None where all is."""
         alike = code_of(module, base, False) == code_of(module, entry, False)
         return None if alike else _OTHER_CODE
@@ -73,7 +75,9 @@ class _AsProven:
     def base(self, kernel: Kernel, _: KernelVariant) -> str:
         return kernel.name
 
-    def difference(self, module: Module, base: str, entry: str) -> str | None:
+    def difference(
+        self, module: Module, base: str, entry: str, _variant: KernelVariant
+    ) -> str | None:
         alike = rounds_alike(module.functions[base], module.functions[entry])
         return None if alike else _ROUNDS
 
@@ -130,13 +134,29 @@ class AsTried:
     def base(self, kernel: Kernel, _: KernelVariant) -> str:
         return kernel.name
 
-    def difference(self, _module: Module, _base: str, _entry: str) -> str | None:
+    def difference(
+        self, _module: Module, _base: str, _entry: str, _variant: KernelVariant
+    ) -> str | None:
         return None
+
+
+class InTurn(_AsProven):
+    """Variants that were tried as well, whose blocks do what several blocks do.
+
+    Of the kernel is asked that its threads come together wherever they have to.
+    """
+
+    def difference(
+        self, module: Module, base: str, entry: str, variant: KernelVariant
+    ) -> str | None:
+        assert variant.tile is not None, "its launch"
+        obstacle = repeat.obstacle(module, base, variant.tile.own_block)
+        return obstacle or super().difference(module, base, entry, variant)
 
 
 #: All copies that are compiled together share their texts.
 _parsed = lru_cache(maxsize=4)(parse)
-Step = SameCode | AsWritten | Moved | AsTried
+Step = SameCode | AsWritten | Moved | AsTried | InTurn
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
 
 
@@ -168,6 +188,7 @@ TRANSFORMS: Mapping[str, Transform] = {
     coarsen.NAME: Transform(coarsen.coarsen, Moved()),
     bounds.NAME: Transform(bounds.bounds, SameCode()),
     tiles.NAME: Transform(lambda _text, _proofs: (), AsTried()),
+    repeat.NAME: Transform(lambda _text, _proofs: (), InTurn()),
 }
 
 

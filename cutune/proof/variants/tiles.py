@@ -25,6 +25,7 @@ from itertools import islice, product
 from math import log2, prod
 
 from cutune.core.source import Edit, Span
+from cutune.proof.variants.repeat import repeated
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
 from cutune.source.host_formula import (
     Call,
@@ -89,7 +90,9 @@ def tile_candidates(program: Program, texts: KernelTexts) -> dict[str, tuple[Ker
         namesakes = sum(other.name == kernel.name for other in program.kernels)
         if namesakes == 1 and _may_have_tiles(kernel, sites):
             with suppress(Illegal):
-                found[kernel.name] = tuple(_copies(KernelText(kernel, texts), sites))[:MOST_COPIES]
+                text = KernelText(kernel, texts)
+                copies = tuple(_copies(text, sites))[:MOST_COPIES]
+                found[kernel.name] = (*copies, *_in_turn(text, sites))
     return {name: copies for name, copies in found.items() if copies}
 
 
@@ -116,6 +119,15 @@ def _copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVar
             if all(tile in other for other in others):
                 inside = tuple((one.inside, value) for one, value in values.items())
                 yield _variant(text, values, replace(tile, values=inside))
+
+
+def _in_turn(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
+    """Copies with the program's own constants, whose blocks do those of the program."""
+    own = {one.name: one.value for one in _constants(text, sites)}
+    first, *others = ([*_tiles(text.kernel, site, own, own)] for site in sites)
+    common = (tile for tile in first if all(tile in other for other in others))
+    for tile in islice(common, 1):
+        yield from repeated(text, tile, _pointers(text.kernel))
 
 
 # ---- constants

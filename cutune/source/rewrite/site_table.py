@@ -220,7 +220,9 @@ class _Row:
         multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())
         memory = f"asked_.smem == {tile.own_shared}u"
         signs = (f"argument_[{place}] >= 0" for place in positions)
-        conditions = " && ".join(filter(None, [arguments.fit, *signs, memory, *multiples]))
+        pairs = zip(DIMENSIONS, tile.whole, strict=True)
+        whole = (f"asked_.grid.{d} % {blocks}u == 0" for d, blocks in pairs if blocks > 1)
+        conditions = " && ".join(filter(None, [arguments.fit, *signs, memory, *multiples, *whole]))
         return (
             f"static bool {name}(const cutune_request &asked_, dim3 *grid_) {{ "
             f"const long long *const argument_ = asked_.arguments; (void)argument_; "

@@ -1,0 +1,40 @@
+"""Code of trials. Takes PTX, gives it read and assembled, with what an entry reaches and reads."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from cutune.emulator.assemble import assemble
+from cutune.emulator.module_metadata import AssembledModule
+from cutune.ptx.control_flow import call_target
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Function, Module
+
+#: Registers that tell a thread where it is, and how many there are.
+_PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
+_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
+
+
+@lru_cache(maxsize=2)
+def assembled_code(text: str) -> tuple[Module, AssembledModule]:
+    """Read and assemble a text: it has all kernels of a program, tried one after another."""
+    return parse(text), assemble(text)
+
+
+def functions_reached(module: Module, entry: str) -> list[str]:
+    """Return the functions that an entry calls, itself first."""
+    names = [entry]
+    for name in names:
+        function = module.functions.get(name)
+        instructions = function.instructions if function is not None else ()
+        calls = (i for i in instructions if i.opcode == "call")
+        names += [t for i in calls if (t := call_target(i)) and t not in names]
+    return names
+
+
+def strange_register(function: Function) -> str:
+    """Return one that a function reads beside its own, and those of indices and shapes; or ""."""
+    named = (name for operand in function.operands for name in _REGISTER.findall(operand))
+    others = (name for name in named if name not in function.registers)
+    return next((name for name in others if not _PLACES.fullmatch(name)), "")

@@ -1,0 +1,124 @@
+"""The variants `blocks_x2`, `blocks_y4`: a block does what several blocks do, one after another.
+
+    __global__ void reverse__blocks_x2(const int *a, int *b, int n)
+    { const auto cutune_body = [](const uint3 blockIdx, const int *a, int *b, int n) {
+        __shared__ int part[256];
+        …
+    }; for (unsigned cutune_each = 0; cutune_each < 2u; ++cutune_each) {
+        const unsigned cutune_place = blockIdx.x * 2u + cutune_each;
+        if (cutune_place * 256u >= unsigned(n)) break;
+        if (cutune_each > 0u) __syncthreads();
+        cutune_body(uint3{cutune_place, blockIdx.y, blockIdx.z}, a, b, n); } }
+
+Takes refused kernels, which keep their block, and what their blocks share out; gives candidates,
+which are tried as other tiles are. The body is called once for each block of the original, which
+exists where what it covers begins below the extent. Where the grid follows no argument, the
+program has to ask for a multiple of what a block does.
+
+Blocks of the original may come one after another on one multiprocessor, in any order: none waits
+for another one, as no branch depends on memory. So it is with their bodies, if a barrier keeps what
+is shared apart, and each thread comes to it. `InTurn` asks that of the code: a thread that returns
+early is not gone here (`cutune.proof.flow.together`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from cutune.proof.flow.together import parted
+from cutune.proof.variants.coarsen import BODY, EACH, body_of
+from cutune.proof.variants.text import Changes, KernelText
+from cutune.ptx.types import Module
+from cutune.source.host_formula import renamed
+from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.program import DIMENSIONS
+from cutune.toolchain.device.thread_block import Block
+
+NAME = "repeat"
+FACTORS = (2, 4)
+#: Elements of a block: so many more than an extent may have are still numbers of 32 bits.
+_MOST_COVERED = 1 << 20
+_PLACE = "cutune_place"
+
+
+def repeated(
+    text: KernelText, tile: Tile, pointers: tuple[tuple[int, ...], tuple[int, ...]]
+) -> Iterator[KernelVariant]:
+    """Yield the copies of a kernel whose blocks do those of `tile`, the program's own launch."""
+    axes = [axis for axis, extent in enumerate(tile.extents) if extent != "1"]
+    # Of a plane rows are done one after another. What the program asks for may be odd.
+    told = [axis for axis in axes if not tile.is_asked(axis)]
+    last = (told or axes)[-1:]
+    for axis in (one for one in last if tile.own_covered[one] <= _MOST_COVERED):
+        for factor in FACTORS:
+            yield _copy(text, tile, axis, factor, pointers)
+
+
+def obstacle(module: Module, entry: str, block: Block) -> str | None:
+    """Return what a kernel has that is against copies whose threads go on; None if nothing."""
+    function = module.functions[entry]
+    if function.directives:
+        return "it has launch bounds, or belongs to a cluster"
+    return parted(module, function, block) or None
+
+
+def _copy(
+    text: KernelText,
+    tile: Tile,
+    axis: int,
+    factor: int,
+    pointers: tuple[tuple[int, ...], tuple[int, ...]],
+) -> KernelVariant:
+    name = f"blocks_{DIMENSIONS[axis]}{factor}"
+    kernel = f"{text.kernel.name}__{name}"
+    edit = text.copy(kernel, _changes(text, tile, axis, factor))
+    several = replace(
+        tile,
+        covered=_with(tile.covered, axis, factor * tile.covered[axis]),
+        whole=_with((1, 1, 1), axis, factor if tile.is_asked(axis) else 1),
+        values=((f"blocks in turn in {DIMENSIONS[axis]}", factor),),
+    )
+    about = name, kernel, text.syntax.source, edit, NAME, *pointers
+    return KernelVariant(*about, tile=several, declaration=text.declaration(kernel))
+
+
+def _with(shape: Block, axis: int, size: int) -> Block:
+    x, y, z = (size if other == axis else old for other, old in enumerate(shape))
+    return x, y, z
+
+
+def _changes(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
+    body, d = body_of(text), DIMENSIONS[axis]
+    places = [f"blockIdx.{one}" for one in DIMENSIONS]
+    places[axis] = _PLACE
+    grid, value, behind = "", "", ""
+    extent, covered = _extent(tile, axis), f"{tile.own_covered[axis]}u"
+    if not tile.is_asked(axis):
+        behind = f"if ({_PLACE} * {covered} >= {extent}) break; "
+    if any(token.text == "gridDim" for token in text.body):
+        blocks = f"gridDim.{d} * {factor}u"
+        if not tile.is_asked(axis):
+            blocks = f"({extent} + {tile.own_covered[axis] - 1}u) / {covered}"
+        grid, value = ", const dim3 gridDim", f", dim3({_listed(axis, blocks)})"
+    return Changes(
+        opening=f" const auto {BODY} = [](const uint3 blockIdx{grid}{body.parameters}) {{",
+        closing=(
+            f'}}; _Pragma("unroll 1") for (unsigned {EACH} = 0; {EACH} < {factor}u; ++{EACH}) {{ '
+            f"const unsigned {_PLACE} = blockIdx.{d} * {factor}u + {EACH}; {behind}"
+            f"if ({EACH} > 0u) __syncthreads(); "
+            f"{BODY}(uint3{{{', '.join(places)}}}{value}{body.values}); }} "
+        ),
+        taken=(BODY, EACH, _PLACE),
+    )
+
+
+def _extent(tile: Tile, axis: int) -> str:
+    """C text of an extent, exact: a launch asks that it is below 2^30."""
+    exact = {name: f"(long long)({name})" for name in tile.names}
+    return f"(unsigned)({renamed(tile.extents[axis], exact)})"
+
+
+def _listed(axis: int, blocks: str) -> str:
+    sizes: Sequence[str] = [f"gridDim.{one}" for one in DIMENSIONS]
+    return ", ".join(blocks if other == axis else old for other, old in enumerate(sizes))

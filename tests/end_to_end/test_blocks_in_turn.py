@@ -1,0 +1,118 @@
+"""Copies of kernels whose blocks do what several blocks do, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from cutune.emulator.launch_log import read_launches
+from cutune.measure.tile_trials import copies_that_do_the_same
+from cutune.passes import ReplaceLaunches
+from cutune.proof.analysis import read_source
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.repeat import NAME
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import Kernel, Program
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.device.thread_block import Block
+from cutune.toolchain.toolchain import Toolchain
+from tests.end_to_end.test_several_ids import ROUTINE
+from tests.support.cutune_runs import QUICK_FLAGS, compiled, run
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_in_turn.cu"
+ROWS = {"right_transpose", "right_product", "right_stencil", "right_planes"}
+RACE = "its threads or blocks have a race"
+ON_DATA = "what it does depends on data: a branch depends on loaded data"
+OTHERS = "its results are others at n = "
+WRONG = {
+    "wrong_return": "some threads may not come to a barrier",
+    "wrong_warp_return": "some threads of a warp may not come to 'shfl'",
+    "wrong_unwritten": "a block reads shared memory that it has not written",
+    "wrong_last_block": ON_DATA,
+    "wrong_spin": ON_DATA,
+    "wrong_neighbours": RACE,
+    "wrong_order": RACE,
+    "wrong_before": RACE,
+    "wrong_function": OTHERS,
+    "wrong_grid": OTHERS,
+    "wrong_barrier": "it has a barrier of some threads, or one that tells something",
+    "wrong_bounds": "it has launch bounds, or belongs to a cluster",
+    "wrong_ahead": "nothing is known of 'cp' where threads go on",
+    "wrong_exit": "nothing is known of 'exit' where threads go on",
+    "wrong_processor": "it reads %smid",
+    "wrong_rounds": "some threads may not come to a barrier",
+    "wrong_places": "an address depends on loaded data",
+}
+
+
+def _in_turn_alone(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[KernelVariant], dict[str, str]]:
+    if any(one.transform != NAME for one in copies):
+        return [], {}
+    return copies_that_do_the_same(text, kernel, copies)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """The program with the copies that do the same."""
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=_in_turn_alone)
+    # Copies that read their block take a compilation for each kernel here, and are not asked for.
+    with patch.object(read_source, "proven_copies", return_value={}):
+        return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+
+
+def _names(kernel: str) -> set[str]:
+    axis = "y" if kernel in ROWS else "x"
+    return {f"blocks_{axis}2", f"blocks_{axis}4"}
+
+
+def test_only_blocks_that_may_come_in_turn_have_copies(program: Program) -> None:
+    found = {k.name: {one.name for one in k.variants} for k in program.kernels if k.variants}
+    right = {k.name for k in program.kernels if k.name not in WRONG}
+    assert found == {name: _names(name) for name in right}
+    reasons = {k.name: dict(k.variant_reasons) for k in program.kernels}
+    said = {
+        k: next((m.message for n, m in reasons[k].items() if "blocks_x2" in n), "") for k in WRONG
+    }
+    assert {k: said[k] for k, why in WRONG.items() if why not in said[k]} == {}
+    assert len(right) + len(WRONG) == len(program.kernels) >= 25
+
+
+@pytest.fixture(scope="module")
+def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The program as it is, and one that takes the copy that it is told."""
+    folder = tmp_path_factory.mktemp("in_turn")
+    routines = tuple((site.id, "cutune_select_named") for site in program.tunable_launches)
+    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
+    source = Target(folder / "tuned.cu").write(unit)
+    original = compiled(PROGRAM, PROGRAM, folder / "original")
+    return original, compiled(source, PROGRAM, folder / "tuned")
+
+
+@pytest.mark.parametrize("size", ["1", "100", "300", "512", "700"])
+def test_results_are_those_of_the_kernel_itself(
+    size: str, binaries: tuple[Path, Path], tmp_path: Path
+) -> None:
+    original, tuned = binaries
+    expected = run(original, size)
+    for name in [f"blocks_{axis}{blocks}" for axis in "xy" for blocks in (2, 4)]:
+        log = tmp_path / name
+        found = run(tuned, size, VARIANT=name, HALVED="", CUTUNE_LAUNCH_LOG=str(log))
+        assert (found.returncode, found.stdout) == (0, expected.stdout)
+        grids = {r.kernel: r.grid for r in read_launches(log)}
+        blocks, in_turn = -(-int(size) // 128), int(name[-1]) if "x" in name else 1
+        assert _grid_of("right_halo", grids) == (-(-blocks // in_turn), 1, 1)
+        assert _grid_of("right_grid", grids) == (-(-blocks // in_turn), 1, 1)
+        # Where no argument tells the grid, it has to be a multiple.
+        assert _grid_of("right_stride", grids)[0] == (6 // in_turn if in_turn < 4 else 6)
+
+
+def _grid_of(kernel: str, grids: Mapping[str, Block]) -> Block:
+    return next(grid for name, grid in grids.items() if kernel in name)
