@@ -206,6 +206,22 @@ def test_a_wrong_option_of_cutunes_own(
     assert (f"did you mean '{meant}'?" in said) if meant else ("did you mean" not in said)
 
 
+@pytest.mark.parametrize("has_lib64", [False, True])
+def test_nvcc_of_a_wheel_finds_its_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_lib64: bool
+) -> None:
+    """It looks in `lib64`, where there is one."""
+    monkeypatch.setenv("LIBRARY_PATH", "/own")
+    for name in ("include/cuda_runtime.h", "lib/libcudart_static.a", "bin/nvcc"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    if has_lib64:
+        (tmp_path / "lib64").mkdir()
+    driver.find_libraries(str(tmp_path / "bin/nvcc"))
+    found = "/own" if has_lib64 else f"/own:{tmp_path}/lib"
+    assert os.environ["LIBRARY_PATH"] == found
+
+
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTUNE_MODE", "instrument,emulated")
     assert settings.read_settings([])[0].modes == {"instrument", "emulated"}
