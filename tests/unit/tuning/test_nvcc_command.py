@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune import start
 from cutune.toolchain import locate
 from cutune.tuning.nvcc import command as settings
 from cutune.tuning.nvcc import driver
@@ -220,6 +221,17 @@ def test_nvcc_of_a_wheel_finds_its_libraries(
     driver.find_libraries(str(tmp_path / "bin/nvcc"))
     found = "/own" if has_lib64 else f"/own:{tmp_path}/lib"
     assert os.environ["LIBRARY_PATH"] == found
+
+
+def test_ctrl_c_is_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it comes, as while nvcc is at work."""
+
+    def interrupted(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["cutune", "nvcc", "-c", "a.cu"])
+    monkeypatch.setattr(driver, "main_nvcc", interrupted)
+    assert start.main() == 130
 
 
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
