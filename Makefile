@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # Many processes load the same modules, whatever the machine says about keeping them compiled.
 export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test check format golden reference bench gpu docs clean
+.PHONY: help dev demo test check format golden reference bench gpu docs wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -61,5 +61,21 @@ $(VENV)/.docs: $(VENV)/.installed
 docs: $(VENV)/.docs ## build the user guide in build/docs; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
+# Of the archive of the sources, so that it holds all that a wheel is made of.
+WHEELS := build/wheels
+$(VENV)/.wheels: $(VENV)/.usable
+	@$(PIP) -e '.[wheels]'
+	@touch $@
+
+wheels: $(VENV)/.wheels ## build dist/: the sources, and a wheel that holds the emulated device
+	rm -rf $(WHEELS) dist
+	$(BIN)/python -m build --sdist --outdir dist
+	mkdir -p $(WHEELS)
+	tar xzf dist/cutune-*.tar.gz -C $(WHEELS) --strip-components=1
+	PYTHONPATH=$(WHEELS) $(BIN)/python $(WHEELS)/build_device.py
+	$(BIN)/python -m build --wheel --outdir $(WHEELS)/raw $(WHEELS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --exclude libcutune_machine.so \
+		-w dist $(WHEELS)/raw/*.whl
+
 clean: ## remove what the targets above created
-	rm -rf $(VENV) build *.egg-info .cutune report.html
+	rm -rf $(VENV) build dist *.egg-info .cutune report.html

@@ -10,6 +10,13 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 def main() -> int:
     """Run one verb; the status for the shell."""
+    try:
+        return _run()
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run() -> int:
     collect_seldom()
     if sys.argv[1:2] == ["nvcc"]:
         from cutune.tuning.nvcc.driver import main_nvcc

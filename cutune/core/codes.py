@@ -96,7 +96,7 @@ class Code(Enum):
     VARIANT_CALLEE = "CT276 note: this launch of '{name}' has no choice among variants: more than its callee says what it calls; give the kernel a name of its own, and launch it below, on a line of its own, with its namespace and all arguments"
     VARIANT_NAMESAKE = "CT278 note: has no variant '{variant}': other namespaces have kernels named '{what}', too; give it a name of its own"
     VARIANT_ELSEWHERE = "CT279 note: has no variant '{variant}': another source, {path}, defines it; launch it from there"
-    NO_COMPILED_CODE = "CT283 warning: is not proven without its compiled code; to have it give nvcc and the file's own options (-I, -D, -std)"
+    NO_COMPILED_CODE = "CT283 warning: is not proven without its compiled code; to have it give nvcc (pip install 'cutune[toolkit]' has one) and the file's own options (-I, -D, -std)"
     UNPROVEN_CODE = "CT263 warning: is not proven on its compiled code, which {what}"
     KERNEL_REASON = "CT229 note: here, in kernel '{kernel}'"
     REDUNDANT_THREADS = "CT230 warning: kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads do the same work and race"

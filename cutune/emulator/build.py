@@ -23,8 +23,8 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
-from cutune.core.workspace import locked, make_folder, replace_file, replacing
-from cutune.toolchain.cache import cache_folder
+from cutune.core.workspace import locked, replacing
+from cutune.toolchain.cache import cache_folder, kept_file
 
 NATIVE = Path(__file__).parent / "native"
 FOLDER = Path(__file__).parent / "built"
@@ -157,15 +157,6 @@ def build_library(
                 _run(name, [*compiler, *words])
                 temporary.chmod(0o755)
     return library
-
-
-def kept_file(name: str, text: str) -> Path:
-    """A file of this content in the cache, at a path that is a function of the content."""
-    path = cache_folder() / "generated" / hashlib.sha256(text.encode()).hexdigest()[:24] / name
-    if not path.exists():
-        make_folder(path.parent)
-        replace_file(path, text.encode())
-    return path
 
 
 @cache

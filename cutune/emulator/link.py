@@ -24,7 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.progress import Progress, silent
 from cutune.emulator import build
-from cutune.toolchain.cache import cache_folder
+from cutune.toolchain.cache import cache_folder, kept_file
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
@@ -216,7 +216,7 @@ def _driver_versions(nvcc: Nvcc, names: Sequence[str]) -> Path:
         "}",
         "",
     ]
-    return build.kept_file("driver_versions.cpp", "\n".join(source))
+    return kept_file("driver_versions.cpp", "\n".join(source))
 
 
 def _missing_functions(names: Iterable[str], driver_names: Iterable[str]) -> Path:
@@ -231,7 +231,7 @@ def _missing_functions(names: Iterable[str], driver_names: Iterable[str]) -> Pat
             if not _PER_THREAD.match(name):
                 body = f'return {saying}("{name}");'
                 lines.append(f'extern "C" __attribute__((weak)) int {name}() {{ {body} }}')
-    return build.kept_file("runtime_missing.cpp", "\n".join([*lines, ""]))
+    return kept_file("runtime_missing.cpp", "\n".join([*lines, ""]))
 
 
 def _texts() -> Path:
@@ -256,7 +256,7 @@ def constants(file: str, texts: dict[str, str]) -> Path:
     for name, text in texts.items():
         literal = json.dumps(text, ensure_ascii=False)
         lines.append(f"extern const char {name}[];\nconst char {name}[] = {literal};")
-    return build.kept_file(file, "\n".join([*lines, "}", ""]))
+    return kept_file(file, "\n".join([*lines, "}", ""]))
 
 
 def _version_script(nvcc: Nvcc) -> Path:
@@ -264,4 +264,4 @@ def _version_script(nvcc: Nvcc) -> Path:
     exported = "global: cuda*; __cuda*; cutune_*; local: *;"
     driver = f"{DRIVER} {{ global: cu[A-Z]*; }};"
     text = f"{_versioned_name(nvcc)} {{ {exported} }};\n{driver}\n"
-    return build.kept_file("runtime.version", text)
+    return kept_file("runtime.version", text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.temporary import run_folder
-from cutune.core.workspace import replacing
+from cutune.core.workspace import make_folder, replace_file, replacing
 
 #: The oldest texts of a folder go where all of them are larger.
 MOST_BYTES = 128 << 20
@@ -93,6 +93,15 @@ def keep_text(path: Path, text: str) -> None:
             left -= size
             if left < 0:
                 os.unlink(one)
+
+
+def kept_file(name: str, text: str) -> Path:
+    """A file of this content in the cache, at a path that is a function of the content."""
+    path = cache_folder() / "generated" / hashlib.sha256(text.encode()).hexdigest()[:24] / name
+    if not path.exists():
+        make_folder(path.parent)
+        replace_file(path, text.encode())
+    return path
 
 
 def _newest_first(folder: Path) -> list[tuple[str, int]]:

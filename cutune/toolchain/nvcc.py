@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.workspace import make_folder, write_text
+from cutune.toolchain.cache import kept_file
 from cutune.toolchain.compiler_commands import (
     Finished,
     Words,
@@ -63,6 +64,8 @@ _REMEDIES = (
         "built, or name another (nvcc --list-gpu-code says which)",
     ),
 )
+#: nvcc says so, and not which program it has looked for.
+_LACKS_COMPILER = "Failed to preprocess host compiler properties"
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = tuple(
     f"nvidia-{name}==13.0.*"
@@ -117,9 +120,10 @@ class Nvcc:
     @cached_property
     def extra_flags(self) -> tuple[str, ...]:
         """Flags with which this nvcc links: its wheels hold `lib`, but it looks in `lib64`."""
-        if (self.root / "lib64").exists() or not (self.root / "lib").is_dir():
+        folder = self.root / "lib"
+        if (self.root / "lib64").exists() or not folder.is_dir():
             return ()
-        return (f"-L{self.root / 'lib'}",)
+        return tuple(f"-L{each}" for each in (folder, *_unversioned(folder)))
 
     @cached_property
     def architectures(self) -> tuple[int, ...]:
@@ -156,14 +160,16 @@ class Nvcc:
         return [str(self.path), *arguments]
 
     def check(self, arguments: Words, cwd: str | Path | None = None) -> Finished:
-        """Run it and insist on success. Raises CT701 with nvcc's own messages."""
+        """Run it and insist on success. Raises CT007, CT701 with nvcc's own messages."""
         return self.checked(arguments, self.run(arguments, cwd))
 
     def checked(self, arguments: Words, result: Finished) -> Finished:
-        """The result of a run, or of the step that ended it. Raises CT701 with nvcc's messages."""
+        """The result of a run, or of the step that ended it. Raises CT007, CT701."""
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
             said = shown(result.stderr or result.stdout).rstrip()
+            if _LACKS_COMPILER in said:
+                host_compiler()
             failed = Code.NVCC_FAILED.template.format(status=result.returncode, command=command)
             message = "\n".join([failed, said, *map(str, remedies_of(said))])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
@@ -324,6 +330,14 @@ def without_driver(folder: Path) -> dict[str, str]:
     # Behind what is searched besides.
     before = os.environ.get("LIBRARY_PATH")
     return {"LIBRARY_PATH": os.pathsep.join([*filter(None, [before]), str(script.parent)])}
+
+
+def _unversioned(folder: Path) -> Iterator[Path]:
+    """Where `-lcudart` is found: wheels hold it under the name that programs ask for alone."""
+    name = "libcudart.so"
+    versions = [] if (folder / name).exists() else sorted(folder.glob(f"{name}.*"))
+    for library in versions[:1]:
+        yield kept_file(name, f'INPUT("{library}")\n').parent
 
 
 def _unusable(path: object, reason: str) -> CutuneError:

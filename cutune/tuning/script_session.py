@@ -243,13 +243,26 @@ def _table(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / TABLE
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         _keep_launches(f"{error}; make '{path}' by 'cutune tune'")
         return {}
-    if document.get("schema") != SCHEMA:
-        _keep_launches(f"'{path}' is of another version; make it again by 'cutune tune'")
+    entries = document if isinstance(document, dict) else {}
+    units: Any = entries.get("units")
+    is_whole = isinstance(units, dict) and all(map(_is_row, units.values()))
+    if entries.get("schema") != SCHEMA or not is_whole:
+        reason = "damaged, or of another version"
+        _keep_launches(f"'{path}' is {reason}; make it again by 'cutune tune'")
         return {}
-    return dict(document["units"])
+    return dict(units)
+
+
+def _is_row(row: object) -> bool:
+    """Is it what `cutune tune` writes of a unit?"""
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("source"), str)
+        and all(isinstance(row.get(name), list) for name in ("kernels", "architectures"))
+    )
 
 
 def _built(folder: Path, row: dict[str, Any], unit: CompiledUnit) -> Path:

@@ -133,6 +133,10 @@ def test_the_emulated_device_needs_no_compiler_where_it_is_built_in(
     monkeypatch.setenv("PATH", str(tmp_path / "no compiler"))
     monkeypatch.setenv("CUDACXX", str(nvcc.path))
     assert ran(python, "-m", "cutune", "run", tmp_path / "add").strip() == "42"
+    tune = [str(python), "-m", "cutune", "tune", source.name, "--run", "./{program}"]
+    done = subprocess.run(tune, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (said,) = done.stderr.splitlines()
+    assert (done.returncode, said[-7:]) == (1, "[CT007]")
     made = (tmp_path / "cache").rglob("*.*o")
     assert [path for path in made if not path.is_symlink()] == []
     # Started by itself, as build systems do, it finds the interpreter that has cutune.

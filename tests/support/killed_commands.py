@@ -2,9 +2,10 @@
 
 `python -m tests.support.killed_commands FOLDER --kills 30 --processes 6`
 
-Signal 9 goes to all processes of `tune`, of `collect`, of `make -j4` with `cutune nvcc`, or to one
-of them, at random moments; the command is called again, and perhaps killed again. What it has
-written in the end has to be what it writes undisturbed, to the byte.
+Signal 9 goes to all processes of `tune`, of its steps, of `make -j4` with `cutune nvcc`, or to one
+of them, at random moments, or Ctrl-C to all; the command is called again, and perhaps killed again.
+What it has written in the end has to be what it writes undisturbed, to the byte, and no call ends
+with a traceback.
 `tests.support.killed_searches` does the same to searches.
 """
 
@@ -172,6 +173,27 @@ def _collect(folder: Path) -> Work:
     return Work("collect", folder, words, _STATE[:1], _one_source())
 
 
+def _fit(folder: Path) -> Work:
+    return _step(folder, "fit", ["fit"], _STATE[1:], ("collect", "a.cu", *_RUN, *QUICK))
+
+
+def _emit(folder: Path) -> Work:
+    words = ["emit", "a.cu", *QUICK, "-o", "tuned.cu"]
+    return _step(folder, "emit", words, ("tuned.cu",), ("tune", "a.cu", *_RUN, *QUICK))
+
+
+def _step(
+    folder: Path, name: str, words: Sequence[str], written: Sequence[str], before: Sequence[str]
+) -> Work:
+    """A step in a workspace that another command has left."""
+    first = Work(name, folder, [*_CUTUNE, *before], (), _one_source())
+    first.reset()
+    first.finish()
+    state = (name for name in _STATE if (folder / "work" / name).exists())
+    kept = {name: (folder / "work" / name).read_bytes() for name in state if name not in written}
+    return Work(name, folder, [*_CUTUNE, *words], written, {**_one_source(), **kept})
+
+
 def _one_source() -> dict[str, bytes]:
     return {"a.cu": (_SOURCE + _MAIN).format(name="sums", start="0").encode()}
 
@@ -194,7 +216,13 @@ def _make(folder: Path) -> Work:
 
 
 #: What is killed: each in a folder of its own, so that paths in results are the same.
-WORKS: Mapping[str, Callable[[Path], Work]] = {"tune": _tune, "collect": _collect, "make": _make}
+WORKS: Mapping[str, Callable[[Path], Work]] = {
+    "tune": _tune,
+    "collect": _collect,
+    "fit": _fit,
+    "emit": _emit,
+    "make": _make,
+}
 
 
 @dataclass
@@ -225,7 +253,12 @@ def disturbed(work: Work, took: float, rng: random.Random, most: int) -> int:
 
 
 def _kill(process: subprocess.Popen[bytes], rng: random.Random) -> None:
-    """All, or one of them; the others then end by themselves."""
+    """All, or one of them; the others then end by themselves. Or Ctrl-C, after which all end."""
+    if rng.random() < 0.3:
+        os.killpg(process.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_MOST_SECONDS)
+            return
     own = [pid for pid in _group(process.pid) if rng.random() < 0.5]
     if own and rng.random() < 0.4:
         with suppress(ProcessLookupError):
@@ -275,6 +308,10 @@ def check(work: Work, kills: int, seed: int, until: float, report: Report) -> No
             finding = f"{type(error).__name__}: {error}"[-1500:]
         if not finding and (left := _left(work)):
             finding = f"left behind: {left}"
+        # Not where Python itself has just begun.
+        trace = (work.folder / "said").read_bytes().partition(b"Traceback")[2]
+        if b"cutune/start.py" in trace:
+            finding = f"{finding}; {trace[-1500:].decode()}"
         if finding:
             report.findings.append(f"{work.name}, seed {seed}: {finding}")
             kept = work.folder / f"finding-{len(report.findings)}"

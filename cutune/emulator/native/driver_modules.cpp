@@ -29,11 +29,11 @@ unsigned architecture_of(const std::string& ptx) {
 
 }  // namespace
 
-FatBinary read_image(const void* image) {
+FatBinary read_image(const void* image, size_t bytes) {
     uint32_t magic = 0;
     std::memcpy(&magic, image, sizeof magic);
-    if (magic == kFatBinary) return read_fat_binary(image);
-    if (magic == kWrapper) {
+    if (magic == kFatBinary) return read_fat_binary(image, bytes);
+    if (magic == kWrapper && bytes == SIZE_MAX) {  // a pointer, which no file holds
         const void* container = nullptr;
         std::memcpy(&container, static_cast<const char*>(image) + 8, sizeof container);
         return read_fat_binary(container);
@@ -52,11 +52,11 @@ FatBinary read_image(const void* image) {
     return found;
 }
 
-cudaError_t add_module(const void* image, int device, LoadedModule** result) {
+cudaError_t add_module(const void* image, int device, LoadedModule** result, size_t bytes) {
     return call([&] {
         if (!image || !result) return cudaErrorInvalidValue;
         auto fresh = std::make_unique<LoadedModule>();
-        const FatBinary binary = read_image(image);
+        const FatBinary binary = read_image(image, bytes);
         if (binary.ptx.empty()) {
             say("this module cannot be loaded on the emulated device: %s; compile it to PTX (nvcc "
                 "-ptx), or let the program compile it under 'cutune run', where nvcc gives PTX",
@@ -161,11 +161,11 @@ CUresult with_module(const void* handle, Body body) {
 }
 
 template <class Handle>
-CUresult load_for(const void* image, int device, Handle* result) {
+CUresult load_for(const void* image, int device, Handle* result, size_t bytes = SIZE_MAX) {
     return in_context([&] {
         if (!result) return cudaErrorInvalidValue;
         LoadedModule* module = nullptr;
-        const cudaError_t error = add_module(image, device, &module);
+        const cudaError_t error = add_module(image, device, &module, bytes);
         if (error == cudaSuccess) *result = reinterpret_cast<Handle>(module);
         return error;
     });
@@ -183,7 +183,7 @@ CUresult add_to(CUlinkState state, const void* data, size_t bytes) {
         if (!state || !data) return cudaErrorInvalidValue;
         const std::string whole = std::string(static_cast<const char*>(data), bytes) + '\0';
         const FatBinary binary =
-            bytes < 4 ? FatBinary{"", 0, {}, "it is empty"} : read_image(whole.data());
+            bytes < 4 ? FatBinary{"", 0, {}, "it is empty"} : read_image(whole.data(), bytes);
         if (binary.ptx.empty()) {
             say("this cannot be linked on the emulated device: %s; give PTX to the linker",
                 binary.problem.c_str());
@@ -219,8 +219,9 @@ CUresult cuModuleLoadFatBinary(CUmodule* result, const void* image) {
 CUresult cuModuleLoad(CUmodule* result, const char* path) {
     if (!path) return CUDA_ERROR_INVALID_VALUE;
     const std::string content = content_of(path);
-    return content.size() < 4 ? CUDA_ERROR_FILE_NOT_FOUND
-                              : cuModuleLoadData(result, content.data());
+    return content.size() < 4
+               ? CUDA_ERROR_FILE_NOT_FOUND
+               : load_for(content.data(), current_device(), result, content.size());
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
@@ -310,7 +311,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary* result, const char* path, CUjit_option
     if (!path) return CUDA_ERROR_INVALID_VALUE;
     clear_logs(count, options, values);
     const std::string content = content_of(path);
-    return content.size() < 4 ? CUDA_ERROR_FILE_NOT_FOUND : load_for(content.data(), -1, result);
+    return content.size() < 4 ? CUDA_ERROR_FILE_NOT_FOUND
+                              : load_for(content.data(), -1, result, content.size());
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {

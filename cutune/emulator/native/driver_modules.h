@@ -16,8 +16,9 @@ struct LoadedModule {
 };
 
 // Load what cuModuleLoadData takes: PTX, a fat binary, or the wrapper that nvcc makes around one.
-// `device`: the only one that may use it, or -1.
-cudaError_t add_module(const void* image, int device, LoadedModule** result);
+// `device`: the only one that may use it, or -1. `bytes`: of a file, whose end is known.
+cudaError_t add_module(const void* image, int device, LoadedModule** result,
+                       size_t bytes = SIZE_MAX);
 // The module of a handle that is in use, or nullptr.
 LoadedModule* find_module(const void* handle);
 void drop_module(LoadedModule* module);
@@ -26,6 +27,6 @@ cudaError_t function_of(LoadedModule* module, const char* name, Function** resul
 cudaError_t variable_of(LoadedModule* module, const char* name, uint64_t* base, size_t* bytes);
 
 // The PTX of an image; empty after it was said why there is none.
-FatBinary read_image(const void* image);
+FatBinary read_image(const void* image, size_t bytes = SIZE_MAX);
 
 }  // namespace cutune

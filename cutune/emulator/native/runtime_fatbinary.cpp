@@ -15,6 +15,8 @@ constexpr uint32_t kMagic = 0xBA55ED50;
 constexpr uint16_t kPtxImage = 1;
 constexpr uint64_t kLz4Flag = 0x2000;
 constexpr uint64_t kZstdFlag = 0x8000;
+constexpr uint64_t kMostPlainBytes = 1 << 30;
+constexpr const char* kDamaged = "its fat binary is damaged";
 
 struct ContainerHeader {
     uint32_t magic;
@@ -95,6 +97,10 @@ std::string ptx_text(const ImageHeader& header, const uint8_t* payload, std::str
         const char* const text = reinterpret_cast<const char*>(payload);
         return std::string(text, strnlen(text, header.stored_bytes));
     }
+    if (header.compressed_bytes > header.stored_bytes || header.plain_bytes > kMostPlainBytes) {
+        *problem = kDamaged;
+        return "";
+    }
     std::string text(header.plain_bytes, '\0');
     if (header.flags & kZstdFlag) {
         if (!inflate_zstd(payload, header.compressed_bytes, &text, problem)) return "";
@@ -115,19 +121,28 @@ bool better(unsigned candidate, unsigned best) {
 
 }  // namespace
 
-FatBinary read_fat_binary(const void* container) {
+FatBinary read_fat_binary(const void* container, size_t bytes) {
     FatBinary found;
-    ContainerHeader head;
-    std::memcpy(&head, container, sizeof head);
+    ContainerHeader head = {};
+    if (bytes >= sizeof head) std::memcpy(&head, container, sizeof head);
     if (head.magic != kMagic) {
         found.problem = "its fat binary has an unknown form";
         return found;
     }
     const uint8_t* at = static_cast<const uint8_t*>(container) + head.header_bytes;
-    const uint8_t* const end = at + head.payload_bytes;
-    while (at + sizeof(ImageHeader) <= end) {
+    uint64_t left = head.payload_bytes;
+    if (head.header_bytes > bytes || left > bytes - head.header_bytes) {
+        found.problem = kDamaged;
+        return found;
+    }
+    while (left >= sizeof(ImageHeader)) {
         ImageHeader header;
         std::memcpy(&header, at, sizeof header);
+        if (header.header_bytes < sizeof header || header.header_bytes > left ||
+            header.stored_bytes > left - header.header_bytes) {
+            found.problem = kDamaged;
+            break;
+        }
         const uint8_t* const payload = at + header.header_bytes;
         if (header.kind != kPtxImage) {
             found.machine_code.push_back(header.architecture);
@@ -139,6 +154,7 @@ FatBinary read_fat_binary(const void* container) {
             }
         }
         at = payload + header.stored_bytes;
+        left -= header.header_bytes + header.stored_bytes;
     }
     if (found.ptx.empty() && found.problem.empty()) {
         found.problem = "it was built without PTX";

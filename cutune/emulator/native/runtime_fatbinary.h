@@ -1,5 +1,6 @@
 // Reads what nvcc embeds in a program: takes a fat binary container, gives the text of its PTX.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ struct FatBinary {
     std::string problem;                 // why `ptx` is empty
 };
 
-FatBinary read_fat_binary(const void* container);
+// `bytes` may be read of it; of what lies in a program only its own header tells.
+FatBinary read_fat_binary(const void* container, size_t bytes = SIZE_MAX);
 
 }  // namespace cutune

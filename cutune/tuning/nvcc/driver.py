@@ -66,6 +66,7 @@ def main_nvcc(arguments: Sequence[str]) -> int:
             _say("MISSING_NVCC")
             return 1
         launcher = [path]
+    find_libraries(launcher[-1])
     # An nvcc that has run us has had its sources rewritten.
     passes_on = bool(tried())
     os.environ[TRIED] = os.pathsep.join([*tried(), launcher[-1]])
@@ -82,6 +83,21 @@ def main_nvcc(arguments: Sequence[str]) -> int:
     from cutune.tuning.nvcc.rewriting import compile_rewritten
 
     return compile_rewritten(launcher, command, settings)
+
+
+def find_libraries(nvcc: str) -> None:
+    """Let nvcc link where it is one of NVIDIA's wheels, which does not find the libraries there."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    is_wheel = os.path.exists(os.path.join(root, "lib", "libcudart_static.a"))
+    if not is_wheel or os.path.exists(os.path.join(root, "lib64")):
+        return
+    from pathlib import Path
+
+    from cutune.toolchain.nvcc import Nvcc
+
+    folders = [flag.removeprefix("-L") for flag in Nvcc(Path(nvcc)).extra_flags]
+    before = [os.environ["LIBRARY_PATH"]] if os.environ.get("LIBRARY_PATH") else []
+    os.environ["LIBRARY_PATH"] = os.pathsep.join([*before, *folders])
 
 
 def _say(code: str, **values: Any) -> None:

@@ -34,8 +34,8 @@ int arena_find(void* arena, uint64_t address, uint64_t* base, uint64_t* size) {
 }
 
 // The PTX of a fat binary, or why there is none; returns the architecture or 0.
-unsigned fat_binary_text(const void* container, char* text, size_t room) {
-    const FatBinary found = read_fat_binary(container);
+unsigned fat_binary_text(const void* container, size_t bytes, char* text, size_t room) {
+    const FatBinary found = read_fat_binary(container, bytes);
     const std::string& shown = found.ptx.empty() ? found.problem : found.ptx;
     std::strncpy(text, shown.c_str(), room - 1);
     return found.ptx.empty() ? 0 : found.architecture;

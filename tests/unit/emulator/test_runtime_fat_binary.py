@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import struct
 from pathlib import Path
 
@@ -37,10 +38,14 @@ def image(kind: int, architecture: int, payload: bytes, flags: int = 0, plain: i
 
 def read(probe: ctypes.CDLL, *images: bytes) -> tuple[int, str]:
     body = b"".join(images)
-    container = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+    return read_bytes(probe, struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body)
+
+
+def read_bytes(probe: ctypes.CDLL, container: bytes) -> tuple[int, str]:
     text = ctypes.create_string_buffer(1 << 16)
-    found = probe.fat_binary_text(container, text, ctypes.c_size_t(len(text)))
-    return found, text.value.decode()
+    sizes = ctypes.c_size_t(len(container)), ctypes.c_size_t(len(text))
+    found = probe.fat_binary_text(container, sizes[0], text, sizes[1])
+    return found, text.value.decode("latin-1")
 
 
 def test_plain_ptx(probe: ctypes.CDLL) -> None:
@@ -96,6 +101,30 @@ def test_a_program_without_ptx_is_told_apart(probe: ctypes.CDLL) -> None:
 
 
 def test_something_else_is_told_apart(probe: ctypes.CDLL) -> None:
-    text = ctypes.create_string_buffer(1000)
-    assert probe.fat_binary_text(b"\0" * 64, text, ctypes.c_size_t(1000)) == 0
-    assert b"unknown form" in text.value
+    for data in (b"\0" * 64, b"\0", b""):
+        found, text = read_bytes(probe, data)
+        assert found == 0 and "unknown form" in text
+
+
+@pytest.mark.parametrize("at", range(16, 16 + 64, 4))
+@pytest.mark.parametrize("value", [0, 1, 63, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_sizes_that_lie_end_in_a_value(probe: ctypes.CDLL, at: int, value: int) -> None:
+    """As a file may have them: no image goes beyond its container, none is endless."""
+    body = image(PTX, 80, bytes([0x10]) + b"!", LZ4, 1) + image(PTX, 75, b"sm_75")
+    whole = bytearray(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body)
+    whole[at : at + 4] = value.to_bytes(4, "little")
+    found, text = read_bytes(probe, bytes(whole))
+    assert found in {80, 75, value} or "damaged" in text or "without PTX" in text
+
+
+def test_fuzzed_containers_end_in_a_value(probe: ctypes.CDLL) -> None:
+    body = image(PTX, 80, bytes([0x65]) + b"abcdef" + bytes([6, 0, 0x20]) + b"YZ", LZ4, 17)
+    whole = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 2 * len(body)) + body + image(CUBIN, 90, b"x")
+    draw = random.Random(54)
+    for _ in range(3000):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 6)):
+            data[draw.randrange(len(data))] = draw.choice(
+                (0, 1, 16, 0x7F, 0xFF, draw.randrange(256))
+            )
+        read_bytes(probe, bytes(data[: draw.choice((len(data), draw.randrange(len(data))))]))

@@ -145,6 +145,37 @@ def test_wheels_need_their_library_folder(tmp_path: Path) -> None:
     assert nvcc.run(["a.cu"]).stdout == f"-L{tmp_path}/site/nvidia/cu13/lib a.cu\n"
 
 
+def test_wheels_lack_the_name_by_which_a_linker_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = fake_nvcc(tmp_path / "cu13/bin/nvcc")
+    for name in ("include/cuda_runtime.h", "lib/libcudart.so.13"):
+        (tmp_path / "cu13" / name).parent.mkdir()
+        (tmp_path / "cu13" / name).touch()
+    own, named = Nvcc(path).extra_flags
+    script = Path(named.removeprefix("-L")) / "libcudart.so"
+    assert own == f"-L{tmp_path}/cu13/lib"
+    assert script.read_text() == f'INPUT("{tmp_path}/cu13/lib/libcudart.so.13")\n'
+    (tmp_path / "cu13/lib/libcudart.so").touch()
+    assert Nvcc(path).extra_flags == (own,)
+
+
+def test_nvcc_without_a_host_compiler_is_told_as_that(tmp_path: Path) -> None:
+    text = """#!/bin/sh
+echo "nvcc fatal   : Failed to preprocess host compiler properties." >&2
+exit 1
+"""
+    nvcc = Nvcc(fake_nvcc(tmp_path / "nvcc", text))
+    with pytest.raises(CutuneError) as caught:
+        nvcc.check(["a.cu"])
+    assert caught.value.diagnostic.code is Code.MISSING_COMPILER
+    fake_nvcc(tmp_path / "path/g++")
+    with pytest.raises(CutuneError) as caught:
+        nvcc.check(["a.cu"])
+    assert caught.value.diagnostic.code is Code.NVCC_FAILED
+
+
 def test_an_installed_toolkit_needs_nothing(tmp_path: Path) -> None:
     path = fake_nvcc(tmp_path / "cuda/bin/nvcc")
     (tmp_path / "cuda/include").mkdir()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune import start
 from cutune.toolchain import locate
 from cutune.tuning.nvcc import command as settings
 from cutune.tuning.nvcc import driver
@@ -204,6 +205,33 @@ def test_a_wrong_option_of_cutunes_own(
     said = capsys.readouterr().err
     assert "known: " in said and "[CT023]" in said
     assert (f"did you mean '{meant}'?" in said) if meant else ("did you mean" not in said)
+
+
+@pytest.mark.parametrize("has_lib64", [False, True])
+def test_nvcc_of_a_wheel_finds_its_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_lib64: bool
+) -> None:
+    """It looks in `lib64`, where there is one."""
+    monkeypatch.setenv("LIBRARY_PATH", "/own")
+    for name in ("include/cuda_runtime.h", "lib/libcudart_static.a", "bin/nvcc"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    if has_lib64:
+        (tmp_path / "lib64").mkdir()
+    driver.find_libraries(str(tmp_path / "bin/nvcc"))
+    found = "/own" if has_lib64 else f"/own:{tmp_path}/lib"
+    assert os.environ["LIBRARY_PATH"] == found
+
+
+def test_ctrl_c_is_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it comes, as while nvcc is at work."""
+
+    def interrupted(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["cutune", "nvcc", "-c", "a.cu"])
+    monkeypatch.setattr(driver, "main_nvcc", interrupted)
+    assert start.main() == 130
 
 
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,16 @@ def test_options_of_a_module_are_the_packages_own(watched: Callable[..., Any]) -
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "No such file"), ("{", "Expecting"), ('{"schema": "cutune-units-0"}', "version")],
+    [
+        (None, "No such file"),
+        ("{", "Expecting"),
+        ("[" * 100_000, "recursion"),
+        ("[]", "damaged"),
+        ('{"schema": "cutune-units-0"}', "version"),
+        (f'{{"schema": "{SCHEMA}", "units": []}}', "damaged"),
+        (f'{{"schema": "{SCHEMA}", "units": {{"a": null}}}}', "damaged"),
+        (f'{{"schema": "{SCHEMA}", "units": {{"a": {{"source": 1}}}}}}', "damaged"),
+    ],
 )
 def test_a_table_that_is_none(
     text: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
