@@ -28,7 +28,6 @@ from cutune.tuning.script_session import (
     OwnCompiler,
     Session,
     current_context,
-    keep_launches,
     may_include,
 )
 
@@ -152,8 +151,7 @@ class CuPyText:
         if kernel.startswith(_OWN):
             return None
         if self.loaded is None:
-            if self.session.noted:
-                keep_launches(f"kernel '{kernel}': {_UNKNOWN}")
+            self.session.leave(f"kernel '{kernel}': {_UNKNOWN}")
             return None
         spelled = {mangled: name for name, mangled in self.names.items()}
         return self.session.launcher(self.loaded, kernel, spelled.get(kernel, kernel))
@@ -179,7 +177,7 @@ class CuPyText:
         """What stands for headers, if all that are included are CuPy's own."""
         if not may_include(self.source):
             return []
-        package = sys.modules["cupy"]
+        package: Any = sys.modules["cupy"]
         own = f"-I{os.path.dirname(package.__file__)}/"
         # That of the toolkit is the last.
         folders = [each for each in self.options if each.startswith(FOLDER_OPTIONS)][:-1]
@@ -215,20 +213,13 @@ class CuPyText:
 
 #: Options that CuPy adds.
 _ADDED = ("-ftz=true",)
+#: What arguments raise that only CuPy may know.
+_NOT_TAKEN = (TypeError, ValueError, OverflowError, AttributeError, struct.error)
 
 
 def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
     """Makes functions of CuPy that ask before they launch."""
     call, current = own.__call__, sys.modules["cupy.cuda.stream"].get_current_stream
-
-    def asked(function: Any, grid: Any, block: Any, args: Any, shared: Any, stream: Any) -> bool:
-        launch, packed = function._cutune
-        try:
-            handle = (current() if stream is None else stream).ptr
-            done: bool = launch(grid, block, shared, handle, packed(args))
-        except (TypeError, ValueError, OverflowError, AttributeError, struct.error):
-            return False
-        return done
 
     def launched(
         function: Any,
@@ -239,7 +230,15 @@ def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
         stream: Any = None,
         enable_cooperative_groups: Any = False,
     ) -> None:
-        if enable_cooperative_groups or not asked(function, grid, block, args, shared_mem, stream):
+        is_done = False
+        if not enable_cooperative_groups:
+            with_stream = current() if stream is None else stream
+            try:
+                values = function._packed(args)
+                is_done = function._launch(grid, block, shared_mem, with_stream.ptr, values)
+            except _NOT_TAKEN:
+                pass
+        if not is_done:
             call(function, grid, block, args, shared_mem, stream, enable_cooperative_groups)
 
     def linear_launch(
@@ -260,7 +259,7 @@ def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
 
     def made(module: Any, name: str, launcher: Launcher) -> Any:
         function: Any = functions(module, name)
-        function._cutune = launcher.launch, packer(launcher.layout)
+        function._launch, function._packed = launcher.launch, packer(launcher.layout)
         return function
 
     return made
@@ -269,7 +268,7 @@ def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
 def packer(layout: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any]], bytes]:
     """Makes bytes of the arguments of a kernel, as CuPy does.
 
-    It raises one of several errors for what it does not know.
+    What it does not know raises one of `_NOT_TAKEN`.
     """
     form, end = "=", 0
     for offset, size in layout:

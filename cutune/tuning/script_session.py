@@ -187,9 +187,9 @@ def _ptx(unit: CompiledUnit, nvcc: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "kernel.cu", Path(folder) / "kernel.ptx"
         source.write_text(unit.source)
-        architecture = unit.architecture.replace("sm_", "compute_")
-        command = [nvcc, "-ptx", *unit.options, "-arch", architecture, str(source), "-o", str(made)]
-        subprocess.run(command, capture_output=True, text=True, check=True)
+        target = "-arch", unit.architecture.replace("sm_", "compute_")
+        command = [nvcc, "-ptx", *unit.options, *target, source.name, "-o", made.name]
+        subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
         return made.read_text()
 
 
@@ -344,9 +344,15 @@ class Session:
                 row = {"kernel": kernel, "spelled": spelled, **vars(loaded.unit)}
                 _append(self.noted, row)
             else:
-                keep_launches(_other_code(kernel))
+                self.leave(_other_code(kernel))
         except (OSError, subprocess.CalledProcessError) as error:
-            keep_launches(f"nvcc does not compile '{kernel}': {_said(error)}")
+            said = re.search(".*error.*|$", _said(error))
+            self.leave(f"nvcc does not compile kernel '{kernel}': {said[0] if said else error}")
+
+    def leave(self, reason: str) -> None:
+        """Tell `tune`, if that runs the script, of launches that stay as they are."""
+        if self.noted:
+            _append(self.noted, {"left": reason})
 
     def _library(self, loaded: LoadedUnit) -> UnitLibrary | None:
         unit = loaded.unit
@@ -357,7 +363,7 @@ class Session:
                     self.built[unit.digest] = UnitLibrary.at(path)
                 except (OSError, subprocess.CalledProcessError) as error:
                     self.built[unit.digest] = None
-                    keep_launches(_said(error))
+                    _keep_launches(_said(error))
             return self.built[unit.digest]
 
 
@@ -374,10 +380,10 @@ def _table(folder: Path) -> dict[str, dict[str, Any]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        keep_launches(f"{error}; make '{path}' by 'cutune tune'")
+        _keep_launches(f"{error}; make '{path}' by 'cutune tune'")
         return {}
     if document.get("schema") != SCHEMA:
-        keep_launches(f"'{path}' is of another version; make it again by 'cutune tune'")
+        _keep_launches(f"'{path}' is of another version; make it again by 'cutune tune'")
         return {}
     return dict(document["units"])
 
@@ -413,7 +419,7 @@ def _append(path: Path, row: dict[str, Any]) -> None:
         file.write(json.dumps(row) + "\n")
 
 
-def keep_launches(reason: str) -> None:
+def _keep_launches(reason: str) -> None:
     print(Diagnostic.at(Code.SCRIPT_UNTUNED, reason=reason.strip()).render(), file=sys.stderr)
 
 

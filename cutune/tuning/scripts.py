@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cutune
 from cutune.core.codes import Code
@@ -91,7 +92,10 @@ def tune_script(request: Request, tuning: Tuning, reporter: Reporter) -> TunedSc
     (script,), folder = request.sources, Path(tuning.output or "")
     plan = replace(tuning.plan, environment=program_environment(_ANY_PROGRAM))
     with during(reporter.progress, "running"):
-        units = _noted(script, plan, request.devices[0])
+        rows = _noted(script, plan, request.devices[0])
+    for reason in dict.fromkeys(row["left"] for row in rows if "left" in row):
+        reporter.warn(Diagnostic.at(Code.SCRIPT_UNTUNED, reason=reason.strip()))
+    units = _units([row for row in rows if "left" not in row])
     if not units:
         raise CutuneError.at(Code.NO_SCRIPT_KERNELS, path=script)
     tuning = replace(tuning, plan=plan, is_anew=True)
@@ -105,14 +109,17 @@ def tune_script(request: Request, tuning: Tuning, reporter: Reporter) -> TunedSc
     return TunedScript(joined.tuned, joined.refused, said)
 
 
-def _noted(script: str, plan: RunPlan, device: DeviceProfile) -> list[ScriptUnit]:
-    """What the script compiles in all of its runs, and which kernels it looks up."""
+def _noted(script: str, plan: RunPlan, device: DeviceProfile) -> list[dict[str, Any]]:
+    """What the script compiles in all of its runs: a row for each kernel that it looks up."""
     with temporary_folder() as name:
         path = Path(name) / "units.jsonl"
         path.touch()
         for run in replace(plan, script=(_RUNNER, NOTE, str(path), script)).runs(Path()):
             run_program(run, device_environment(device, Path(name)))
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _units(rows: Sequence[dict[str, Any]]) -> list[ScriptUnit]:
     kernels: dict[str, dict[str, str]] = {}
     for row in rows:
         kernels.setdefault(row["digest"], {})[row["kernel"]] = row["spelled"]

@@ -1,7 +1,4 @@
-"""Kernels to tune, as CuPy users have them: raw, of a module, and made of expressions.
-
-`python3 cupy_tuned.py N hostile` does besides what no table of units knows.
-"""
+"""Kernels to tune, as CuPy users have them: raw, of a module, and made of expressions."""
 
 from __future__ import annotations
 
