@@ -14,7 +14,8 @@ from typing import Any
 
 import cupy as cp
 import numpy as np
-from hostile_cases import case, run_all
+
+from tests.corpus.python.hostile_cases import case, run_all
 
 TEXT = f'extern "C" {{\n{Path(sys.argv[1]).read_text()}\n}}\n'
 BLOCK, GRID, N, TWO = (32,), (3125,), 100_000, np.float32(2)

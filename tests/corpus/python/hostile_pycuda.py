@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pycuda.driver as cuda
-from hostile_cases import case, run_all
 from pycuda import gpuarray, tools
 from pycuda.compiler import SourceModule
+
+from tests.corpus.python.hostile_cases import case, run_all
 
 TEXT = Path(sys.argv[1]).read_text()
 BLOCK, GRID, N = (32, 1, 1), (3125, 1), 100_000
