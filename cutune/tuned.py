@@ -13,7 +13,8 @@ from collections.abc import Sequence
 if __name__ == "__main__":  # Run by its path, it is found beside its package.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from cutune.tuning.script_session import LIBRARY, NOTE, Session, begin, folder_of, run_script
+from cutune.tuning.script_packages import begin
+from cutune.tuning.script_session import LIBRARY, NOTE, Session, folder_of, run_script
 
 
 def _is_off() -> bool:

@@ -463,7 +463,7 @@ def _tune_script(options: Options) -> int:
         options.wrong(f"--run names the script: --run 'python3 {SCRIPT} {{n}}' --vary n=1000,2000")
     if options.toolchain.flags:
         # What is proven has to be what the script compiles.
-        options.wrong("options of nvcc are those that the script itself gives to PyCUDA")
+        options.wrong("options of nvcc are those that the script itself gives to its package")
     (script,) = options.files
     read_file(script)
     runs = options.run, varied_values(options.vary), options.candidates

@@ -188,8 +188,8 @@ class Code(Enum):
     UNSUPPORTED_AT_RUN_TIME = "CT466 error: not supported by the emulated device: {reason}"
 
     SCRIPT_UNTUNED = "CT300 warning: launches of the script stay as they are: {reason}"
-    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA's SourceModule compiles, with options that change nothing but code, and that it looks up by get_function"
-    SCRIPT_VARIABLE = "CT306 warning: launches of {kernels} stay as they are: the variable '{name}' stands outside of the kernels, and a script may write to it; make it an argument, or give kernels that do without it a SourceModule of their own"
+    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA or CuPy compile from a text, with options that change nothing but code, and that the script looks up or launches"
+    SCRIPT_VARIABLE = "CT306 warning: launches of {kernels} stay as they are: the variable '{name}' stands outside of the kernels, and a script may write to it; make it an argument, or give kernels that do without it a text of their own"
     EDIT_CONFLICT = "CT301 error: passes '{first}' and '{second}' both edit this place"
     HIDDEN_MEMBER = "CT302 warning: launch left alone: macro '{name}' would expand inside the rewritten launch; rename it"
     NO_STATIC_COUNTERS = "CT303 warning: no static counters: {reason}"

@@ -1,12 +1,11 @@
 """Scripts whose kernels choose their thread blocks: takes a table of units, launches by it.
 
-What PyCUDA compiles at once is a unit: its text, its options, and the headers that it
+What a package compiles at once is a unit: its text, its options, and the headers that it
 includes. A unit that was tuned has a library, which is built where it is first compiled, by the
 nvcc and for the GPU of the script. It takes a launch with its arguments as bytes, decides, and
-launches. What it does not know, or does not take, PyCUDA launches as it is written.
+launches. What it does not know, or does not take, the package launches as it is written.
 
-The functions of PyCUDA are replaced, not those of the driver: only there it is known which text a
-kernel was compiled from, whatever its name is. Nothing here needs a package but Python's own.
+Nothing here needs a package but Python's own.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -48,7 +45,7 @@ _OPTION = re.compile(
 _OPTION_WITH_VALUE = re.compile(r"-[DU]|--?(?:std|maxrregcount|define-macro)")
 #: An option that means another folder elsewhere.
 _RELATIVE = re.compile(r"(?:-I|--?include-path=)[^/].*")
-_FOLDER_OPTIONS = ("-I", "-include-path", "--include-path")
+FOLDER_OPTIONS = ("-I", "-include-path", "--include-path")
 #: Without these a text reads no header.
 _MAY_INCLUDE = re.compile(r"include|import|embed|\\\s*\n|\?\?/")
 _TARGET = re.compile(r"-arch|--gpu-architecture")
@@ -57,10 +54,16 @@ _ARCHITECTURE = re.compile(r"(?:compute|sm)_\d+[a-z]?")
 _ADDED_OPTIONS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 #: What makes a library of a unit.
 SHARED = ("-shared", "-Xcompiler", "-fPIC", "-Xlinker", "-Bsymbolic")
-#: Context, stream, grid, block, dynamic shared memory, as `cutune_script_launch` has them; and the
-#: extents that are not named, by the number of others.
-LAUNCH, _ONES = struct.Struct("PP7I"), {1: (1, 1), 2: (1,), 3: ()}
-_KEY = "_cutune"
+#: A function of PTX, and statements that say nothing of what it does.
+_PTX_FUNCTION = re.compile(r"\.(entry|func)\b.*?^\}", re.MULTILINE | re.DOTALL)
+_PTX_ASIDE = re.compile(
+    r"//.*|^\s*\.(?:version|target|address_size|loc|file)\b.*|^\s*\.section\b[^}]*}"
+    r"|\.(?:visible|weak)\b",
+    re.MULTILINE,
+)
+_PTX_TARGET = re.compile(r"^\.target\s+sm_(\w+)", re.MULTILINE)
+#: Most parameters that a kernel may have.
+_MOST_PARAMETERS = 4096
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,24 @@ class CompiledUnit:
     digest: str
 
     @staticmethod
-    def of(source: str, options: Sequence[str], nvcc: str) -> CompiledUnit | None:
-        """The unit; None where an option is not known, or a header cannot be read."""
+    def of(
+        source: str, options: Sequence[str], nvcc: str, headers: Sequence[str] | None = None
+    ) -> CompiledUnit | None:
+        """The unit; None where an option is not known, or a header cannot be read.
+
+        `headers`: what stands for their contents, where that is known without looking for them.
+        """
         split = _split(options)
         if split is None:
             return None
         kept, architecture = split
         try:
-            headers = list(_headers(source, kept, nvcc)) if _MAY_INCLUDE.search(source) else []
+            if headers is None:
+                headers = list(_headers(source, kept, nvcc)) if may_include(source) else []
         except (OSError, subprocess.CalledProcessError):
             return None
         # Folders are those of a machine; what is found in them counts.
-        meaning = [option for option in kept if not option.startswith(_FOLDER_OPTIONS)]
+        meaning = [option for option in kept if not option.startswith(FOLDER_OPTIONS)]
         added = [os.environ.get(name, "") for name in _ADDED_OPTIONS]
         text = json.dumps([source, meaning, headers, added])
         digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
@@ -93,11 +102,35 @@ class CompiledUnit:
 
 
 @dataclass(frozen=True)
+class OwnCompiler:
+    """What a package compiles with, other than nvcc.
+
+    `version`: all of it; `ptx_of`: the PTX of a unit for an architecture, as `90`.
+    """
+
+    version: str
+    ptx_of: Callable[[str], str]
+
+
+@dataclass(frozen=True)
 class LoadedUnit:
-    """A unit in a context of the driver."""
+    """A unit in a context of the driver. `compiler`: None where it is nvcc."""
 
     unit: CompiledUnit
     context: int
+    compiler: OwnCompiler | None = None
+
+    def alike(self, kernels: Collection[str], nvcc: str) -> list[str]:
+        """The kernels that nvcc compiles to the code that they have.
+
+        Raises OSError, CalledProcessError.
+        """
+        if self.compiler is None:
+            return [*kernels]
+        other = _ptx(self.unit, nvcc)
+        target = _PTX_TARGET.search(other)
+        same = alike_kernels(self.compiler.ptx_of(target[1]), other) if target else set()
+        return [kernel for kernel in kernels if kernel in same]
 
 
 def _split(options: Sequence[str]) -> tuple[list[str], str] | None:
@@ -117,6 +150,10 @@ def _split(options: Sequence[str]) -> tuple[list[str], str] | None:
         else:
             return None
     return None if any(map(_RELATIVE.fullmatch, kept)) else (kept, architecture)
+
+
+def may_include(source: str) -> bool:
+    return _MAY_INCLUDE.search(source) is not None
 
 
 def _headers(source: str, options: Sequence[str], nvcc: str) -> Iterator[str]:
@@ -145,15 +182,60 @@ def _read_for(source: str, options: Sequence[str], nvcc: str) -> list[Path]:
         return [path for path in paths if path != unit]
 
 
+def _ptx(unit: CompiledUnit, nvcc: str) -> str:
+    """What nvcc makes of a unit. Raises OSError, CalledProcessError."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / "kernel.cu", Path(folder) / "kernel.ptx"
+        source.write_text(unit.source)
+        target = "-arch", unit.architecture.replace("sm_", "compute_")
+        command = [nvcc, "-ptx", *unit.options, *target, source.name, "-o", made.name]
+        subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        return made.read_text()
+
+
+def alike_kernels(own: str, other: str) -> set[str]:
+    """The kernels of `own` that `other` has word by word, if all else of `other` is there, too."""
+    (kernels, rest), (others, other_rest) = _ptx_parts(own), _ptx_parts(other)
+    if not other_rest <= rest:
+        return set()
+    return {name for name, text in others.items() if kernels.get(name) == text}
+
+
+def _ptx_parts(ptx: str) -> tuple[dict[str, str], set[str]]:
+    """The texts of kernels by their names, and those of everything else."""
+    kernels, rest, text = {}, set(), _PTX_ASIDE.sub("", ptx)
+    for function in _PTX_FUNCTION.finditer(text):
+        words = " ".join(function[0].split())
+        if function[1] == "entry":
+            kernels[words[len(".entry ") :].partition("(")[0].strip()] = words
+        else:
+            rest.add(words)
+    statements = _PTX_FUNCTION.sub(";", text).split(";")
+    return kernels, rest | {" ".join(each.split()) for each in statements} - {""}
+
+
 @cache
 def _driver() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")
 
 
-def _current_context() -> int | None:
+def current_context() -> int | None:
     """The context of this thread; None: there is none."""
     found = ctypes.c_void_p()
     return None if _driver().cuCtxGetCurrent(ctypes.byref(found)) else found.value
+
+
+#: Launches a kernel with a grid, a block, bytes of shared memory, a stream, and its arguments.
+#: False where that was not done, so that it has to be launched as it is written.
+Launch = Callable[[Any, Any, int, int, bytes], bool]
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A kernel of a library. `layout`: the offset and the size of each parameter."""
+
+    launch: Launch
+    layout: Sequence[tuple[int, int]]
 
 
 @dataclass
@@ -169,10 +251,29 @@ class UnitLibrary:
         library.cutune_ask_driver(_driver().cuCtxGetCurrent)
         return UnitLibrary(library)
 
-    def launches(self, kernel: str) -> Callable[..., int] | None:
-        """The function that launches a kernel, if it has one."""
-        # Without `argtypes` a call takes a third of the time: bytes and an `int` need none.
-        return getattr(self.library, f"cutune_launch_{kernel}", None)
+    def launcher(self, kernel: str, context: int) -> Launcher | None:
+        """What launches a kernel in the context that it was loaded in, if the library has it."""
+        try:
+            function = ctypes.c_char.in_dll(self.library, f"cutune_function_{kernel}")
+        except ValueError:
+            return None
+        numbers = (ctypes.c_uint * (2 * _MOST_PARAMETERS))()
+        count = self.library[f"cutune_layout_{kernel}"](numbers)
+        return Launcher(
+            # A function of Python's own takes a tenth of what ctypes needs for a call.
+            _new_function()(ctypes.addressof(function), context, None),
+            [*zip(numbers[: 2 * count : 2], numbers[1 : 2 * count : 2], strict=True)],
+        )
+
+
+@cache
+def _new_function() -> Callable[..., Launch]:
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.argtypes, new.restype = (
+        (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p),
+        ctypes.py_object,
+    )
+    return new
 
 
 @dataclass
@@ -206,37 +307,72 @@ class Session:
         digest, _, path = given.partition("=")
         return Session(Path(), built={digest: UnitLibrary.at(os.path.abspath(path))})
 
-    def note(self, code: bytes, source: str, options: Sequence[str], nvcc: str) -> None:
-        """Remember what a module was compiled from, if that matters."""
+    def unit_of(
+        self,
+        source: str,
+        options: Sequence[str],
+        nvcc: str,
+        headers: Sequence[str] | None = None,
+    ) -> CompiledUnit | None:
+        """What a package compiles, if that matters."""
         if not (self.units or self.built or self.noted):
-            return
-        unit = CompiledUnit.of(source, options, nvcc)
-        if unit is not None and (self.noted or unit.digest in {**self.units, **self.built}):
-            self.compiled[hashlib.sha256(code).digest()] = unit
+            return None
+        unit = CompiledUnit.of(source, options, nvcc, headers)
+        known = unit is not None and (self.noted or unit.digest in {**self.units, **self.built})
+        return unit if known else None
 
-    def launcher(self, loaded: LoadedUnit, kernel: str) -> Launcher | None:
-        """What launches a kernel of a unit instead of the package; None: nothing does."""
+    def launcher(self, loaded: LoadedUnit, kernel: str, spelled: str = "") -> Launcher | None:
+        """What launches a kernel of a unit instead of the package; None: nothing does.
+
+        `spelled`: its name in C++, where that is another.
+        """
         unit = loaded.unit
         if self.noted:
-            _append(self.noted, {"kernel": kernel, **vars(unit)})
+            self._note(loaded, kernel, spelled or kernel)
             return None
         row = self.units.get(unit.digest)
         if row is not None and kernel not in row["kernels"]:
             return None
-        library = self._library(unit)
-        function = library.launches(kernel) if library is not None else None
-        return launcher_of(function, loaded.context) if function is not None else None
+        library = self._library(loaded)
+        return library.launcher(kernel, loaded.context) if library is not None else None
 
-    def _library(self, unit: CompiledUnit) -> UnitLibrary | None:
+    def _note(self, loaded: LoadedUnit, kernel: str, spelled: str) -> None:
+        """Tell `tune` of a kernel."""
+        assert self.noted is not None
+        try:
+            if loaded.alike([kernel], loaded.unit.nvcc):
+                row = {"kernel": kernel, "spelled": spelled, **vars(loaded.unit)}
+                _append(self.noted, row)
+            else:
+                self.leave(_other_code(kernel))
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = re.search(".*error.*|$", _said(error))
+            self.leave(f"nvcc does not compile kernel '{kernel}': {said[0] if said else error}")
+
+    def leave(self, reason: str) -> None:
+        """Tell `tune`, if that runs the script, of launches that stay as they are."""
+        if self.noted:
+            _append(self.noted, {"left": reason})
+
+    def _library(self, loaded: LoadedUnit) -> UnitLibrary | None:
+        unit = loaded.unit
         with self.lock:
             if unit.digest not in self.built:
                 try:
-                    path = _built(self.folder, self.units[unit.digest], unit)
+                    path = _built(self.folder, self.units[unit.digest], loaded)
                     self.built[unit.digest] = UnitLibrary.at(path)
                 except (OSError, subprocess.CalledProcessError) as error:
                     self.built[unit.digest] = None
-                    _keep_launches(getattr(error, "stderr", None) or str(error))
+                    _keep_launches(_said(error))
             return self.built[unit.digest]
+
+
+def _said(error: OSError | subprocess.CalledProcessError) -> str:
+    return getattr(error, "stderr", None) or str(error)
+
+
+def _other_code(kernel: str) -> str:
+    return f"nvcc compiles kernel '{kernel}' to other code than the script does"
 
 
 def _table(folder: Path) -> dict[str, dict[str, Any]]:
@@ -265,8 +401,9 @@ def _is_row(row: object) -> bool:
     )
 
 
-def _built(folder: Path, row: dict[str, Any], unit: CompiledUnit) -> Path:
+def _built(folder: Path, row: dict[str, Any], loaded: LoadedUnit) -> Path:
     """The library of a unit, for its architecture and nvcc. Raises OSError, CalledProcessError."""
+    unit = loaded.unit
     if unit.architecture.partition("_")[2] not in row["architectures"]:
         raise OSError(f"it is not proven for '{unit.architecture}'; add --device to 'cutune tune'")
     source, compiler = folder / row["source"], shutil.which(unit.nvcc) or unit.nvcc
@@ -274,10 +411,13 @@ def _built(folder: Path, row: dict[str, Any], unit: CompiledUnit) -> Path:
     options = [*unit.options, "-arch", unit.architecture, *SHARED]
     if not any(option.startswith("-O") for option in options):
         options.append("-O2")
-    key = json.dumps([compiler, options]).encode() + version + source.read_bytes()
+    own = loaded.compiler.version if loaded.compiler is not None else ""
+    key = json.dumps([compiler, options, own]).encode() + version + source.read_bytes()
     name = f"{source.stem}-{hashlib.sha256(key).hexdigest()[:16]}.so"
     library = folder / "built" / name
     if not library.exists():
+        for kernel in sorted({*row["kernels"]} - {*loaded.alike(row["kernels"], compiler)}):
+            raise OSError(_other_code(kernel))
         library.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent) as place:
             made = Path(place) / name
@@ -294,122 +434,6 @@ def _append(path: Path, row: dict[str, Any]) -> None:
 
 def _keep_launches(reason: str) -> None:
     print(Diagnostic.at(Code.SCRIPT_UNTUNED, reason=reason.strip()).render(), file=sys.stderr)
-
-
-#: Launches a kernel with a grid, a block, bytes of shared memory, a stream, and its arguments.
-#: False where that was not done, so that it has to be launched as it is written.
-Launcher = Callable[[Sequence[int], Sequence[int], int, int, bytes], bool]
-
-
-def launcher_of(function: Callable[..., int], context: int) -> Launcher:
-    """What launches a kernel by its library, in the context that it was loaded in."""
-    pack, ones = LAUNCH.pack, _ONES  # Names of a function are found sooner.
-
-    def launched(
-        grid: Sequence[int], block: Sequence[int], shared: int, stream: int, values: bytes
-    ) -> bool:
-        try:
-            blocks, threads = (*grid, *ones[len(grid)]), (*block, *ones[len(block)])
-            asked = pack(context, stream, *blocks, *threads, shared)
-        except (TypeError, LookupError, struct.error):
-            return False
-        return function(asked, values, len(values)) == 0
-
-    return launched
-
-
-# ---- PyCUDA
-
-
-def watch_compiler(session: Session, compiler: ModuleType) -> None:
-    """Note what `pycuda.compiler` compiles."""
-    own = compiler.compile_plain
-
-    def compile_plain(
-        source: str,
-        options: Sequence[str],
-        keep: bool,
-        nvcc: str,
-        cache_dir: str,
-        target: str = "cubin",
-    ) -> bytes:
-        code: bytes = own(source, options, keep, nvcc, cache_dir, target)
-        if target == "cubin":
-            session.note(code, source, options, nvcc)
-        return code
-
-    compiler.compile_plain = compile_plain  # type: ignore[attr-defined]
-
-
-def watch_driver(session: Session, driver: ModuleType) -> None:
-    """Make launches of `pycuda.driver` ask first."""
-    from_buffer, get_function = driver.module_from_buffer, driver.Module.get_function
-    launch_kernel = driver.Function._launch_kernel
-
-    def module_from_buffer(buffer: Any, *options: Any, **named: Any) -> Any:
-        module = from_buffer(buffer, *options, **named)
-        context = _current_context()
-        if isinstance(buffer, bytes) and context is not None and not options and not named:
-            unit = session.compiled.get(hashlib.sha256(buffer).digest())
-            setattr(module, _KEY, None if unit is None else LoadedUnit(unit, context))
-        return module
-
-    def get_function_of(module: Any, name: str) -> Any:
-        function = get_function(module, name)
-        loaded = vars(module).get(_KEY)
-        if loaded is not None:
-            setattr(function, _KEY, session.launcher(loaded, name))
-        return function
-
-    def launch(function: Any, grid: Any, block: Any, values: Any, shared: Any, stream: Any) -> None:
-        launcher: Launcher | None = vars(function).get(_KEY)
-        if launcher is not None and type(values) is bytes:
-            handle = 0 if stream is None else stream.handle
-            if launcher(grid, block, shared, handle, values):
-                return
-        launch_kernel(function, grid, block, values, shared, stream)
-
-    driver.module_from_buffer = module_from_buffer  # type: ignore[attr-defined]
-    driver.Module.get_function = get_function_of
-    driver.Function._launch_kernel = launch
-
-
-#: What is done to a module of a package, once it is loaded.
-_WATCHED: dict[str, Callable[[Session, ModuleType], None]] = {
-    "pycuda.compiler": watch_compiler,
-    "pycuda.driver": watch_driver,
-}
-
-
-@dataclass(frozen=True)
-class _Loading(MetaPathFinder):
-    """Replaces functions of packages when these are loaded."""
-
-    session: Session
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        watch = _WATCHED.get(fullname)
-        spec = PathFinder.find_spec(fullname, path) if watch is not None else None
-        if watch is None or spec is None or spec.loader is None:
-            return None
-        load = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            load(module)
-            watch(self.session, module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
-
-
-def begin(session: Session) -> None:
-    """From now on launches of this process are those of a session."""
-    sys.meta_path.insert(0, _Loading(session))
-    for name, watch in _WATCHED.items():
-        if name in sys.modules:
-            watch(session, sys.modules[name])
 
 
 def folder_of(script: str) -> Path:

@@ -1,4 +1,4 @@
-"""Tunes scripts whose kernels PyCUDA compiles: takes a script and runs, gives tuned units.
+"""Tunes scripts whose kernels a package compiles: takes a script and runs, gives tuned units.
 
 A first run tells what is compiled. Behind the text of a unit functions are written that launch its
 kernels. So it is a program like any other, but a library: the script loads it, and its runs are
@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cutune
 from cutune.core.codes import Code
@@ -35,14 +36,24 @@ from cutune.tuning.tune import NothingTuned, TunedProgram, Tuning, tune, tuned_t
 _RUNNER = str(Path(cutune.__file__).resolve().parent / "tuned.py")
 _HEADER = INCLUDE_DIRECTORY / "cutune_script.h"
 _FUNCTION = """
-extern "C" int cutune_launch_{kernel}(const void *asked, const void *bytes, int size)
+static bool cutune_launch_{kernel}(const cutune_script_launch &asked)
 {{
-    const cutune_script_launch &launch = *static_cast<const cutune_script_launch *>(asked);
     alignas(256) char at[cutune_most_bytes];
-    if (!cutune_take_arguments({kernel}, launch.context, at, bytes, size)) return 1;
-    const dim3 grid = cutune_extents(launch.grid), block = cutune_extents(launch.block);
-    {kernel}<<<grid, block, launch.shared, static_cast<cudaStream_t>(launch.stream)>>>({arguments});
-    return cudaGetLastError() != cudaSuccess;
+    if (!cutune_take_arguments({spelled}, asked, at)) return false;
+    {spelled}<<<asked.grid, asked.block, asked.shared, asked.stream>>>({arguments});
+    return cudaGetLastError() == cudaSuccess;
+}}
+static struct _object *cutune_call_{kernel}(
+    struct _object *context, struct _object *const *given, ssize_t count)
+{{
+    return cutune_call_python(cutune_launch_{kernel}, context, given, count);
+}}
+extern "C" cutune_python_function cutune_function_{kernel};
+cutune_python_function cutune_function_{kernel} = {{
+    "{kernel}", cutune_call_{kernel}, cutune_fast_call, nullptr}};
+extern "C" int cutune_layout_{kernel}(unsigned *to)
+{{
+    return cutune_write_layout({spelled}, to);
 }}
 """
 #: A shell that is not linked to CUDA: so is whatever starts a script.
@@ -51,12 +62,15 @@ _ANY_PROGRAM = Path("/bin/sh")
 
 @dataclass(frozen=True)
 class ScriptUnit:
-    """A text that a script compiles; the kernels of it that it looks up."""
+    """A text that a script compiles.
+
+    `kernels`: those of it that it looks up, with their names in C++.
+    """
 
     digest: str
     source: str
     options: tuple[str, ...]
-    kernels: tuple[str, ...]
+    kernels: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,10 @@ def tune_script(request: Request, tuning: Tuning, reporter: Reporter) -> TunedSc
     (script,), folder = request.sources, Path(tuning.output or "")
     plan = replace(tuning.plan, environment=program_environment(_ANY_PROGRAM))
     with during(reporter.progress, "running"):
-        units = _noted(script, plan, request.devices[0])
+        rows = _noted(script, plan, request.devices[0])
+    for reason in dict.fromkeys(row["left"] for row in rows if "left" in row):
+        reporter.warn(Diagnostic.at(Code.SCRIPT_UNTUNED, reason=reason.strip()))
+    units = _units([row for row in rows if "left" not in row])
     if not units:
         raise CutuneError.at(Code.NO_SCRIPT_KERNELS, path=script)
     tuning = replace(tuning, plan=plan, is_anew=True)
@@ -92,20 +109,23 @@ def tune_script(request: Request, tuning: Tuning, reporter: Reporter) -> TunedSc
     return TunedScript(joined.tuned, joined.refused, said)
 
 
-def _noted(script: str, plan: RunPlan, device: DeviceProfile) -> list[ScriptUnit]:
-    """What the script compiles in all of its runs, and which kernels it looks up."""
+def _noted(script: str, plan: RunPlan, device: DeviceProfile) -> list[dict[str, Any]]:
+    """What the script compiles in all of its runs: a row for each kernel that it looks up."""
     with temporary_folder() as name:
         path = Path(name) / "units.jsonl"
         path.touch()
         for run in replace(plan, script=(_RUNNER, NOTE, str(path), script)).runs(Path()):
             run_program(run, device_environment(device, Path(name)))
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    kernels: dict[str, dict[str, None]] = {}
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _units(rows: Sequence[dict[str, Any]]) -> list[ScriptUnit]:
+    kernels: dict[str, dict[str, str]] = {}
     for row in rows:
-        kernels.setdefault(row["digest"], {})[row["kernel"]] = None
+        kernels.setdefault(row["digest"], {})[row["kernel"]] = row["spelled"]
     by_digest = {row["digest"]: row for row in rows}
     return [
-        ScriptUnit(digest, row["source"], tuple(row["options"]), tuple(kernels[digest]))
+        ScriptUnit(digest, row["source"], tuple(row["options"]), kernels[digest])
         for digest, row in by_digest.items()
     ]
 
@@ -151,12 +171,18 @@ class _Joined:
         tuned = tune(request, tuning, self.reporter)
         assert isinstance(tuned, TunedProgram), "it is done anew"
         self.tuned.append(tuned)
-        kernels = sorted({model.kernel.name for model in tuned.models})
+        modelled = {_template(model.kernel.name) for model in tuned.models}
+        found = [one for one, name in unit.kernels.items() if _template(name) in modelled]
         self.rows[unit.digest] = {
             "source": path.name,
-            "kernels": kernels,
+            "kernels": sorted(found),
             "architectures": [one.rpartition("_")[2] for one in toolchain.architectures],
         }
+
+
+def _template(name: str) -> str:
+    """The name of a kernel without its namespace, and without arguments where it is an instance."""
+    return name.partition("<")[0].rpartition("::")[2]
 
 
 def _compiled(toolchain: Toolchain, unit: ScriptUnit, path: Path) -> list[Module]:
@@ -175,16 +201,22 @@ def variables(modules: Sequence[Module]) -> Iterator[str]:
                 yield variable.name
 
 
-def program_text(source: str, module: Module, kernels: Sequence[str]) -> str:
+def program_text(source: str, module: Module, kernels: Mapping[str, str]) -> str:
     """The text of a unit with functions behind it that launch kernels; `module`: its code."""
     # A mangled name is none in C++.
-    known = [kernel for kernel in kernels if kernel in module.functions and kernel[:2] != "_Z"]
-    entries = (module.functions[kernel] for kernel in known)
-    named = [(entry.name, len(entry.parameters)) for entry in entries if entry.is_kernel]
-    functions = "".join(_launch(*one) for one in named)
+    known = (
+        (module.functions[kernel], spelled)
+        for kernel, spelled in kernels.items()
+        if kernel in module.functions and spelled[:2] != "_Z"
+    )
+    functions = "".join(
+        _launch(entry.name, spelled, len(entry.parameters))
+        for entry, spelled in known
+        if entry.is_kernel
+    )
     return f"{source}\n{_HEADER.read_text(encoding='utf-8')}{functions}"
 
 
-def _launch(kernel: str, count: int) -> str:
-    arguments = ", ".join(f"cutune_passed<{n}>({kernel}, at)" for n in range(count))
-    return _FUNCTION.format(kernel=kernel, arguments=arguments)
+def _launch(kernel: str, spelled: str, count: int) -> str:
+    arguments = ", ".join(f"cutune_passed<{n}>({spelled}, at)" for n in range(count))
+    return _FUNCTION.format(kernel=kernel, spelled=spelled, arguments=arguments)

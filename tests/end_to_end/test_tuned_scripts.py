@@ -1,4 +1,4 @@
-"""Scripts whose kernels PyCUDA compiles, tuned and run tuned on the emulated device."""
+"""Scripts whose kernels PyCUDA and CuPy compile, tuned and run tuned on the emulated device."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from cutune.core.codes import Code
 from tests.support.short_headers import as_users_do
 
 pytestmark = pytest.mark.nvcc
-with_pycuda = pytest.mark.skipif(
-    importlib.util.find_spec("pycuda") is None, reason="pycuda is not installed"
+with_pycuda, with_cupy = (
+    pytest.mark.skipif(importlib.util.find_spec(name) is None, reason=f"{name} is not installed")
+    for name in ("pycuda", "cupy")
 )
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "tests" / "corpus" / "python" / "pycuda_tuned.py"
-KERNELS, HOSTILE = SCRIPT.with_name("tuned_kernels.cu"), SCRIPT.with_name("hostile_launches.py")
+SCRIPTS = ROOT / "tests" / "corpus" / "python"
+SCRIPT, KERNELS = SCRIPTS / "pycuda_tuned.py", SCRIPTS / "tuned_kernels.cu"
 RUN = f"{sys.executable} {{script}} {{n}}"
 
 
 def started(folder: Path, *words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     command = [sys.executable, "-m", "cutune", *map(str, words)]
     with as_users_do():
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
         return subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
@@ -40,15 +41,24 @@ def run_tuned(folder: Path, *words: object, **variables: str) -> subprocess.Comp
     return started(folder, "run", *tuned, CUTUNE="verbose", **variables)
 
 
-@pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A folder with a tuned script, and what `tune` said."""
-    folder = tmp_path_factory.mktemp("tuned")
-    shutil.copy(SCRIPT, folder / "script.py")
+def tuned_in(folder: Path, script: Path) -> tuple[Path, str, str]:
+    shutil.copy(script, folder / "script.py")
     shutil.copy(KERNELS, folder)
     done = started(folder, "tune", "script.py", "--run", RUN, "--vary", "n=1000,4000,16000")
     assert done.returncode == 0, done.stderr
     return folder, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A folder with a tuned script, and what `tune` said."""
+    return tuned_in(tmp_path_factory.mktemp("tuned"), SCRIPT)
+
+
+@pytest.fixture(scope="module")
+def tuned_cupy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """The same of a script with CuPy."""
+    return tuned_in(tmp_path_factory.mktemp("tuned_cupy"), SCRIPTS / "cupy_tuned.py")
 
 
 @with_pycuda
@@ -76,18 +86,45 @@ def test_launches_choose_and_results_stay(tuned: tuple[Path, str, str]) -> None:
         assert f"cutune: {kernel}," not in done.stderr
 
 
-@with_pycuda
-def test_hostile_launches(tuned: tuple[Path, str, str]) -> None:
+def check_hostile(folder: Path, name: str, least: int) -> None:
     """All print what they print when the script is run as it is."""
-    table, words = str(tuned[0] / "script.tuned"), (HOSTILE, KERNELS)
-    own = started(tuned[0], "run", sys.executable, *words)
+    table, words = str(folder / "script.tuned"), (SCRIPTS / name, KERNELS)
+    own = started(folder, "run", sys.executable, *words)
     command = sys.executable, "-m", "cutune.tuned", *words
-    done = started(tuned[0], "run", *command, CUTUNE="verbose", CUTUNE_TUNED=table)
+    done = started(folder, "run", *command, CUTUNE="verbose", CUTUNE_TUNED=table)
     assert own.returncode == done.returncode == 0
     assert done.stdout.splitlines() == own.stdout.splitlines()
-    assert own.stdout.count("\n") > 30
+    assert own.stdout.count("\n") > least
     changed = "saxpy, 100000 x 1 x 1 threads: block 32x1x1 -> 128x1x1"
-    assert done.stderr.count(changed) > 20
+    assert done.stderr.count(changed) > least * 2 // 3
+
+
+@with_pycuda
+def test_hostile_launches_of_pycuda(tuned: tuple[Path, str, str]) -> None:
+    check_hostile(tuned[0], "hostile_pycuda.py", 30)
+
+
+@with_cupy
+def test_hostile_launches_of_cupy(tuned_cupy: tuple[Path, str, str]) -> None:
+    check_hostile(tuned_cupy[0], "hostile_cupy.py", 17)
+
+
+@with_cupy
+def test_each_kind_of_kernel_of_cupy(tuned_cupy: tuple[Path, str, str]) -> None:
+    folder, shown, said = tuned_cupy
+    assert "5 launches: 3 tuned, 1 kept, 1 refused" in shown
+    assert "kernel 'ranks' uses threadIdx.x in a stored value" in said
+    assert Code.SCRIPT_UNTUNED.number not in said
+    rows = json.loads((folder / "script.tuned" / "units.json").read_text())["units"].values()
+    kernels = [kernel for row in rows for kernel in row["kernels"]]
+    assert sorted(kernels) == ["_Z5twiceIfEvPT_i", "blur", "saxpy", "squares"]
+    for _ in range(2):  # What was built is loaded.
+        done = run_tuned(folder, 100003)
+        assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+        for kernel in ("saxpy", "twice"):
+            assert f"{kernel}, 100003 x 1 x 1 threads: block 32x1x1 -> 128x1x1\n" in done.stderr
+        assert "blur, 12503 x 40 x 1 threads: block 8x8x1 -> " in done.stderr
+        assert "ranks: 1 launch, grid 3126x1x1, block 32x1x1" in done.stderr
 
 
 @with_pycuda

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
-from collections.abc import Callable
+import re
+import struct
+import subprocess
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cutune.core.codes import Code
 from cutune.ptx.parse import parse
-from cutune.tuning import script_session
-from cutune.tuning.script_session import SCHEMA, TABLE, CompiledUnit, Session, UnitLibrary
+from cutune.tuning.script_session import (
+    SCHEMA,
+    TABLE,
+    CompiledUnit,
+    LoadedUnit,
+    OwnCompiler,
+    Session,
+    UnitLibrary,
+    alike_kernels,
+)
 from cutune.tuning.scripts import program_text, variables
 
 SOURCE = 'extern "C" __global__ void k(int n) { }\n'
 NVCC = "/no/nvcc"
 CONTEXT = 7
-SHAPE = ((4, 1), (64, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -78,98 +87,177 @@ def test_headers_make_another_unit(tmp_path: Path) -> None:
     assert CompiledUnit.of("#include <cuda_own.h>", [f"-I{header.parent}"], str(nvcc)) is None
 
 
-class Module:
-    """A module of the package: code in a context."""
+SAXPY = """
+.visible .entry saxpy(
+\t.param .u32 saxpy_param_0
+)
+{
+\t.reg .b32 \t%r<{registers}>; // one of them
+\t.loc\t1 9 0
+\tret;
 
-    def get_function(self, name: str) -> Function:
-        return Function()
-
-
-class Function:
-    """A kernel, with the launches that the package made of it."""
-
-    def __init__(self) -> None:
-        self.own: list[tuple[Any, ...]] = []
-
-    def _launch_kernel(self, *launch: Any) -> None:
-        self.own.append(launch)
-
-
-@pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Loads a text as the package does, with a session that has a library for `SOURCE`."""
-
-    def load(source: str = SOURCE, code: bytes = b"code", answer: int = 0) -> Any:
-        asked: list[tuple[Any, ...]] = []
-
-        def launch_k(*words: Any) -> int:
-            asked.append(words)
-            return answer
-
-        unit = CompiledUnit.of(SOURCE, (), NVCC)
-        assert unit is not None
-        library: Any = SimpleNamespace(cutune_launch_k=launch_k)
-        session = Session(Path(), built={unit.digest: UnitLibrary(library)})
-        functions = type("Functions", (Function,), {})
-        modules = type("Modules", (Module,), {"get_function": lambda *about: functions()})
-        compiler, driver = ModuleType("compiler"), ModuleType("driver")
-        vars(compiler)["compile_plain"] = lambda *about: code
-        vars(driver).update(Module=modules, Function=functions)
-        vars(driver)["module_from_buffer"] = lambda *about: modules()
-        monkeypatch.setattr(script_session, "_current_context", lambda: CONTEXT)
-        script_session.watch_compiler(session, compiler)
-        script_session.watch_driver(session, driver)
-        compiler.compile_plain(source, [], False, NVCC, "")
-        return driver, asked
-
-    return load
-
-
-def test_a_launch_by_the_library(watched: Callable[..., Any]) -> None:
-    driver, asked = watched()
-    function = driver.module_from_buffer(b"code").get_function("k")
-    function._launch_kernel(*SHAPE, b"1234", 0, None)
-    function._launch_kernel((2,), (8, 8), b"1234", 16, SimpleNamespace(handle=5))
-    launches = [(*script_session.LAUNCH.unpack(words[0]), *words[1:]) for words in asked]
-    first, second = (7, 0, 4, 1, 1, 64, 1, 1, 0), (7, 5, 2, 1, 1, 8, 8, 1, 16)
-    assert launches == [(*first, b"1234", 4), (*second, b"1234", 4)]
-    assert function.own == []
+}
+"""
+OWN = "//\n.version 9.0\n.target sm_90\n.global .u32 unused;\n.weak .entry k()\n{\n ret;\n}\n"
 
 
 @pytest.mark.parametrize(
-    ("about", "buffer", "name", "launch"),
+    ("other", "alike"),
     [
-        ({"answer": 1}, b"code", "k", (*SHAPE, b"", 0, None)),
-        ({"source": SOURCE + " "}, b"code", "k", (*SHAPE, b"", 0, None)),
-        ({}, b"other", "k", (*SHAPE, b"", 0, None)),
-        ({}, bytearray(b"code"), "k", (*SHAPE, b"", 0, None)),
-        ({}, b"code", "other", (*SHAPE, b"", 0, None)),
-        ({}, b"code", "k", ((4.0, 1), (64, 1, 1), b"", 0, None)),
-        ({}, b"code", "k", ((-4, 1), (64, 1, 1), b"", 0, None)),
-        ({}, b"code", "k", ((4, 1, 1, 1), (64, 1, 1), b"", 0, None)),
-        ({}, b"code", "k", ((4, 1), 64, b"", 0, None)),
-        ({}, b"code", "k", (*SHAPE, bytearray(), 0, None)),
+        (SAXPY.replace("{registers}", "3"), {"saxpy"}),
+        (SAXPY.replace("{registers}", "3").replace("\t.loc\t1 9 0\n", ""), {"saxpy"}),
+        (SAXPY.replace("{registers}", "4"), set()),
+        (".visible .entry k()\n{\n ret;\n}\n\t.section\t.debug_str\n\t{\n.b8 1\n\t}\n", {"k"}),
+        (".visible .entry k()\n{\n ret;\n}\n.global .u32 other;\n", set()),
+        (".func f()\n{\n ret;\n}\n.visible .entry k()\n{\n ret;\n}\n", set()),
     ],
 )
-def test_launches_as_they_are_written(
-    watched: Callable[..., Any],
-    about: dict[str, Any],
-    buffer: bytes,
-    name: str,
-    launch: tuple[Any, ...],
+def test_kernels_of_two_compilers(other: str, alike: set[str]) -> None:
+    own = OWN + SAXPY.replace("{registers}", "3")
+    assert alike_kernels(own, ".version 8.9\n.target sm_80\n" + other) == alike
+
+
+def unit_compiled(folder: Path, code: str, registers: int = 3) -> LoadedUnit:
+    """One of a package with a compiler of its own, and an nvcc that makes `code` of it."""
+    nvcc = folder / "nvcc"
+    (folder / "code.ptx").write_text(code)
+    copied = f'cp {folder}/code.ptx "$last" || {{ echo error: none >&2; exit 1; }}'
+    nvcc.write_text(f"#!/bin/sh\nfor last; do :; done\n{copied}\n")
+    nvcc.chmod(0o755)
+    unit = CompiledUnit.of(SOURCE, ["-arch", "sm_90"], str(nvcc))
+    assert unit is not None
+    own = SAXPY.replace("{registers}", str(registers))
+    return LoadedUnit(unit, CONTEXT, OwnCompiler("1", lambda architecture: f"{architecture};{own}"))
+
+
+@pytest.mark.parametrize(
+    ("registers", "said"),
+    [(3, None), (4, "to other code"), (0, "nvcc does not compile kernel 'saxpy': error: none")],
+)
+def test_what_tune_is_told(registers: int, said: str | None, tmp_path: Path) -> None:
+    code = ".version 9.0\n.target sm_80\n80;" + SAXPY.replace("{registers}", str(registers))
+    loaded = unit_compiled(tmp_path, code)
+    if not registers:
+        (tmp_path / "code.ptx").unlink()
+    noted = tmp_path / "noted.jsonl"
+    assert Session.noting(str(noted)).launcher(loaded, "saxpy", "saxpy<int>") is None
+    row = json.loads(noted.read_text())
+    if said is None:
+        assert (row["kernel"], row["spelled"], row["source"]) == ("saxpy", "saxpy<int>", SOURCE)
+    else:
+        assert said in row["left"]
+
+
+def test_other_code_is_not_built(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = ".target sm_90\n90;" + SAXPY.replace("{registers}", "4")
+    loaded = unit_compiled(tmp_path, code)
+    row = {"source": "k.cu", "kernels": ["saxpy"], "architectures": ["90"]}
+    (tmp_path / "k.cu").write_text("")
+    session = Session(tmp_path, {loaded.unit.digest: row})
+    assert session.launcher(loaded, "saxpy") is None
+    assert "nvcc compiles kernel 'saxpy' to other code" in capsys.readouterr().err
+
+
+#: What a library has of CUDA, and a kernel that tells how it was called.
+STAND_IN = """
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+typedef struct CUstream_st *cudaStream_t;
+enum cudaError_t { cudaSuccess, cudaFailed };
+extern "C" { double seen[12]; int pending = 0; }
+static cudaError_t cudaPeekAtLastError() { return pending ? cudaFailed : cudaSuccess; }
+static cudaError_t cudaGetLastError() { return cudaPeekAtLastError(); }
+static void record(dim3 g, dim3 b, unsigned shared, cudaStream_t stream)
+{
+    const unsigned all[] = {g.x, g.y, g.z, b.x, b.y, b.z, shared};
+    for (int i = 0; i < 7; ++i) seen[i] = all[i];
+    seen[7] = static_cast<double>(reinterpret_cast<size_t>(stream));
+}
+static void k(char c, double a, short n) { seen[8] = c; seen[9] = a; seen[10] = n; }
+extern "C" int context(void **to) { *to = (void *)7; return 0; }
+"""
+LAYOUT = [(0, 1), (8, 8), (16, 2)]
+VALUES = struct.pack("=b7xdh", 3, 0.5, -4)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """That of a unit, on a stand-in for CUDA."""
+    folder = tmp_path_factory.mktemp("library")
+    ptx = ".visible .entry k(.param .u8 a, .param .f64 b, .param .u16 c) { ret; }"
+    text = program_text(
+        "", parse(f".version 8.0\n.target sm_80\n.address_size 64\n{ptx}"), {"k": "k"}
+    )
+    text = re.sub(r"k<<<(.*)>>>", r"record(\1), k", text)
+    source, made = folder / "k.cpp", folder / "k.so"
+    source.write_text("#include <sys/types.h>\n" + STAND_IN + text)
+    command = [
+        "g++",
+        "-std=c++11",
+        "-Wall",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+        str(source),
+        "-o",
+        str(made),
+    ]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(made))
+
+
+@pytest.mark.parametrize(
+    ("launch", "seen"),
+    [
+        (((4,), (64,), 0, 0, VALUES), (4, 1, 1, 64, 1, 1, 0, 0)),
+        (((4, 3, 2), (8, 4, 2), 16, 5, VALUES), (4, 3, 2, 8, 4, 2, 16, 5)),
+        (((True, 3), (8, 4), False, 2**40, VALUES), (1, 3, 1, 8, 4, 1, 0, 2**40)),
+        (((4, 0), (64,), 0, 0, VALUES), None),
+        (((4,), (-64,), 0, 0, VALUES), None),
+        (((4.0,), (64,), 0, 0, VALUES), None),
+        (((2**31,), (64,), 0, 0, VALUES), None),
+        (((2**70,), (64,), 0, 0, VALUES), None),
+        (((4, 1, 1, 1), (64,), 0, 0, VALUES), None),
+        (((), (64,), 0, 0, VALUES), None),
+        (([4], (64,), 0, 0, VALUES), None),
+        ((4, (64,), 0, 0, VALUES), None),
+        (((4,), (64,), -1, 0, VALUES), None),
+        (((4,), (64,), 0, "stream", VALUES), None),
+        (((4,), (64,), 0, 0, bytearray(VALUES)), None),
+        (((4,), (64,), 0, 0, VALUES[:-1]), None),
+        (((4,), (64,), 0, 0, VALUES + b"0"), None),
+        (((4,), (64,), 0, 0), None),
+        (((4,), (64,), 0, 0, VALUES, 1), None),
+    ],
+)
+def test_a_launch_by_the_library(
+    library: ctypes.CDLL, launch: Any, seen: tuple[float, ...] | None
 ) -> None:
-    driver, asked = watched(**about)
-    function = driver.module_from_buffer(buffer).get_function(name)
-    function._launch_kernel(*launch)
-    assert function.own == [launch]
-    assert len(asked) == ("answer" in about)
+    units = UnitLibrary(library)
+    assert units.launcher("other", CONTEXT) is None
+    launcher = units.launcher("k", CONTEXT)
+    assert launcher is not None and launcher.layout == LAYOUT
+    found = (ctypes.c_double * 12).in_dll(library, "seen")
+    found[:] = [0] * 12
+    library.cutune_ask_driver(library.context)
+    assert launcher.launch(*launch) is (seen is not None)
+    assert tuple(found[:11]) == ((*seen, 3, 0.5, -4) if seen else (0,) * 11)
 
 
-def test_options_of_a_module_are_the_packages_own(watched: Callable[..., Any]) -> None:
-    driver, asked = watched()
-    function = driver.module_from_buffer(b"code", [(1, 2)]).get_function("k")
-    function._launch_kernel(*SHAPE, b"", 0, None)
-    assert (len(function.own), asked) == (1, [])
+def test_launches_that_the_library_leaves(library: ctypes.CDLL) -> None:
+    """Those in another context, and those behind an error."""
+    launch = (4,), (64,), 0, 0, VALUES
+    other, own = (UnitLibrary(library).launcher("k", context) for context in (8, CONTEXT))
+    assert other is not None and own is not None
+    library.cutune_ask_driver(library.context)
+    assert not other.launch(*launch) and own.launch(*launch)
+    pending = ctypes.c_int.in_dll(library, "pending")
+    pending.value = 1
+    assert not own.launch(*launch)
+    pending.value = 0
+    assert own.launch(*launch)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +289,7 @@ def test_kernels_without_a_model_are_not_asked(tmp_path: Path) -> None:
     row = {"source": "k.cu", "kernels": ["other"], "architectures": ["80"]}
     (tmp_path / TABLE).write_text(json.dumps({"schema": SCHEMA, "units": {unit.digest: row}}))
     session = Session.of(tmp_path)
-    assert session.launcher(script_session.LoadedUnit(unit, CONTEXT), "k") is None
+    assert session.launcher(LoadedUnit(unit, CONTEXT), "k") is None
     assert session.built == {}
 
 
@@ -213,7 +301,7 @@ def test_another_architecture_is_not_built(
     row = {"source": "k.cu", "kernels": ["k"], "architectures": ["80"]}
     (tmp_path / TABLE).write_text(json.dumps({"schema": SCHEMA, "units": {unit.digest: row}}))
     session = Session.of(tmp_path)
-    assert session.launcher(script_session.LoadedUnit(unit, CONTEXT), "k") is None
+    assert session.launcher(LoadedUnit(unit, CONTEXT), "k") is None
     assert "not proven for 'sm_90'" in capsys.readouterr().err
 
 
@@ -225,15 +313,18 @@ PTX = """.version 8.0
 .visible .entry k(.param .u32 k_param_0, .param .u64 k_param_1) {{ ret; }}
 .visible .entry other() {{ ret; }}
 .visible .entry _Z7mangledi(.param .u32 n) {{ ret; }}
+.visible .entry _Z1ti(.param .u32 n) {{ ret; }}
 """
 
 
 def test_functions_that_launch() -> None:
-    text = program_text(SOURCE, parse(PTX.format(variable="")), ["k", "not_there", "_Z7mangledi"])
+    names = {"k": "k", "not_there": "not_there", "_Z7mangledi": "_Z7mangledi", "_Z1ti": "t<int>"}
+    text = program_text(SOURCE, parse(PTX.format(variable="")), names)
     assert text.startswith(SOURCE)
     assert "(cutune_passed<0>(k, at), cutune_passed<1>(k, at));" in text
     assert "cutune_launch_k(" in text
     assert "cutune_launch_other" not in text and "mangled" not in text
+    assert "cutune_launch__Z1ti" in text and " t<int><<<" in text
 
 
 @pytest.mark.parametrize(

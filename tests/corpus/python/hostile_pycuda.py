@@ -8,10 +8,7 @@ The script prints the same lines when it is tuned.
 from __future__ import annotations
 
 import gc
-import os
 import sys
-import zlib
-from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -21,13 +18,10 @@ import pycuda.driver as cuda
 from pycuda import gpuarray, tools
 from pycuda.compiler import SourceModule
 
+from tests.corpus.python.hostile_cases import case, run_all
+
 TEXT = Path(sys.argv[1]).read_text()
 BLOCK, GRID, N = (32, 1, 1), (3125, 1), 100_000
-CASES: list[Callable[[], object]] = []
-
-
-def case(function: Callable[[], object]) -> None:
-    CASES.append(function)
 
 
 def ones(count: int = N) -> np.ndarray[Any, Any]:
@@ -306,26 +300,9 @@ def an_illegal_address() -> object:
     return "nothing"
 
 
-def shown(value: object) -> object:
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, zlib.crc32(value.tobytes())
-    return value
-
-
-def run(one: Callable[[], object]) -> None:
+def begin() -> None:
     cuda.init()
     cuda.Device(0).make_context()
-    try:
-        said = f"{shown(one())}"
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-    print(f"{one.__name__}: {said}", flush=True)
 
 
-# Each in a process of its own, since errors of kernels stay.
-for one in CASES:
-    child = os.fork()
-    if child == 0:
-        run(one)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0, one.__name__
+run_all(begin)

@@ -1,0 +1,248 @@
+"""Launches that a library could make otherwise than CuPy.
+
+The script prints the same lines when it is tuned.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from tests.corpus.python.hostile_cases import case, run_all
+
+TEXT = f'extern "C" {{\n{Path(sys.argv[1]).read_text()}\n}}\n'
+BLOCK, GRID, N, TWO = (32,), (3125,), 100_000, np.float32(2)
+
+
+def ones(count: int = N) -> Any:
+    return cp.asarray(np.ones(count, np.float32))
+
+
+def loaded(text: str = TEXT, **named: Any) -> Any:
+    return cp.RawKernel(text, "saxpy", **named)
+
+
+def called(
+    kernel: Any,
+    n: Any = N,
+    a: Any = TWO,
+    grid: Any = GRID,
+    block: Any = BLOCK,
+    **named: Any,
+) -> np.ndarray[Any, Any]:
+    y, x = ones(), cp.asarray(np.arange(N, dtype=np.float32))
+    kernel(grid, block, (n, a, x, y), **named)
+    return np.asarray(y.get())
+
+
+@case
+def plain() -> object:
+    return called(loaded())
+
+
+@case
+def numbers_of_many_types() -> object:
+    kinds = [N, np.int32(N), np.int64(N), np.uint64(N), np.array([N]), 2**32 + N, -5]
+    return [called(loaded(), kind).sum() for kind in kinds]
+
+
+@case
+def numbers_that_do_not_fit() -> object:
+    found = []
+    for a in (2.0, np.float64(2), 2, 2 + 1j, None, np.array([2], np.float32), "2", 2**64):
+        try:
+            found.append(called(loaded(), a=a).sum())
+        except (TypeError, OverflowError) as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def extents_of_many_kinds() -> object:
+    found = []
+    wide: list[Any] = [
+        (3125, 1, 1),
+        (np.int64(3125),),
+        (0,),
+        (-1, 1),
+        [3125],
+        (3125.0,),
+        (100,),
+        (),
+    ]
+    for grid in (*wide, (1, 1, 1, 3125), (2**31,)):
+        try:
+            found.append(called(loaded(), grid=grid).sum())
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def blocks_that_cuda_refuses() -> object:
+    kernel, found = loaded(), []
+    for block, shared in ((2048,), 0), (BLOCK, 1 << 20), (BLOCK, 4096):
+        try:
+            found.append(called(kernel, block=block, shared_mem=shared).sum())
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def too_few_arguments() -> object:
+    kernel, y = loaded(), ones()
+    try:
+        kernel(GRID, BLOCK, (N, np.float32(2), y, object()))
+    except TypeError:
+        kernel(GRID, BLOCK, [N, np.float32(2), y, y])
+    return y.get()
+
+
+@case
+def in_streams_with_events() -> object:
+    kernel, streams = loaded(), [cp.cuda.Stream(non_blocking=True) for _ in range(3)]
+    x, ys = ones(), [ones() for _ in range(3)]
+    cp.cuda.Device().synchronize()
+    for stream, y in zip(streams, ys, strict=True):
+        with stream:
+            kernel(GRID, BLOCK, (N, np.float32(2), x, y))
+            event = stream.record()
+        streams[0].wait_event(event)
+        with cp.cuda.ExternalStream(streams[0].ptr):
+            kernel(GRID, BLOCK, (N, np.float32(1), y, ys[0]))
+    streams[0].synchronize()
+    kernel.kernel(GRID, BLOCK, (N, np.float32(1), x, ys[0]), stream=streams[1])
+    streams[1].synchronize()
+    return ys[0].get()
+
+
+@case
+def neighbours_and_views() -> object:
+    kernel, memory = loaded(), ones(3 * N)
+    kernel(GRID, BLOCK, (N, np.float32(2), memory[:N], memory[N:]))
+    kernel(GRID, BLOCK, (N - 1, np.float32(3), memory[N + 1 :], memory[2 * N + 1 :]))
+    kernel(GRID, BLOCK, (N - 7, np.float32(5), memory[1:], memory[1:]))
+    kernel(GRID, BLOCK, (N, np.float32(2), memory.data, memory[::3]))
+    return memory.get()
+
+
+@case
+def memory_that_is_given_anew() -> object:
+    kernel, found = loaded(), []
+    for round_ in range(6):
+        whole, apart = ones(2 * N), ones()
+        x, y = (whole[:N], whole[N:]) if round_ % 2 else (apart, whole[:N])
+        kernel(GRID, BLOCK, (N, np.float32(2), x, y))
+        found.append(float(y.get().sum()))
+        del whole, apart, x, y
+        if round_ % 3 == 2:
+            cp.get_default_memory_pool().free_all_blocks()
+    return found
+
+
+@case
+def another_text_with_the_name() -> object:
+    found = []
+    for sign in ("- y[i]", "", "+ y[i]"):
+        module = cp.RawModule(code=TEXT.replace("+ y[i]", sign))
+        found.append(called(module.get_function("saxpy")).sum())
+    again = loaded(TEXT.replace("+ y[i]", "- y[i]"))
+    return [*found, called(again).sum(), called(loaded()).sum()]
+
+
+@case
+def options_that_were_not_tuned() -> object:
+    found = []
+    for options in ((), ("-Dthree=3",), ("--use_fast_math",), ("-G",), ("-std=c++14",)):
+        found.append(called(loaded(options=options)).sum())
+    return found
+
+
+@case
+def kernels_compiled_pickled_and_left() -> object:
+    kernel = loaded()
+    first = called(kernel).sum()
+    kernel.compile()
+    copy = pickle.loads(pickle.dumps(kernel))
+    function = cp.RawModule(code=TEXT).get_function("saxpy")
+    gc.collect()
+    return first, called(kernel).sum(), called(copy).sum(), called(function).sum()
+
+
+@case
+def attributes_that_are_set() -> object:
+    kernel = loaded()
+    kernel.max_dynamic_shared_size_bytes = 70_000
+    kernel.preferred_shared_memory_carveout = 50
+    found = called(kernel, shared_mem=60_000)
+    return kernel.max_dynamic_shared_size_bytes, kernel.num_regs > 0, found.sum()
+
+
+@case
+def in_threads() -> object:
+    kernel, found = loaded(), []
+
+    def work(number: int) -> None:
+        with cp.cuda.Stream(non_blocking=True):
+            y = ones()
+            for _ in range(3):
+                kernel(GRID, BLOCK, (N - number, np.float32(2), ones(), y))
+            found.append(float(y.get().sum()))
+
+    threads = [Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(found)
+
+
+@case
+def a_graph() -> object:
+    kernel, x, y = loaded(), ones(), ones()
+    kernel(GRID, BLOCK, (N, np.float32(2), x, y))
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        stream.begin_capture()
+        for factor in (1, 2):
+            kernel(GRID, BLOCK, (N, np.float32(factor), x, y))
+        graph = stream.end_capture()
+        for _ in range(3):
+            graph.launch(stream)
+        stream.synchronize()
+    return y.get()
+
+
+@case
+def cooperative_and_with_nvcc() -> object:
+    kinds = {"enable_cooperative_groups": True}, {"backend": "nvcc"}
+    return [called(loaded(**kind)).sum() for kind in kinds]
+
+
+@case
+def an_exception_in_between() -> object:
+    kernel, y = loaded(), ones()
+    for wrong in (object(), np.ones(3)):
+        try:
+            kernel(GRID, BLOCK, (N, wrong, y, y))
+        except TypeError:
+            kernel(GRID, BLOCK, (N, np.float32(1), y, y))
+    return y.get()
+
+
+@case
+def an_illegal_address() -> object:
+    pointer = cp.cuda.MemoryPointer(cp.cuda.UnownedMemory(64, 8, None, 0), 0)
+    loaded()(GRID, BLOCK, (N, np.float32(2), pointer, pointer))
+    cp.cuda.Device().synchronize()
+    return "nothing"
+
+
+run_all(lambda: None)
