@@ -241,10 +241,6 @@ class KnownCode:
         """Keep the compilation of a source as it is written."""
         self._originals[_key(path, flags)] = compilation
 
-    def forget(self, path: str, flags: Sequence[str]) -> None:
-        """Drop a source that does not compile."""
-        self._originals.pop(_key(path, flags), None)
-
     def note_varied(self, program: Program, flags: Sequence[str], compilation: Compilation) -> None:
         """Keep the compilation of a program with all its variants."""
         self._varied[_key(program.source.path, flags)] = _variants(program), compilation

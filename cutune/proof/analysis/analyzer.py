@@ -30,7 +30,6 @@ from cutune.source.syntax.headers import (
 )
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.unit.preprocess import user_headers
-from cutune.toolchain.dry_run import first_error
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 
@@ -72,7 +71,7 @@ class Analyzer:
         return replace(self, toolchain=self.toolchain.with_flags(flags))
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:
-        """Read and analyze one file; where nvcc cannot, nothing is proven of its kernels."""
+        """Read and analyze one file; where there is no nvcc, nothing is proven of its kernels."""
         return self.load_all((path,), require_nvcc)[0]
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
@@ -112,12 +111,9 @@ class Analyzer:
             if compiling is None and _DEVICE_CODE.search(expanded):
                 compiling = Compilation(self.toolchain.device_codes(path, pool))
         except CutuneError as error:
-            if require_nvcc or self.toolchain.nvcc_option is not None:
+            is_told = require_nvcc or self.toolchain.nvcc_option is not None
+            if is_told or error.diagnostic.code is not Code.MISSING_NVCC:
                 raise
-            if error.diagnostic.code is not Code.MISSING_NVCC:
-                reason = first_error(error.diagnostic.message)
-                self.reporter.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
-            expanded, compiling = None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
             if is_rewritten(header):
@@ -133,15 +129,7 @@ class Analyzer:
         try_copies = self.try_copies if self.with_variants else None
         allowed = self.rewrites_headers, self.is_associative, try_copies
         read = ReadSource(nvcc, folder, flags, *texts, compiling, compile_unit, *allowed)
-        try:
-            return read.with_program()
-        except CutuneError as error:
-            if require_nvcc or error.diagnostic.code is not Code.NVCC_FAILED:
-                raise
-            reason = first_error(error.diagnostic.message)
-            self.reporter.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            self.code.forget(path, flags)
-            return replace(read, nvcc=None, compilation=None).with_program()
+        return read.with_program()
 
     def _headers(
         self, source: Source, expanded: str | None
