@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cutune.cli.main import Options, show, sizes_to_show
 from cutune.cli.options import parser
+from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS
 
@@ -157,9 +158,9 @@ def help_verb(options: Options) -> int:
         print(manual_page(whole), end="")
     elif options.completion is not None:
         print(completion(whole, options.completion), end="")
-    elif options.topic is None:
+    elif not options.topic:
         print(whole.format_help())
-        print("topics of cutune help, besides the codes of messages (cutune help CT211):")
+        print("topics of cutune help, besides codes (cutune help CT211) and any words (search):")
         verbs = whole.verbs()
         for name, page in topics().items():
             if name not in verbs:
@@ -168,7 +169,17 @@ def help_verb(options: Options) -> int:
         from rich.console import Console
         from rich.markdown import Markdown
 
-        verb, console = whole.verbs().get(options.topic.lower()), Console()
-        text = text_on(options.topic, verb.format_help() if verb is not None else "")
+        from cutune.cli.usage.search_help import found_for
+
+        topic = " ".join(options.topic)
+        verb, console = whole.verbs().get(topic.lower()), Console()
+        try:
+            text = text_on(topic, verb.format_help() if verb is not None else "")
+        except CutuneError:
+            lines = found_for(topic.split(), whole)
+            if not lines:
+                raise
+            print(f"no topic is called '{topic}'; it is found in:", *lines, sep="\n")
+            return 0
         console.print(Markdown(text)) if console.is_terminal else print(text)
     return 0

@@ -7,6 +7,8 @@ from enum import Enum
 from functools import cache
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
+#: Ends a message about something that cannot be helped.
+NO_REMEDY = "There is no remedy"
 #: A link leads from the package to docs/; a wheel holds the files.
 _PAGE = os.path.join(os.path.dirname(__file__), os.pardir, "docs", "diagnostics.md")
 
@@ -208,13 +210,13 @@ class Code(Enum):
     OTHER_ENTRY = "CT444 warning: '{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; the launch stays as it is"
     MANY_INSTANCES = "CT413 warning: this launch runs several instances of '{kernel}' which the types of its arguments do not tell apart, and stays as it is; give it an argument whose type does, such as 'std::integral_constant<int, N>()'"
     DIFFERENT_SHARED_MEMORY = "CT419 warning: this launch of '{kernel}' computes its shared memory from the thread block by another formula than an earlier one; it stays as it is"
-    DATA_DEPENDENT = "CT414 warning: the work of kernel '{kernel}' was not measured ({reason}); its launches stay as they are{advice}"
+    DATA_DEPENDENT = "CT414 warning: the work of kernel '{kernel}' is not known, so that its launches stay as they are: {reason}"
     UNSEEN_MEMBER = "CT432 warning: kernel '{kernel}' depends on '{name}', whose value is not seen at the launch; its launches stay as they are"
     COUNTED_ON_DATA = "CT418 note: kernel '{kernel}' is counted only at the sizes and on the data of the runs, which should be typical: {reason}"
-    RESULTS_DIFFER = "CT416 warning: the results of kernel '{kernel}' change ({difference}) with thread {blocks}, left out for that{advice}"
+    RESULTS_DIFFER = "CT416 warning: kernel '{kernel}' gives other results with thread {blocks}, left out for that: {difference}{advice}"
     CANDIDATES_UNTRIED = "CT448 note: {count} candidate thread blocks of kernel '{kernel}' do not fit its launches at this size: they were not tried, and are left out; with sizes that are powers of two more fit"
-    OTHER_SHARED = "CT449 warning: no other thread block of kernel '{kernel}' was tried: for the program's own, shared(...) in its annotation is not the {bytes} bytes that the launch asks for"
-    RACY_ORIGINAL = "CT427 warning: the results of kernel '{kernel}' change ({difference}) with thread {blocks}, left out for that; the original itself has a race, so its results depend on the order of its threads"
+    OTHER_SHARED = "CT449 warning: no other thread block of kernel '{kernel}' was tried: for the program's own block its shared(...) is not the {bytes} bytes that the launch asks for; correct the formula"
+    RACY_ORIGINAL = "CT427 warning: kernel '{kernel}' gives other results with thread {blocks}, left out for that: {difference}. The original itself has a race, by which its results depend on the order of its threads: mend it at the place of the note"
     NOT_REPLAYED = "CT417 warning: kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as they are; if only some of its integers are sizes, name them: '#pragma cutune kernel {kernel} data(...)'"
     NOTHING_TUNABLE = "CT415 error: no launch in '{path}' can be tuned; 'cutune inspect --suggest' says why, and what helps"
     ONE_SIZE = "CT402 note: kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not seen; let --vary give its size two values that take no longer{advice}"

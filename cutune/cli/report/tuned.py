@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import aligned, standard_output, with_remarks
+from cutune.core.codes import Code
 
 SCHEMA = "cutune-tune-1"
 
@@ -67,8 +68,9 @@ class LaunchRow:
 
     @property
     def cells(self) -> list[str]:
-        # Why a launch is refused was told by the message with this code.
-        is_told = self.outcome is TuningOutcome.REFUSED and self.code
+        # Why a launch stays was told by the message with this code.
+        stays = self.outcome in (TuningOutcome.REFUSED, TuningOutcome.NOT_MODELLED)
+        is_told = stays and self.code not in (None, Code.FEW_BLOCKS.number)
         reason = "" if is_told else self.reason
         why = f"{reason} [{self.code}]".lstrip() if self.code else reason
         remarked = "; ".join(filter(None, [why, self.remark]))

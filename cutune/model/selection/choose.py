@@ -90,6 +90,12 @@ class PredictedBlock:
     terms_us: Mapping[str, float]
 
 
+def near_best(ranked: Sequence[PredictedBlock]) -> int:
+    """The number of candidates, best first, that are predicted within 2 % of the best."""
+    limit = ranked[0].predicted_ms * constants.REPORTED_BAND if ranked else 0.0
+    return sum(prediction.predicted_ms <= limit for prediction in ranked)
+
+
 @dataclass(frozen=True)
 class Selection:
     """The chosen block of one launch. `ranked` holds the valid candidates, best first."""
@@ -182,8 +188,7 @@ class Selection:
     @property
     def within_band(self) -> int:
         """The number of candidates that are predicted within 2 % of the best."""
-        limit = self.ranked[0].predicted_ms * constants.REPORTED_BAND if self.ranked else 0.0
-        return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
+        return near_best(self.ranked)
 
     def predicted_ms(self, block: Block) -> float | None:
         """The predicted time of one block, if it is a valid candidate."""
