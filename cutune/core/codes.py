@@ -118,7 +118,7 @@ class Code(Enum):
     ROUNDED_SUM = "CT284 warning: adds up rounded numbers in an order that its block decides; where any order will do, write '#pragma cutune kernel {name} associative' before it, or give --associative-math"
     RACE = "CT286 warning: may have a race in shared memory, which blocks of one warp do not show: put __syncthreads() between this use of it and the one before"
     BLOCK_RESULT = "CT287 warning: stores what the threads of each block give together, so that another block gives other results; combine these by one atomic operation per block, such as atomicAdd, to have the block chosen"
-    FEW_BLOCKS = "CT291 note: launches {blocks}: {idle} of {all} multiprocessors idle{cost}"
+    FEW_BLOCKS = "CT291 note: launches {blocks}: {idle} of {all} multiprocessors idle{cost}; {remedy}"
     PARTIAL_WARPS = "CT292 note: blocks of width {widths} are left out: kernel '{kernel}' holds warp-level code, so that its warps stay whole; name multiples of 32"
     NOT_ASSOCIATIVE = "CT285 warning: annotation ignored: kernel '{kernel}' is not known to add up rounded numbers in an order that its block decides{reason}; leave out 'associative'"
     UNKNOWN_CONDITION = "CT239 warning: annotation ignored: its condition holds '{name}'; only x, y and z may occur in it"
@@ -218,7 +218,7 @@ class Code(Enum):
     OTHER_SHARED = "CT449 warning: no other thread block of kernel '{kernel}' was tried: for the program's own block its shared(...) is not the {bytes} bytes that the launch asks for; correct the formula"
     RACY_ORIGINAL = "CT427 warning: kernel '{kernel}' gives other results with thread {blocks}, left out for that: {difference}. The original itself has a race, by which its results depend on the order of its threads: mend it at the place of the note"
     NOT_REPLAYED = "CT417 warning: kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as they are; if only some of its integers are sizes, name them: '#pragma cutune kernel {kernel} data(...)'"
-    NOTHING_TUNABLE = "CT415 error: no launch in '{path}' can be tuned; 'cutune inspect --suggest' says why, and what helps"
+    NOTHING_TUNABLE = "CT415 error: no launch in '{path}' can be tuned{why}"
     ONE_SIZE = "CT402 note: kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not seen; let --vary give its size two values that take no longer{advice}"
     ALIKE_SIZES = "CT403 note: {names} of kernel '{kernel}' are equal in all runs, so their parts in its work are not told apart; add a run in which they differ: --vary takes a name for each"
     NOTHING_LAUNCHED = "CT401 error: '{command}' launched no kernel; does it find its input, and are its arguments right?"
@@ -229,7 +229,7 @@ class Code(Enum):
     POOR_FIT = "CT502 warning: counts of kernel '{kernel}' are {error} at sizes that took no part{where}; its launches stay as they are. Run it at larger sizes, apart, by the same command with other values of --vary{example}"
 
     UNMODELLED_KERNEL = "CT510 error: no model of kernel '{name}'; known: {known}"
-    MISSING_SIZE = "CT511 error: kernel '{kernel}' needs more sizes; add: {example}{meaning}"
+    MISSING_SIZE = "CT511 error: kernel '{kernel}' needs more sizes; add, with a number in place of each …: {example}{meaning}"
     UNKNOWN_SIZE = "CT512 error: kernel '{kernel}' has no size '{name}'; known: {known}"
 
     IMPOSSIBLE_GRID = "CT515 error: kernel '{kernel}' cannot be launched at these sizes: {reason}"

@@ -24,6 +24,8 @@ from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance.constants import LAUNCH_BOUND, REPORTED_BAND
 from cutune.model.selection.choose import (
+    MORE_BLOCKS,
+    UNROLLED,
     PredictedBlock,
     expected_regret,
     idle_text,
@@ -437,15 +439,18 @@ def _outcome(
     idle = [choices.idle[one] for one in entries if one in choices.idle]
     if idle:
         # No block is as good as any where most of the GPU has nothing to do.
-        why = f"{idle[0]}; {why}" if fixed else idle[0]
+        few = idle[0].removesuffix(MORE_BLOCKS) + (UNROLLED if launch.blocks else MORE_BLOCKS)
+        why = f"{few}; {why}" if fixed else few
         code = Code.FEW_BLOCKS.number
     why = why.removeprefix(f"kernel '{launch.kernel}' ")
     is_told = code == Code.FEW_BLOCKS.number or outcome is TuningOutcome.TUNED
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    remark = "" if is_told else idle_text(launch.blocks, multiprocessors)
-    return LaunchRow(file, launch.line, launch.kernel, outcome, why, code or None, remark)
+    remark = "" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED)
+    return LaunchRow(
+        file, launch.line, launch.kernel, outcome, why, code or None, remark, launch.is_helped
+    )
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:

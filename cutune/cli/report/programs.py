@@ -23,7 +23,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names
 from cutune.core.diagnostics import shown as readable
 from cutune.core.source import Source, Span
-from cutune.model.selection.choose import idle_text
+from cutune.model.selection.choose import UNROLLED, idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
@@ -240,7 +240,7 @@ def _launch_row(program: Program, site: LaunchSite, multiprocessors: int) -> _Ro
     kernel = program.kernel(site.kernel) if is_tunable else None
     remark = _kept(kernel) if kernel is not None else _refusal(site)
     blocks = constant_blocks(site, program.kernel(site.kernel))
-    if few := idle_text(blocks, multiprocessors):
+    if few := idle_text(blocks, multiprocessors, remedy=UNROLLED):
         few = f"{few} [{Code.FEW_BLOCKS.number}]"
     return (
         str(site.id),

@@ -55,7 +55,7 @@ class ChoiceRow:
 class LaunchRow:
     """The outcome of a launch; why, and the code of the rule or the message.
 
-    `remark`: that most of the GPU is idle, whatever the block is.
+    `remark`: that most of the GPU is idle, whatever the block is. `is_helped`: by a suggestion.
     """
 
     file: str
@@ -65,6 +65,7 @@ class LaunchRow:
     reason: str
     code: str | None
     remark: str = ""
+    is_helped: bool = False
 
     @property
     def cells(self) -> list[str]:
@@ -149,8 +150,8 @@ class Shown:
         else:
             for line in aligned(rows):
                 console.print(f"  {line}", markup=False, soft_wrap=True)
-        refused = (one.file for one in self.launches if one.outcome is TuningOutcome.REFUSED)
-        if files := shlex.join(dict.fromkeys(refused)):
+        helped = (one.file for one in self.launches if one.is_helped)
+        if files := shlex.join(dict.fromkeys(helped)):
             tried = " (tried, with --run and --vary as here)" if self.is_tried else ""
-            advice = f"what would help, if anything does{tried}: cutune inspect --suggest {files}"
+            advice = f"what would help{tried}: cutune inspect --suggest {files}"
             console.print(advice, markup=False, soft_wrap=True)

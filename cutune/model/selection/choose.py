@@ -372,7 +372,14 @@ _FEW = 4
 _TOLD = 1.1
 
 
-def idle_text(blocks: int, multiprocessors: int, gain: float | None = None) -> str:
+#: What helps where a launch has few blocks, and where a loop may share its work among more.
+MORE_BLOCKS = "launch more blocks"
+UNROLLED = f"{MORE_BLOCKS}, or try '#pragma unroll 1' before its loop"
+
+
+def idle_text(
+    blocks: int, multiprocessors: int, gain: float | None = None, remedy: str = MORE_BLOCKS
+) -> str:
     """Return that most multiprocessors are idle; empty where they are not.
 
     `gain`: how many times as fast the launch would be with as many threads as fill the GPU.
@@ -386,4 +393,5 @@ def idle_text(blocks: int, multiprocessors: int, gain: float | None = None) -> s
         idle=multiprocessors - blocks,
         all=multiprocessors,
         cost=cost,
+        remedy=remedy,
     )

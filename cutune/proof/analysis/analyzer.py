@@ -91,13 +91,18 @@ class Analyzer:
 
     def read(self, path: str, require_nvcc: bool = False) -> ReadSource:
         """Read and analyze one file by itself; its messages are not yet reported."""
+        syntax = self.parsed(path)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return self._analyzed(syntax, require_nvcc, pool)
+
+    def parsed(self, path: str) -> Syntax:
+        """The text of a file. Raises CT001, CT011, CT1xx."""
         source = read_source(path)
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.reporter.report([d for d in syntax.diagnostics if d.is_error])
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return self._analyzed(syntax, require_nvcc, pool)
+        return syntax
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> ReadSource:
         source, path = syntax.source, syntax.source.path
