@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 
 from cutune.cli.main import Options, show, sizes_to_show
 from cutune.cli.options import parser
@@ -151,7 +152,7 @@ def run_verb(options: Options) -> int:
 
 def help_verb(options: Options) -> int:
     """A page, the manual page, or what a shell completes by."""
-    from cutune.cli.usage.parser import completion, manual_page, text_on, title_of, topics
+    from cutune.cli.usage.parser import WIDTH, completion, manual_page, text_on, title_of, topics
 
     whole = parser()
     if options.man:
@@ -164,7 +165,8 @@ def help_verb(options: Options) -> int:
         verbs = whole.verbs()
         for name, page in topics().items():
             if name not in verbs:
-                print(f"  {name:16}  {title_of(page)}")
+                room = WIDTH - len(f"  {name:16}  ")
+                print(f"  {name:16}  {shorten(title_of(page), room, placeholder=' …')}")
     else:
         from rich.console import Console
         from rich.markdown import Markdown

@@ -254,7 +254,7 @@ class Code(Enum):
     ONLY_STATUS = "CT437 warning: only the exit status was compared: '{command}' writes no line that can be compared; use --file FILE"
     NOT_SHAKEN = "CT438 warning: no launch of '{command}' was given another execution configuration in these runs; nothing was tried"
     SHAKEN_NOT_COMPILED = "CT439 error: the program with changed launches does not compile, but the original does: {reason}"
-    NVCC_FAILED = "CT701 error: nvcc fails as quoted below; mend what it names, or give the options that it compiles with, such as -I, -D, -std (status {status} of: {command})"
+    NVCC_FAILED = "CT701 error: nvcc fails as quoted below; mend what it names, or give the options that it needs, such as -I, -D, -std"
     COMPILER_KILLED = "CT714 error: '{program}' was ended by {signal}, which says nothing of the program; call cutune again"
     NOT_REWRITTEN = "CT704 warning: '{path}' was compiled as it is, because its rewritten form does not compile: {reason}"
     FAILED_REWRITING = "CT705 warning: compiled as it is, because cutune itself failed: {reason}"

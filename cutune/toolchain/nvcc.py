@@ -48,9 +48,9 @@ class Remedy:
 
 _REMEDIES = (
     Remedy(
-        "undefined reference to `main'",
-        "a program needs a main: name all of its sources, or tune the project that it belongs to: "
-        "cutune tune --make make --run './app {n}'",
+        "undefined reference to ",
+        "a program needs all that it calls, and a main: name all of its sources, and libraries "
+        "(-lNAME), or tune the project that it belongs to, by its own build: cutune help projects",
     ),
     Remedy(
         '"cudaThreadSynchronize" is undefined',
@@ -164,8 +164,9 @@ class Nvcc:
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
             said = shown(result.stderr or result.stdout).rstrip()
-            failed = Code.NVCC_FAILED.template.format(status=result.returncode, command=command)
-            message = "\n".join([failed, said, *map(str, remedies_of(said))])
+            ran = f"(status {result.returncode} of: {command})"
+            failed = Code.NVCC_FAILED.template
+            message = "\n".join([failed, said, *map(str, remedies_of(said)), ran])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 

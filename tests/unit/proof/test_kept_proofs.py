@@ -41,7 +41,7 @@ def test_a_proof_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def counted(module: object, name: str, assembly: object) -> object:
         made.append(name)
-        return prove(module, name, assembly)  # type: ignore[arg-type]
+        return prove(module, name, assembly)
 
     monkeypatch.setattr(compiled, "prove", counted)
 
