@@ -66,7 +66,7 @@ case "$*" in *whole*) ;; *) echo "undefined reference to \\`main'" >&2 ;; esac
 exit 1
 """
     nvcc = Nvcc(fake_nvcc(tmp_path / "nvcc", text))
-    with pytest.raises(CutuneError, match=r"name all of its sources.*cutune tune --make") as caught:
+    with pytest.raises(CutuneError, match=r"all of its sources.*help projects") as caught:
         nvcc.check(["part.cu", "-o", "part"])
     assert caught.value.diagnostic.code is Code.NVCC_FAILED
     with pytest.raises(CutuneError) as caught:
