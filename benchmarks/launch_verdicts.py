@@ -21,8 +21,8 @@ from cutune.core.processes import run_to_end
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 REPOSITORY = INCLUDE_DIRECTORY.parents[1]
-#: The file was read without the compiler.
-NOT_PREPROCESSED = f"[{Code.NOT_PREPROCESSED.number}]"
+#: The file does not compile.
+NOT_COMPILED = f"[{Code.NVCC_FAILED.number}]"
 _OWN_OPTIONS = ("-I", "-D", "-std", "-include")
 
 
@@ -102,7 +102,7 @@ def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -
             pending = [replace(unit, files=(file,)) for file in unit.files] + pending
             continue
         errors = [line for line in said if ": error: " in line]
-        messages += [line for line in said if NOT_PREPROCESSED in line]
+        messages += [line for line in said if NOT_COMPILED in line]
         if document is None:
             failures.append(f"{unit.files[0]}: {(errors or said or ['no answer'])[0]}")
             continue

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 
 from cutune.cli.main import Options, show, sizes_to_show
 from cutune.cli.options import parser
+from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS
 
@@ -150,25 +152,36 @@ def run_verb(options: Options) -> int:
 
 def help_verb(options: Options) -> int:
     """A page, the manual page, or what a shell completes by."""
-    from cutune.cli.usage.parser import completion, manual_page, text_on, title_of, topics
+    from cutune.cli.usage.parser import WIDTH, completion, manual_page, text_on, title_of, topics
 
     whole = parser()
     if options.man:
         print(manual_page(whole), end="")
     elif options.completion is not None:
         print(completion(whole, options.completion), end="")
-    elif options.topic is None:
+    elif not options.topic:
         print(whole.format_help())
-        print("topics of cutune help, besides the codes of messages (cutune help CT211):")
+        print("topics of cutune help, besides codes (cutune help CT211) and any words (search):")
         verbs = whole.verbs()
         for name, page in topics().items():
             if name not in verbs:
-                print(f"  {name:16}  {title_of(page)}")
+                room = WIDTH - len(f"  {name:16}  ")
+                print(f"  {name:16}  {shorten(title_of(page), room, placeholder=' …')}")
     else:
         from rich.console import Console
         from rich.markdown import Markdown
 
-        verb, console = whole.verbs().get(options.topic.lower()), Console()
-        text = text_on(options.topic, verb.format_help() if verb is not None else "")
+        from cutune.cli.usage.search_help import found_for
+
+        topic = " ".join(options.topic)
+        verb, console = whole.verbs().get(topic.lower()), Console()
+        try:
+            text = text_on(topic, verb.format_help() if verb is not None else "")
+        except CutuneError:
+            lines = found_for(topic.split(), whole)
+            if not lines:
+                raise
+            print(f"no topic is called '{topic}'; it is found in:", *lines, sep="\n")
+            return 0
         console.print(Markdown(text)) if console.is_terminal else print(text)
     return 0

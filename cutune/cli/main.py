@@ -73,8 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-#: nvcc could not read a source.
-_UNREAD = frozenset((Code.NVCC_FAILED, Code.NOT_PREPROCESSED, Code.NOT_CONFIRMED))
 #: A range of whole numbers, and what looks like one.
 _RANGE = re.compile(r"(\d+)\.\.(\d+):(\d+)")
 _IS_RANGE = re.compile(r"-?\d+\.\.+-?\d+")
@@ -121,7 +119,7 @@ class Options(argparse.Namespace):
 
     def say(self, diagnostic: Diagnostic) -> None:
         """Print a message; where nvcc cannot read a source, also what an earlier command gave."""
-        if diagnostic.code in _UNREAD and (flags := self._earlier_flags()):
+        if diagnostic.code is Code.NVCC_FAILED and (flags := self._earlier_flags()):
             head, *quoted = diagnostic.message.split("\n", 1)
             head = f"{head}; an earlier command compiled it with: {shlex.join(flags)}"
             diagnostic = replace(diagnostic, message="\n".join([head, *quoted]))

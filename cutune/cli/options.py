@@ -327,7 +327,8 @@ def add_doctor(doctor: Parser) -> None:
 
 
 def add_help(verb: Parser) -> None:
-    verb.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a code, or a verb")
+    about = "a page, a code, or a verb; else words that are searched in all of them"
+    verb.add_argument("topic", nargs="*", metavar="TOPIC", help=about)
     add_option(verb, "--man", "the manual page, as man reads it")
     add_option(verb, "--completion", "what makes a shell complete words of cutune", choices=SHELLS)
 

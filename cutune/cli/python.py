@@ -219,7 +219,8 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
         In a notebook: each launch with its verdict and the source beside it.
 
     Raises:
-        CutuneError: CT001 when a file cannot be read, CT1xx when it is no CUDA source.
+        CutuneError: CT001 when a file cannot be read, CT1xx when it is no CUDA source, CT701
+            when it does not compile.
 
     >>> import cutune
     >>> found = cutune.inspect("add.cu")

@@ -308,6 +308,9 @@ def emit_verb(options: Options) -> int:
     from cutune.tuning.tune import make_folder_of
 
     analyzer, asked = options.analyzer, options.parameters
+    needs_models = options.choose is None and options.model != NEIGHBOURS
+    if needs_models and options.form not in ("header", "flags"):
+        _require_saved(analyzer, options.files, options.place)
     # What is not proven on compiled code is not written.
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
@@ -320,7 +323,7 @@ def emit_verb(options: Options) -> int:
         random_programs(analyzer, programs, options.choose, targets)
     else:
         workspace, devices = options.place, options.profiles
-        if options.model != NEIGHBOURS:
+        if needs_models:
             _require_models(programs, workspace)
         for program, target in zip(programs, targets, strict=True):
             emit(analyzer, program, workspace, devices, target, options.model, None, asked)
@@ -332,20 +335,45 @@ def emit_verb(options: Options) -> int:
     return 0
 
 
+def _require_saved(analyzer: Analyzer, paths: Sequence[str], workspace: Workspace) -> None:
+    """Raise CT009, CT503 before the analysis, which takes long, where nothing is saved of a source.
+
+    What is wrong with the sources comes first: nobody tunes a program that nvcc cannot read.
+    """
+    from cutune.model.fit.fitted_model import read_models
+
+    if workspace.choices.exists():
+        return
+    error, known = _not_modelled(paths, workspace), {str(Path(path).resolve()) for path in paths}
+    try:
+        if any(one.kernel.origin.path in known for one in read_models(workspace.models)):
+            return
+    except CutuneError as unread:
+        error = unread
+    for path in paths:
+        analyzer.parsed(path)
+        analyzer.toolchain.preprocessed(path)
+    raise error
+
+
 def _require_models(programs: Sequence[Program], workspace: Workspace) -> None:
     """Raise CT503, CT009 where nothing is known of any source: all would be written as they are."""
     from cutune.model.emit.programs import models_of
     from cutune.search.tunables.choices import choices_of
-    from cutune.tuning.stages import nothing_modelled
 
     for program in programs:
         chosen = choices_of(program, workspace)
         if chosen.fixed or chosen.models or models_of(program, workspace):
             return
-    paths = [program.source.path for program in programs]
+    raise _not_modelled([program.source.path for program in programs], workspace)
+
+
+def _not_modelled(paths: Sequence[str], workspace: Workspace) -> CutuneError:
+    from cutune.tuning.stages import nothing_modelled
+
     command = f"cutune tune {shlex.join(paths)} --run './{{program}} …'"
     reason = f"'{workspace.models}' has no model of its kernels; run first: {command}"
-    raise nothing_modelled(paths, reason)
+    return nothing_modelled(paths, reason)
 
 
 def _emit_values(programs: Sequence[Program], options: Options) -> int:

@@ -17,7 +17,9 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 #: Is told an activity, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
 SECONDS_BETWEEN_LINES = 15.0
-#: Reading and proving, which every verb begins with: worth a line only where it takes long.
+#: What is over so soon is worth no line of its own, nor is so much time that is left.
+SHORT_SECONDS = 2.0
+#: Reading and proving, which every verb begins with.
 ANALYZING = "analyzing"
 
 
@@ -70,20 +72,24 @@ def progress_for(quiet: bool) -> Progress:
     """Return a function `(activity, done, total)` that shows how far things are."""
     if quiet:
         return silent
-    return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES)
+    return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES, SHORT_SECONDS)
 
 
 def _bars() -> Progress:
     # Verbs that show no bar start faster without.
-    from rich import console, progress  # noqa: PLC0415
+    from rich import console, progress, table  # noqa: PLC0415
+
+    class TimeLeft(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> str:
+            left = task.time_remaining
+            return f"{left:.0f} s left" if left and left > SHORT_SECONDS else ""
 
     columns = (
-        progress.TextColumn("{task.description:<28}"),
-        progress.BarColumn(),
+        progress.TextColumn("{task.description:<28}", table_column=table.Column(max_width=28)),
+        progress.BarColumn(20),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),
-        progress.TextColumn("left"),
-        progress.TimeRemainingColumn(),
+        TimeLeft(),
     )
     state: dict[str, progress.Progress] = {}
 
@@ -105,43 +111,48 @@ def _bars() -> Progress:
 
 
 class _Lines:
-    """Prints a line when an activity is done, and at intervals: one step may take minutes."""
+    """Prints a line at intervals while a step takes long, and at the end of what took long.
 
-    def __init__(self, every_seconds: float) -> None:
-        self.every_seconds = every_seconds
+    What is over soon is told together: the line behind it says how much time has passed in all.
+    """
+
+    def __init__(self, every_seconds: float, short_seconds: float) -> None:
+        self.every_seconds, self.short_seconds = every_seconds, short_seconds
+        self.begun = self.told = time.monotonic()
         self.running: dict[str, _Activity] = {}
 
     def __call__(self, activity: str, done: int, total: int) -> None:
-        if activity in self.running:
-            self.running[activity].done, self.running[activity].total = done, total
-        else:
-            self.running[activity] = _Activity(activity, done, total, self.every_seconds)
+        if activity not in self.running:
+            self.running[activity] = _Activity(activity, done, total, self)
+        self.running[activity].done, self.running[activity].total = done, total
         if done >= total:
-            self.running.pop(activity).end()
+            self.running.pop(activity).ended.set()
+            if time.monotonic() - self.told >= self.short_seconds:
+                self.say(activity, "done")
+
+    def say(self, activity: str, state: str) -> None:
+        self.told = time.monotonic()
+        text = f"cutune: {activity}: {state}, {self.told - self.begun:.0f} s so far"
+        print(text, file=sys.stderr, flush=True)
 
 
 class _Activity:
-    def __init__(self, name: str, done: int, total: int, every_seconds: float) -> None:
-        self.name, self.every_seconds = name, every_seconds
-        self.done, self.total = done, total
+    def __init__(self, name: str, done: int, total: int, lines: _Lines) -> None:
+        self.name, self.lines = name, lines
+        self.first = self.done = done
+        self.total = total
         self.begun = time.monotonic()
-        self.has_spoken = False
         self.ended = threading.Event()
         # A daemon: an error that ends the program need not wait for it.
         threading.Thread(target=self._speak, daemon=True).start()
 
     def _speak(self) -> None:
-        while not self.ended.wait(self.every_seconds):
-            self.has_spoken = True
-            self._print(f"{self.done} of {self.total} done, {self._seconds():.0f} s so far")
+        while not self.ended.wait(self.lines.every_seconds):
+            self.lines.say(self.name, f"{self.done} of {self.total} done{self._left()}")
 
-    def end(self) -> None:
-        self.ended.set()
-        if self.has_spoken or self.name != ANALYZING:
-            self._print(f"{self.total} done in {self._seconds():.1f} s")
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self.begun
-
-    def _print(self, text: str) -> None:
-        print(f"cutune: {self.name}: {text}", file=sys.stderr, flush=True)
+    def _left(self) -> str:
+        """The time left, where some steps have shown how long one takes."""
+        steps = self.done - self.first
+        seconds = (time.monotonic() - self.begun) / max(steps, 1) * (self.total - self.done)
+        is_told = steps > 0 and seconds > self.lines.short_seconds
+        return f", about {seconds:.0f} s left" if is_told else ""

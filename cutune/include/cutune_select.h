@@ -54,7 +54,8 @@ static inline void cutune_print_variant(const char *kernel, const char *extents,
                                         const cutune_configuration &chosen) {
     cutune_print(kernel, extents, asked, chosen);
     if (chosen.variant != 0 && cutune_is_verbose())
-        cutune_say(cutune_stderr, "cutune: %s: variant %s\n", kernel,
+        cutune_say(cutune_stderr,
+                   "cutune: %s: variant %s in place of the kernel (cutune help variants)\n", kernel,
                    asked.site->variants[chosen.variant - 1].name);
 }
 

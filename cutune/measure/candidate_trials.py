@@ -159,12 +159,11 @@ class CandidateTrial:
         parameters = kernel.parameters if kernel is not None else ()
         names, types = [p.name for p in parameters], [p.type for p in parameters]
         place = self.place.said(names, types) if self.place is not None else ""
-        where = f"; {place}" if place else ""
-        if self.largest_difference >= NOTHING_IN_COMMON:
-            return f"in bytes that are no floating-point numbers, or in numbers far apart{where}"
-        if self.largest_difference > 0:
-            return f"by up to {self.largest_difference:.3g}{where}"
-        return f"CUDA says of one: {self.error}" if self.error else "in bytes that are no numbers"
+        if self.largest_difference <= 0 and self.error:
+            return f"CUDA says of one: {self.error}"
+        is_number = 0 < self.largest_difference < NOTHING_IN_COMMON
+        most = f"numbers differ by up to {self.largest_difference:.3g} of their size"
+        return "; ".join(filter(None, [place, most if is_number else ""])) or "bytes differ"
 
 
 #: Outcomes by the PTX entry of a kernel.

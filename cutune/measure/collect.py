@@ -42,8 +42,9 @@ from cutune.toolchain.kernel_names import demangled
 TRIAL_SECONDS, ASSERTED_SECONDS = 30, 60
 #: Thread blocks that a message names.
 MOST_LISTED = 8
-#: What an annotation that is not true has to become.
-NARROW = "; narrow block(...) in its annotation to those for which they stay the same"
+#: What an annotation that is not true has to become; where there is none, nothing has to be done.
+NARROW = ". Narrow block(...) in its annotation to those for which they stay the same"
+LEFT = ". There is nothing to do: its own block, and those not named, are right"
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ def measure(
     for part in parts:
         earlier = part.workspace.measurements.exists()
         known = measurements(part.workspace, reporter.warn)[1] if earlier else []
-        measuring = _Measuring(reporter, part, recorded, device, known, training)
-        about = part.numbers, part.resources, candidate_set, reporter.warn
+        said = _naming_places(part.program, reporter)
+        measuring = _Measuring(said, part, recorded, device, known, training)
+        about = part.numbers, part.resources, candidate_set, said.warn
         is_cut = any(made.run.is_cut for made in recorded)
         launched = subjects(part.program, measuring.launches, *about, may_execute=is_cut)
         measured, left = measuring.replay(measuring.tried(launched) if launched else [])
@@ -179,11 +181,7 @@ class _Measuring:
 
     def _on_data(self, subject: Subject, reason: str) -> Subject:
         kernel = subject.kernel
-        definition = self.part.program.kernel(kernel.name)
-        assert definition is not None, "a kernel that is measured has a definition"
-        where = definition.source, definition.span
-        said = Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason)
-        self.reporter.warn(said)
+        self._warn(Code.COUNTED_ON_DATA, subject, reason=reason)
         return replace(subject, kernel=replace(kernel, on_data=True))
 
     def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
@@ -239,15 +237,15 @@ class _Measuring:
         differing = [one for one in wrong if not _is_told(one, chosen, trials)]
         races = races_of_own_blocks(self.recorded[0].run, self.device) if differing else {}
         for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
-            trial = trials[kernel.entry]
+            trial, definition = trials[kernel.entry], self.part.program.kernel(kernel.name)
             shown = races[name].diagnostic() if name in races else None
             code = Code.RESULTS_DIFFER if shown is None else Code.RACY_ORIGINAL
             said = Diagnostic.at(
                 code,
                 kernel=kernel.name,
-                blocks=_listed(trial.differing),
-                difference=trial.difference(self.part.program.kernel(kernel.name)),
-                advice=NARROW if kernel.asserted else "",
+                blocks=_listed(trial.differing) + _of_copy(kernel),
+                difference=trial.difference(definition),
+                advice=NARROW if definition is not None and definition.asserted else LEFT,
             )
             if shown is not None:
                 said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
@@ -290,10 +288,26 @@ def _is_told(kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Tr
 
 
 def _listed(blocks: Sequence[Block]) -> str:
-    """`block 32`, or `blocks 32, 64, 16x16, …`"""
-    shown = [shape(block) for block in blocks[:MOST_LISTED]]
-    more = ["…"] if len(blocks) > MOST_LISTED else []
-    return f"block{'s' * (len(blocks) > 1)} {', '.join([*shown, *more])}"
+    """`block 32`, or `blocks 32, 64, 16x16 and 20 more`"""
+    shown = ", ".join(shape(block) for block in blocks[:MOST_LISTED])
+    more = f" and {len(blocks) - MOST_LISTED} more" if len(blocks) > MOST_LISTED else ""
+    return f"block{'s' * (len(blocks) > 1)} {shown}{more}"
+
+
+def _of_copy(kernel: MeasuredKernel) -> str:
+    return f" of its variant '{kernel.variant}'" if kernel.variant else ""
+
+
+def _naming_places(program: Program, reporter: Reporter) -> Reporter:
+    """The reporter, with the place of the kernel for messages that name one and have none."""
+
+    def warn(said: Diagnostic) -> None:
+        kernel = program.kernel(said.about) if said.source is None else None
+        if kernel is not None:
+            said = replace(said, source=kernel.source, span=kernel.span)
+        reporter.warn(said)
+
+    return replace(reporter, warn=warn)
 
 
 def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:

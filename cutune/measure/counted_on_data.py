@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from cutune.core.codes import Code
+from cutune.core.codes import NO_REMEDY, Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress, Reporter
 from cutune.emulator.launch_log import LaunchRecord
@@ -107,9 +107,8 @@ def _judged(
     name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)
     is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
-    if problem := _problem(subject, of_runs, is_run):
-        advice = "" if of_runs else try_smaller(counting.recorded[0])
-        warn(Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=problem, advice=advice))
+    if problem := _problem(subject, of_runs, is_run, counting.recorded[0]):
+        warn(Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=problem))
         return None
     largest = [max(one, key=lambda e: e.work) for one in of_runs]
     measured = _measured(subject, largest)
@@ -220,21 +219,29 @@ def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject,
     return subject, list({measurement.key: measurement for measurement in measured}.values())
 
 
-def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
-    """Why no model can be made of these launches, or empty. `is_run`: all candidates were run."""
+def _problem(
+    subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool, first: RecordedRun
+) -> str:
+    """Why no model can be made of these launches, and what helps; or empty.
+
+    `is_run`: all candidates were run.
+    """
     if not of_runs:
         count = len({*candidate_trials.fitting(subject.kernel), subject.kernel.original})
+        if len(subject.kernel.candidates()) == 1:
+            return f"it keeps its block, and its copies are not counted on data. {NO_REMEDY}"
         if count == 1 or is_run:
-            return "no block but its own fits its launches, was tried and gives the same"
-        return f"to run it with {count} blocks takes too long at these sizes"
+            return f"no other block fits its launches and gives the same. {NO_REMEDY}"
+        smaller = try_smaller(first)
+        return f"to run it with {count} blocks takes too long; choose smaller sizes{smaller}"
     for of_run in of_runs:
         works: dict[object, list[int]] = {}
         for one in of_run:
             size = one.asked.grid, recorded_sizes(subject, one.asked)
             works.setdefault(size, []).append(one.work)
         if not all(map(_is_told_by_size, works.values())):
-            factor = f"more than {LARGEST_SPREAD} times"
-            return f"launches of the same size differ in their work by {factor}"
+            much = f"more than {LARGEST_SPREAD} times as much as others of the same size"
+            return f"some launches do {much}, and a model goes by sizes. {NO_REMEDY}"
     return ""
 
 

@@ -51,6 +51,7 @@ from cutune.model.measurement.sweep import (
     swept_line,
 )
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.recorded_launches import nothing_tunable
 from cutune.source.candidates import candidate_blocks
 from cutune.source.program import LaunchSite, Program
 from cutune.source.rewrite.edits import variants_at
@@ -103,7 +104,7 @@ class GpuBuild:
     ) -> GpuBuild:
         """Build it in the workspace. Raises CT415 where no launch may be tuned."""
         if not program.tunable_launches:
-            raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
+            raise nothing_tunable([program])
         folder, progress = workspace.create().folder / "gpu", analyzer.reporter.progress
         progress("compiling", 0, 1)
         toolchain, target = analyzer.toolchain, gpu_target(device.architecture)

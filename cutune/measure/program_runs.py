@@ -56,6 +56,8 @@ _BEYOND_HELP = (
 _SIGNALLED = 128
 
 #: Text that a shell does not read, and what it reads within double quotes and outside of quotes.
+#: The program of a command line: a path, else the first word.
+_STARTED = (re.compile(r"(?<!\S)\.{0,2}/[^\s;&|]+"), re.compile(r"\S+"))
 _LITERAL = re.compile(r"'[^']*'|\\.", re.DOTALL)
 _QUOTED = re.compile(r'"[^"$`]*"')
 _SHELL = re.compile(r"[|&;<>()$`*?\n]|(?:^|\s)~|^\s*\w+=")
@@ -193,9 +195,13 @@ def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> 
     """The fault of a template that leaves something out, and what to write; else empty."""
     named = _NAMES.findall(template)
     if program != Path() and "program" not in named:
-        example = " ".join(["./{program}", *(f"{{{name}}}" for name in vary)])
+        # All words but that of the program stay.
+        started = next(filter(None, (p.search(template) for p in _STARTED)), None)
+        start, end = started.span() if started is not None else (0, 0)
+        lacking = "".join(f" {{{name}}}" for name in vary if name not in named)
+        example = f"{template[:start]}./{{program}}{template[end:]}{lacking}"
         built = "it does not run {program}, which is built for that"
-        return f"{built}; write for instance '{example}'"
+        return f"{built}; write: --run {shlex.quote(example)}"
     unused = [name for name in vary if name not in named]
     if not unused:
         return ""

@@ -18,6 +18,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
+from cutune.proof.kept_proofs import keep_proof, kept_proof, place_of_proof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
@@ -132,7 +133,7 @@ def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) ->
 class _Entries:
     def __init__(self, text: str) -> None:
         """Raises PtxError."""
-        self._module = parse(text)
+        self._text, self._module = text, parse(text)
         self._assembly = assembly_lines(text)
         self._known: dict[str, EntryProof] = {}
         functions = self._module.functions.items()
@@ -140,7 +141,12 @@ class _Entries:
 
     def proof(self, name: str) -> EntryProof:
         if name not in self._known:
-            self._known[name] = prove(self._module, name, self._assembly)
+            place = place_of_proof(self._text, name)
+            proof = kept_proof(place)
+            if proof is None:
+                proof = prove(self._module, name, self._assembly)
+                keep_proof(place, proof)
+            self._known[name] = proof
         return self._known[name]
 
 
@@ -240,10 +246,6 @@ class KnownCode:
     def note(self, path: str, flags: Sequence[str], compilation: Compilation) -> None:
         """Keep the compilation of a source as it is written."""
         self._originals[_key(path, flags)] = compilation
-
-    def forget(self, path: str, flags: Sequence[str]) -> None:
-        """Drop a source that does not compile."""
-        self._originals.pop(_key(path, flags), None)
 
     def note_varied(self, program: Program, flags: Sequence[str], compilation: Compilation) -> None:
         """Keep the compilation of a program with all its variants."""

@@ -21,6 +21,10 @@ _CALLED = re.compile(r"'(_Z\w+|%\w+)'")
 _TOGETHER = (Code.BARRIER, Code.SHARED_MEMORY, Code.WARP_LEVEL)
 
 
+def nowhere(line: int) -> None:
+    """No line of a source is known."""
+
+
 @dataclass(frozen=True)
 class EntryDimension:
     """The proof about one dimension; `raw` says why it may not be changed.
@@ -87,7 +91,7 @@ class EntryProof:
     #: Does it use shared memory, of which blocks of any size need the same?
     uses_shared: bool = False
     #: Gives the line of the source from which a line of the PTX came.
-    locate: Locate = lambda line: None
+    locate: Locate = nowhere
     #: Does it hold warp-level code?
     warp_level: bool = False
     #: How it uses its block, where it is not proven for others.

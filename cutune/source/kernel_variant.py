@@ -12,6 +12,16 @@ from cutune.toolchain.device.thread_block import Block
 ASKED = ("gridDim.x", "gridDim.y", "gridDim.z")
 
 
+#: Begins what a number is called that stands in a block as it is written.
+BLOCK_OF = "block_of_"
+
+
+def value_text(name: str, value: object) -> str:
+    """`TILE = 32`; `64 in place of 128` of a number that is written."""
+    is_written = name.startswith(BLOCK_OF)
+    return f"{value} in place of {name[len(BLOCK_OF) :]}" if is_written else f"{name} = {value}"
+
+
 @dataclass(frozen=True)
 class Tile:
     """The launch of a copy in which a constant that the block follows has another value.
@@ -44,7 +54,7 @@ class Tile:
     @property
     def text(self) -> str:
         """`TILE = 32`, as messages have it."""
-        return ", ".join(f"{name} = {value}" for name, value in self.values)
+        return ", ".join(value_text(*one) for one in self.values)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -49,9 +49,9 @@ class Remedy:
 
 _REMEDIES = (
     Remedy(
-        "undefined reference to `main'",
-        "a program needs a main: name all of its sources, or tune the project that it belongs to: "
-        "cutune tune --make make --run './app {n}'",
+        "undefined reference to ",
+        "a program needs all that it calls, and a main: name all of its sources, and libraries "
+        "(-lNAME), or tune the project that it belongs to, by its own build: cutune help projects",
     ),
     Remedy(
         '"cudaThreadSynchronize" is undefined',
@@ -170,8 +170,10 @@ class Nvcc:
             said = shown(result.stderr or result.stdout).rstrip()
             if _LACKS_COMPILER in said:
                 host_compiler()
-            failed = Code.NVCC_FAILED.template.format(status=result.returncode, command=command)
-            message = "\n".join([failed, said, *map(str, remedies_of(said))])
+            ran = f"(status {result.returncode} of: {command})"
+            failed = Code.NVCC_FAILED.template
+            message = "
+".join([failed, said, *map(str, remedies_of(said)), ran])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 

@@ -226,9 +226,9 @@ def _nothing_to_measure(
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen
     )
-    named = shlex.join(dict.fromkeys(one.site.source for one in seen))
-    advice = f"what would help, if anything does: cutune inspect --suggest {named}"
-    why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
+    named = shlex.join(dict.fromkeys(one.site.source for one in seen if one.is_helped))
+    helping = [f"what would help: cutune inspect --suggest {named}"] if named else []
+    why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, *helping]))
     code, launches = Code.NOTHING_TUNABLE_BUILT, f"{len(seen)} launch{'es' * (len(seen) > 1)}"
     return CutuneError.at(code, command=project.make, launches=launches, why=why)
 

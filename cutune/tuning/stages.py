@@ -23,6 +23,7 @@ from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by
 from cutune.model.measurement.sweep import swept_on
 from cutune.model.selection.chooser import DEFAULT, with_timings
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.recorded_launches import nothing_tunable
 from cutune.search.clones.value_sets import changed, sets_in_program, without_place
 from cutune.search.tunables.choices import block_choices, choices_of, replacement
 from cutune.search.tunables.measured_blocks import block_deciders
@@ -46,8 +47,7 @@ def collect(
     """
     programs = [analyzer.with_checked_variants(program) for program in programs]
     if not any(program.tunable_launches for program in programs):
-        paths = "', '".join(program.source.path for program in programs)
-        raise CutuneError.at(Code.NOTHING_TUNABLE, path=paths)
+        raise nothing_tunable(programs)
     reporter = analyzer.reporter
     workspace.create()
     names = [Path(program.source.path).stem for program in programs]

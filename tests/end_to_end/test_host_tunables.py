@@ -72,7 +72,6 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     arguments = ["collect", str(program), "--tunables", "--run", "{program} {n}", "--vary", "n=64"]
     assert main([*arguments, "--on", "emulated", *QUICK]) == 0
     said = capsys.readouterr()
-    assert "cutune: running: 6 done in " in said.err
     assert "4 configurations run on the emulated device, which has no time" in said.out
     assert "2 runs failed and are left out" in said.err and "[CT426]" in said.err
     workspace = program.parent / ".cutune"

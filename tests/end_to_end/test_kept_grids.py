@@ -86,8 +86,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     # A reduction by halves loses summands where it starts from 96: it is proven without.
-    told = re.findall(r"the results of kernel 'softmax' change .* with thread (.*),", done.stderr)
-    assert told == [] and "CT416" not in done.stderr, done.stderr
+    assert "CT416" not in done.stderr, done.stderr
     return folder
 
 
@@ -326,7 +325,7 @@ def rounding(tmp_path_factory: pytest.TempPathFactory) -> Rounding:
     ]
     text = MOMENTS.replace("KERNELS", kernels).replace("LAUNCHES", "".join(launches))
     done = tuned_together(folder, text, "500,3000")
-    left_out = re.findall(r"the results of kernel '(\w+)'.*\[CT416\]", done.stderr)
+    left_out = re.findall(r"kernel '(\w+)' gives other results .*\[CT416\]", done.stderr)
     assert len(left_out) == done.stderr.count("[CT416]")
     return Rounding(folder, set(left_out))
 

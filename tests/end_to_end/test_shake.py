@@ -201,7 +201,7 @@ def test_who_does_not_compile_is_said(tmp_path: Path) -> None:
         (HEAD + PURE + MAIN, Code.SHAKEN_NOT_COMPILED),
         (HEAD + PURE + MAIN + "int x = y;", Code.NVCC_FAILED),
     ):
-        program = analyzer.load(str(written(tmp_path, text)))
         with pytest.raises(CutuneError) as error:
+            program = analyzer.load(str(written(tmp_path, text)))
             build_both(analyzer, [program], tmp_path / "built", None, broken)
         assert error.value.diagnostic.code is code

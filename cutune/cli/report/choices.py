@@ -23,7 +23,15 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance.constants import LAUNCH_BOUND, REPORTED_BAND
-from cutune.model.selection.choose import PredictedBlock, expected_regret, idle_text, kind_of
+from cutune.model.selection.choose import (
+    MORE_BLOCKS,
+    UNROLLED,
+    PredictedBlock,
+    expected_regret,
+    idle_text,
+    kind_of,
+    near_best,
+)
 from cutune.model.selection.chooser import (
     DEFAULT,
     measured_only_at,
@@ -35,6 +43,7 @@ from cutune.model.selection.chooser import (
 from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.proof.variants.bounds import NAME as BOUNDS
+from cutune.source.kernel_variant import BLOCK_OF, value_text
 from cutune.source.program import DIMENSIONS, SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text, shape
@@ -43,11 +52,10 @@ from cutune.tuning.nvcc.units import instances_of
 FIT_SCHEMA, SELECT_SCHEMA = "cutune-fit-1", "cutune-select-1"
 #: Rows of `cutune select` as text.
 SHOWN = 10
-#: A reason is cut behind so many characters: its message stands above in full.
-LONGEST = 120
 
 #: Why a kernel keeps its own block at all sizes shown.
 _AS_GOOD = "its own block is as good as any at the sizes shown"
+_TILE_AS_GOOD = "its own values are as good at the sizes shown; tried: {}"
 _AS_GOOD_OR_UNKNOWN = f"{_AS_GOOD} for which its counts hold"
 _UNKNOWN = "its counts say nothing of the sizes shown: run it at larger ones (--vary)"
 _AS_RUN = "as run"
@@ -294,7 +302,9 @@ def choice_table(
         if rows and all(_is_own(made) for _, made in rows):
             known = [bool(made.chosen.ranked) for _, made in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
-            choices.kept[model.kernel.entry] = _AS_GOOD if all(known) else some
+            tiles = "; ".join(map(tile_text, tiles_of(model)))
+            as_good = _TILE_AS_GOOD.format(tiles) if tiles else _AS_GOOD
+            choices.kept[model.kernel.entry] = as_good if all(known) else some
     return choices
 
 
@@ -331,6 +341,20 @@ def _size_text(model: FittedModel, size: int, held: Mapping[str, int]) -> str:
     return _named(held, str(size) if model.kernel.parameters else _AS_RUN)
 
 
+#: Constants and their values in the name of a copy: `BX_32_BY_8`.
+_VALUES = re.compile(r"([A-Za-z_]\w*?)_(\d+)(?:_(?=\D)|$)")
+
+
+def tile_text(variant: str) -> str:
+    """The values of a copy with other constants: `BX = 32, BY = 8`."""
+    return ", ".join(value_text(*pair) for pair in _VALUES.findall(variant))
+
+
+def tiles_of(model: FittedModel) -> list[str]:
+    """The names of the copies of a kernel that have other values of its constants."""
+    return [one.kernel.variant for one in model.variants if one.kernel.is_tile]
+
+
 def _is_own(choice: ConfigurationChoice) -> bool:
     """Does the program's own configuration stay?"""
     return choice.plain.kept_original and not choice.variant
@@ -344,10 +368,15 @@ def _choice_rows(
         # Without an answer its thread space has to be named.
         with suppress(CutuneError):
             made = chooser.choose(sizes, every)
-            choice = made.chosen
+            choice, tiles = made.chosen, tiles_of(model)
             gain = None if made.gain is None else round(made.gain, 2)
-            chosen = configuration_text(choice.block, made.variant)
-            within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
+            is_written = made.variant.startswith(BLOCK_OF)
+            variant = tile_text("" if is_written else made.variant) if tiles else made.variant
+            chosen = configuration_text(choice.block, variant)
+            # A kernel with tiles keeps its block, so that its one block is compared with theirs.
+            most = 1 + len(tiles) if tiles else len(choice.ranked)
+            near = near_best([p for _, p in made.ranked]) if tiles else choice.within_band
+            within = f"{near} of {most}" if choice.ranked else "-"
             row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
             rows.append((row, made))
     return rows
@@ -410,16 +439,18 @@ def _outcome(
     idle = [choices.idle[one] for one in entries if one in choices.idle]
     if idle:
         # No block is as good as any where most of the GPU has nothing to do.
-        why = f"{idle[0]}; {why}" if fixed else idle[0]
+        few = idle[0].removesuffix(MORE_BLOCKS) + (UNROLLED if launch.blocks else MORE_BLOCKS)
+        why = f"{few}; {why}" if fixed else few
         code = Code.FEW_BLOCKS.number
     why = why.removeprefix(f"kernel '{launch.kernel}' ")
-    short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
     is_told = code == Code.FEW_BLOCKS.number or outcome is TuningOutcome.TUNED
     # As one would type it from the current folder.
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    remark = "" if is_told else idle_text(launch.blocks, multiprocessors)
-    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None, remark)
+    remark = "" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED)
+    return LaunchRow(
+        file, launch.line, launch.kernel, outcome, why, code or None, remark, launch.is_helped
+    )
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:

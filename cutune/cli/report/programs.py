@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rich.console import Console
@@ -23,7 +24,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names
 from cutune.core.diagnostics import shown as readable
 from cutune.core.source import Source, Span
-from cutune.model.selection.choose import idle_text
+from cutune.model.selection.choose import UNROLLED, idle_text
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
@@ -220,6 +221,12 @@ def _line_of(one: LaunchSite | Kernel) -> int:
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")
 KEEP = "keep"
+#: How lines of a paragraph are wrapped: its words, such as commands, stay whole.
+_INDENTED: dict[str, Any] = {
+    "subsequent_indent": " " * 4,
+    "break_on_hyphens": False,
+    "break_long_words": False,
+}
 #: The verdict on a launch that is proven, and that no model can choose for.
 NOT_MODELLED = "tunable by proof, not modelled"
 _Row = Sequence[str | Text]
@@ -240,7 +247,7 @@ def _launch_row(program: Program, site: LaunchSite, multiprocessors: int) -> _Ro
     kernel = program.kernel(site.kernel) if is_tunable else None
     remark = _kept(kernel) if kernel is not None else _refusal(site)
     blocks = constant_blocks(site, program.kernel(site.kernel))
-    if few := idle_text(blocks, multiprocessors):
+    if few := idle_text(blocks, multiprocessors, remedy=UNROLLED):
         few = f"{few} [{Code.FEW_BLOCKS.number}]"
     return (
         str(site.id),
@@ -373,7 +380,8 @@ def print_suggestions(
     if not paragraphs:
         console.print("nothing to suggest: no launch was refused", highlight=False)
     for text in paragraphs:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        shown = _wrapped(text, console.width) if console.is_terminal else text
+        console.print(shown, markup=False, highlight=False, soft_wrap=True)
 
 
 def _unmodelled(program: Program) -> Iterator[str]:
@@ -384,6 +392,15 @@ def _unmodelled(program: Program) -> Iterator[str]:
                 f"    Any legal block gives the same, but which is fast is not known: {why}. No "
                 "annotation helps; the launch stays as it is."
             )
+
+
+def _wrapped(text: str, width: int) -> str:
+    """A paragraph for a terminal. Places and pragmas, which are copied, stay whole."""
+    lines = (
+        line if "#pragma" in line or not line.startswith(" ") else fill(line, width, **_INDENTED)
+        for line in text.splitlines()
+    )
+    return "\n".join(lines)
 
 
 def _paragraph(suggestion: Suggestion) -> str:

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import aligned, standard_output, with_remarks
+from cutune.core.codes import Code
 
 SCHEMA = "cutune-tune-1"
 
@@ -54,7 +55,7 @@ class ChoiceRow:
 class LaunchRow:
     """The outcome of a launch; why, and the code of the rule or the message.
 
-    `remark`: that most of the GPU is idle, whatever the block is.
+    `remark`: that most of the GPU is idle, whatever the block is. `is_helped`: by a suggestion.
     """
 
     file: str
@@ -64,11 +65,13 @@ class LaunchRow:
     reason: str
     code: str | None
     remark: str = ""
+    is_helped: bool = False
 
     @property
     def cells(self) -> list[str]:
-        # Why a launch is refused was told by the message with this code.
-        is_told = self.outcome is TuningOutcome.REFUSED and self.code
+        # Why a launch stays was told by the message with this code.
+        stays = self.outcome in (TuningOutcome.REFUSED, TuningOutcome.NOT_MODELLED)
+        is_told = stays and self.code not in (None, Code.FEW_BLOCKS.number)
         reason = "" if is_told else self.reason
         why = f"{reason} [{self.code}]".lstrip() if self.code else reason
         remarked = "; ".join(filter(None, [why, self.remark]))
@@ -147,8 +150,8 @@ class Shown:
         else:
             for line in aligned(rows):
                 console.print(f"  {line}", markup=False, soft_wrap=True)
-        refused = (one.file for one in self.launches if one.outcome is TuningOutcome.REFUSED)
-        if files := shlex.join(dict.fromkeys(refused)):
+        helped = (one.file for one in self.launches if one.is_helped)
+        if files := shlex.join(dict.fromkeys(helped)):
             tried = " (tried, with --run and --vary as here)" if self.is_tried else ""
-            advice = f"what would help, if anything does{tried}: cutune inspect --suggest {files}"
+            advice = f"what would help{tried}: cutune inspect --suggest {files}"
             console.print(advice, markup=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from hashlib import sha256
 from math import lcm
 from pathlib import Path
 
-from cutune.core.codes import Code
+from cutune.core.codes import NO_REMEDY, Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
@@ -44,6 +44,10 @@ from cutune.space.annotation import Values
 from cutune.toolchain.device.thread_block import LARGEST, WARP, Block
 from cutune.toolchain.kernel_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
+
+#: Why a kernel whose work depends on data is not counted, and what helps.
+_NOT_EXECUTED = ", and no run was executed; choose smaller sizes, and leave --launches-only out"
+_NOT_COUNTED = f", and it cannot be counted on data. {NO_REMEDY}"
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,9 @@ def subjects(
             # Launches that were only recorded have no data.
             is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
-            reason = code.obliviousness.reason
-            warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason, advice=""))
+            unseen = _NOT_EXECUTED if code.obliviousness.countable else _NOT_COUNTED
+            reason = code.obliviousness.reason + ("" if is_counted else unseen)
+            warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason))
             if not is_counted:
                 continue
         origin = Origin.of(program.source, program.deciding_files)

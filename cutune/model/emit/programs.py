@@ -25,6 +25,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.model.selection.chooser import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.recorded_launches import nothing_tunable
 from cutune.proof.variants.registry import with_only
 from cutune.source.candidates import BlockRange
 from cutune.source.program import DIMENSIONS, Kernel, Program
@@ -63,7 +64,7 @@ def random_program(analyzer: Analyzer, program: Program, seed: int, target: Targ
     """
     sites = program.tunable_launches
     if not sites and not program.is_lent:
-        raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
+        raise nothing_tunable([program])
     program = analyzer.with_checked_variants(program)
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}

@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement, product
 from math import expm1, prod, sqrt
 from statistics import median
 
-from cutune.core.codes import Code
+from cutune.core.codes import NO_REMEDY, Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit import count_functions
 from cutune.model.fit.count_functions import HELD_OUT_LIMIT, CountFunctions, HeldOut
@@ -88,7 +88,7 @@ def _counts(kernel: MeasuredKernel, measurements: Measurements) -> HeldOut | Dia
         checked, limit = count_functions.held_out(kernel, measurements), HELD_OUT_LIMIT
         reason = count_functions.bounded_elsewhere(kernel, checked.functions, features)
     if reason:
-        return Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=reason, advice="")
+        return Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=f"{reason}. {NO_REMEDY}")
     error = max(_error(kernel, checked.functions), checked.deviation)
     return _poor_fit(kernel, checked, error) if error > limit else checked
 

@@ -90,6 +90,12 @@ class PredictedBlock:
     terms_us: Mapping[str, float]
 
 
+def near_best(ranked: Sequence[PredictedBlock]) -> int:
+    """The number of candidates, best first, that are predicted within 2 % of the best."""
+    limit = ranked[0].predicted_ms * constants.REPORTED_BAND if ranked else 0.0
+    return sum(prediction.predicted_ms <= limit for prediction in ranked)
+
+
 @dataclass(frozen=True)
 class Selection:
     """The chosen block of one launch. `ranked` holds the valid candidates, best first."""
@@ -182,8 +188,7 @@ class Selection:
     @property
     def within_band(self) -> int:
         """The number of candidates that are predicted within 2 % of the best."""
-        limit = self.ranked[0].predicted_ms * constants.REPORTED_BAND if self.ranked else 0.0
-        return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
+        return near_best(self.ranked)
 
     def predicted_ms(self, block: Block) -> float | None:
         """The predicted time of one block, if it is a valid candidate."""
@@ -367,7 +372,14 @@ _FEW = 4
 _TOLD = 1.1
 
 
-def idle_text(blocks: int, multiprocessors: int, gain: float | None = None) -> str:
+#: What helps where a launch has few blocks, and where a loop may share its work among more.
+MORE_BLOCKS = "launch more blocks"
+UNROLLED = f"{MORE_BLOCKS}, or try '#pragma unroll 1' before its loop"
+
+
+def idle_text(
+    blocks: int, multiprocessors: int, gain: float | None = None, remedy: str = MORE_BLOCKS
+) -> str:
     """Return that most multiprocessors are idle; empty where they are not.
 
     `gain`: how many times as fast the launch would be with as many threads as fill the GPU.
@@ -381,4 +393,5 @@ def idle_text(blocks: int, multiprocessors: int, gain: float | None = None) -> s
         idle=multiprocessors - blocks,
         all=multiprocessors,
         cost=cost,
+        remedy=remedy,
     )

@@ -163,7 +163,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Laun
                 sizes[variable] = extent
     missing = [word for word, variable in asked.items() if variable not in sizes]
     if missing:
-        example = " ".join(f"{name}=1024" for name in missing)
+        example = " ".join(f"{name}=…" for name in missing)
         meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
         raise CutuneError.at(code, kernel=kernel.name, example=example, meaning=meaning)
     extents = extents_at(kernel, sizes)

@@ -30,7 +30,6 @@ from cutune.source.syntax.headers import (
 )
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.unit.preprocess import user_headers
-from cutune.toolchain.dry_run import first_error
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 
@@ -72,7 +71,7 @@ class Analyzer:
         return replace(self, toolchain=self.toolchain.with_flags(flags))
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:
-        """Read and analyze one file; where nvcc cannot, nothing is proven of its kernels."""
+        """Read and analyze one file; where there is no nvcc, nothing is proven of its kernels."""
         return self.load_all((path,), require_nvcc)[0]
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
@@ -92,13 +91,18 @@ class Analyzer:
 
     def read(self, path: str, require_nvcc: bool = False) -> ReadSource:
         """Read and analyze one file by itself; its messages are not yet reported."""
+        syntax = self.parsed(path)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return self._analyzed(syntax, require_nvcc, pool)
+
+    def parsed(self, path: str) -> Syntax:
+        """The text of a file. Raises CT001, CT011, CT1xx."""
         source = read_source(path)
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.reporter.report([d for d in syntax.diagnostics if d.is_error])
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return self._analyzed(syntax, require_nvcc, pool)
+        return syntax
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> ReadSource:
         source, path = syntax.source, syntax.source.path
@@ -112,12 +116,9 @@ class Analyzer:
             if compiling is None and _DEVICE_CODE.search(expanded):
                 compiling = Compilation(self.toolchain.device_codes(path, pool))
         except CutuneError as error:
-            if require_nvcc or self.toolchain.nvcc_option is not None:
+            is_told = require_nvcc or self.toolchain.nvcc_option is not None
+            if is_told or error.diagnostic.code is not Code.MISSING_NVCC:
                 raise
-            if error.diagnostic.code is not Code.MISSING_NVCC:
-                reason = first_error(error.diagnostic.message)
-                self.reporter.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
-            expanded, compiling = None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
             if is_rewritten(header):
@@ -133,15 +134,7 @@ class Analyzer:
         try_copies = self.try_copies if self.with_variants else None
         allowed = self.rewrites_headers, self.is_associative, try_copies
         read = ReadSource(nvcc, folder, flags, *texts, compiling, compile_unit, *allowed)
-        try:
-            return read.with_program()
-        except CutuneError as error:
-            if require_nvcc or error.diagnostic.code is not Code.NVCC_FAILED:
-                raise
-            reason = first_error(error.diagnostic.message)
-            self.reporter.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            self.code.forget(path, flags)
-            return replace(read, nvcc=None, compilation=None).with_program()
+        return read.with_program()
 
     def _headers(
         self, source: Source, expanded: str | None

@@ -107,7 +107,7 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
 def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:
     """Mangled names of the functions, kernels among them, that other sources can link with.
 
-    Without those that several sources may define. Raises CT703 where nvcc cannot be asked.
+    Without those that several sources may define. Raises CT708 where nvcc cannot be asked.
     """
 
     def concluded(text: HostText) -> str:

@@ -6,11 +6,14 @@ for the process that tunes the build.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
+from cutune.proof.analysis.suggestions import suggestions
 from cutune.source.program import Program, SiteKey, Verdict, constant_blocks
 
 
@@ -18,7 +21,7 @@ from cutune.source.program import Program, SiteKey, Verdict, constant_blocks
 class SeenLaunch:
     """One launch: its place, its verdict, and why it is refused.
 
-    `code`: that of the rule. `blocks`: see `constant_blocks`.
+    `code`: that of the rule. `blocks`: see `constant_blocks`. `is_helped`: a suggestion helps.
     """
 
     site: SiteKey
@@ -29,6 +32,7 @@ class SeenLaunch:
     reason: str = ""
     code: str = ""
     blocks: Count = 0
+    is_helped: bool = False
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -44,15 +48,27 @@ class SeenLaunches:
 def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:
     """The launches of programs, in their order."""
     for program in programs:
+        found = [one for one in suggestions(program) if one.helps]
+        helped = {(one.file, line) for one in found for line in one.launches}
         for site in program.launches:
+            line = site.source.location(site.span.start).line
             is_tunable = site.verdict is Verdict.TUNABLE
             yield SeenLaunch(
                 SiteKey.of(program.source, site),
                 site.kernel,
                 site.source.path,
-                site.source.location(site.span.start).line,
+                line,
                 is_tunable,
                 "" if is_tunable else site.reason,
                 "" if is_tunable or site.code is None else site.code.number,
                 constant_blocks(site, program.kernel(site.kernel)),
+                (site.source.path, line) in helped,
             )
+
+
+def nothing_tunable(programs: Sequence[Program]) -> CutuneError:
+    """CT415, of sources of which no launch may be changed."""
+    path = "', '".join(program.source.path for program in programs)
+    has_launches = any(program.launches for program in programs)
+    why = ": the messages above say why" if has_launches else ", because there is no <<<…>>> in it"
+    return CutuneError.at(Code.NOTHING_TUNABLE, path=path, why=why)

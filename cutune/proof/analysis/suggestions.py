@@ -258,6 +258,11 @@ class Suggestion:
     text: str
     tried: str | None = None
 
+    @property
+    def helps(self) -> bool:
+        """Is there a line to write, beyond what the message of the launch says?"""
+        return self.pragma is not None or "#pragma" in self.text
+
 
 def suggestions(program: Program) -> Iterator[Suggestion]:
     """One per kernel that an annotation would help, one per launch that needs another change."""

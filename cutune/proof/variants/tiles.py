@@ -37,7 +37,7 @@ from cutune.source.host_formula import (
     constant,
     plain,
 )
-from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.kernel_variant import BLOCK_OF, KernelVariant, Tile
 from cutune.source.program import (
     Kernel,
     LaunchSite,
@@ -213,7 +213,7 @@ def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[_Constant]:
     }
     if len(blocks) == 1 and (block := blocks.pop()) is not None:
         for size in sorted({*block} - {1}):
-            yield _Constant(f"{_NUMBER}{size}", f"block_of_{size}", size, is_number=True)
+            yield _Constant(f"{_NUMBER}{size}", f"{BLOCK_OF}{size}", size, is_number=True)
 
 
 def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:

@@ -108,7 +108,7 @@ class BlockClassifier:
             elif self.lowest[index] == self.highest[index]:
                 values.append(self.lowest[index])
             else:
-                code, example = Code.MISSING_SIZE, f"{name}=1024"
+                code, example = Code.MISSING_SIZE, f"{name}=…"
                 raise CutuneError.at(code, kernel=kernel, example=example, meaning="")
         return tuple(values)
 

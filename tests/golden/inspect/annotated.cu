@@ -75,7 +75,7 @@ __global__ void partial(int *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
 }
-#pragma cutune kernel queue data(n) block(x: 32..1024)  // expect CT248: annotation ignored: kernel 'queue' uses the result of atomicAdd, which depends on the order of threads, which no annotation can settle
+#pragma cutune kernel queue data(n) block(x: 32..1024)  // expect CT248: annotation ignored: kernel 'queue' uses the result of atomicAdd, which depends on the order of threads; write the kernel without that result, which no annotation can settle
 __global__ void queue(int n, int *a) { a[1 + atomicAdd(a, n)] = threadIdx.x; }
 struct shape { int n; };
 __global__ void wrong(shape p, int n, float *a) {
@@ -95,7 +95,7 @@ void run(float *a, float *b, int *c, int n, shape p) {
     warp<<<n, 256>>>(c);
     reduces<<<n, 64>>>(c);
     partial<<<n, 256>>>(c);
-    queue<<<n, 256>>>(n, c);  // expect CT216: kernel 'queue' uses the result of atomicAdd, which depends on the order of threads
+    queue<<<n, 256>>>(n, c);  // expect CT216: kernel 'queue' uses the result of atomicAdd, which depends on the order of threads; write the kernel without that result
     wrong<<<n, 256>>>(p, n, a);
     rows<<<n, 256>>>(a, n);
     columns<<<dim3((n + 15) / 16, 4), dim3(16, 16)>>>(a, n);

@@ -34,7 +34,7 @@ __global__ void k6(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k7 block(y: 1..4)  // expect CT237: annotation ignored: kernel 'k7' does not index y
+#pragma cutune kernel k7 block(y: 1..4)  // expect CT237: annotation ignored: kernel 'k7' does not index y; leave y out
 __global__ void k7(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;

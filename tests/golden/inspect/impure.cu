@@ -73,20 +73,20 @@ __global__ void conditional(int *a) {
 __global__ void grid_size(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = gridDim.x; }
 
 void run(int *a, float *f) {
-    shared<<<8, 256>>>(f);  // expect CT221: kernel 'shared' does not index its threads by blockIdx, blockDim and threadIdx
+    shared<<<8, 256>>>(f);  // expect CT221: kernel 'shared' does not index its threads by blockIdx, blockDim and threadIdx, so that there is nothing to choose
     barrier<<<8, 256>>>(f);
     warp<<<8, 256>>>(a);
     assembly<<<8, 256>>>(a);
-    ticket<<<8, 256>>>(a, a);  // expect CT216: kernel 'ticket' uses the result of atomicAdd, which depends on the order of threads
+    ticket<<<8, 256>>>(a, a);  // expect CT216: kernel 'ticket' uses the result of atomicAdd, which depends on the order of threads; write the kernel without that result
     fixed_block<<<8, 256>>>(a);  // expect CT217: kernel 'fixed_block' uses threadIdx.x and blockIdx.x in an address other than as blockIdx.x * blockDim.x + threadIdx.x
     block_number<<<8, 256>>>(a);  // expect CT217: kernel 'block_number' uses blockIdx.x in a stored value other than as blockIdx.x * blockDim.x + threadIdx.x
     only_y<<<8, 256>>>(a);
-    unknown_function<<<8, 256>>>(a);  // expect CT218: kernel 'unknown_function' calls 'unknown', whose definition was not found
+    unknown_function<<<8, 256>>>(a);  // expect CT218: kernel 'unknown_function' calls 'unknown', whose definition was not found; define it in this source, or in a header that it includes
     through_function<<<8, 256>>>(a);
-    no_index<<<1, 1>>>(a);  // expect CT221: kernel 'no_index' does not index its threads by blockIdx, blockDim and threadIdx
-    fence<<<8, 256>>>(a);  // expect CT222: kernel 'fence' uses a memory fence, whose effect depends on the order of threads
-    shared_flag<<<8, 256>>>(a);  // expect CT222: kernel 'shared_flag' uses volatile memory, whose effect depends on the order of threads
-    talks<<<8, 256>>>(8);  // expect CT222: kernel 'talks' uses printf, whose effect depends on the order of threads
+    no_index<<<1, 1>>>(a);  // expect CT221: kernel 'no_index' does not index its threads by blockIdx, blockDim and threadIdx, so that there is nothing to choose
+    fence<<<8, 256>>>(a);  // expect CT222: kernel 'fence' uses a memory fence, whose effect depends on the order of threads; write the kernel without it
+    shared_flag<<<8, 256>>>(a);  // expect CT222: kernel 'shared_flag' uses volatile memory, whose effect depends on the order of threads; write the kernel without it
+    talks<<<8, 256>>>(8);  // expect CT222: kernel 'talks' uses printf, whose effect depends on the order of threads; write the kernel without it
     jumps<<<8, 256>>>(a);
     late<<<8, 256>>>(a);  // expect CT217: kernel 'late' uses blockIdx.x and blockDim.x in an address other than as blockIdx.x * blockDim.x + threadIdx.x
     conditional<<<8, 256>>>(a);

@@ -13,7 +13,7 @@ __global__ void set(int n, T *a, float value = 1) {
 #define BLOCK 64
 
 __device__ void nested(float *a) {
-    fill<<<1, 64>>>(64, a);  // expect CT202: 'fill' is launched from device code
+    fill<<<1, 64>>>(64, a);  // expect CT202: 'fill' is launched from device code, where nothing is chosen
 }
 typedef void (*Kernel)(int, float *);
 int next(int &n) { return n++; }
@@ -48,7 +48,7 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     table[n]<<<n, 64>>>(n, a);  // expect CT208: 'table[n]' is not the name of a kernel; launch the kernel by its name
     chosen<<<n, 64>>>(n, a);  // expect CT208: 'chosen' is not the name of a kernel; launch the kernel by its name
 #pragma cutune ignore
-    fill<<<n / 64, 64>>>(n, a);  // expect CT207: left alone by #pragma cutune ignore
+    fill<<<n / 64, 64>>>(n, a);  // expect CT207: left alone by #pragma cutune ignore; remove it to have the launch tuned
 #pragma cutune ignorance  // expect CT103: pragma ignored: not understood at 'ignorance'
     dim3 block(32, 8);
     fill<<<n / 32, block>>>(n, a);  // expect CT230: kernel 'fill' does not index y, but its block is 8 wide in y: 8 threads do the same work and race

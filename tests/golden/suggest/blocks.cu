@@ -62,5 +62,5 @@ void run(float *a, float *b, int n) {
     scan<<<n, 256>>>(a);  // expect CT211: kernel 'scan' uses shared memory, which may depend on the block's shape: 'second' has a place for each threadIdx.x
     transposed<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, n);  // expect CT211: kernel 'transposed' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y
     fixed<<<n, TILE>>>(a, b, n);  // expect CT211: kernel 'fixed' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x
-    narrow<<<n, TILE>>>(a);  // expect CT221: kernel 'narrow' does not index its threads by blockIdx, blockDim and threadIdx
+    narrow<<<n, TILE>>>(a);  // expect CT221: kernel 'narrow' does not index its threads by blockIdx, blockDim and threadIdx, so that there is nothing to choose
 }

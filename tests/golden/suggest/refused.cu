@@ -41,5 +41,5 @@ void run(int *a, float *f, int n) {
     absent<<<n, 256>>>(a);  // expect CT201: the definition of kernel 'absent' was not found; where another source of the program has it, name that source too
     fine<<<n, 256>>>(a);
 #pragma cutune ignore
-    fine<<<n, 256>>>(a);  // expect CT207: left alone by #pragma cutune ignore
+    fine<<<n, 256>>>(a);  // expect CT207: left alone by #pragma cutune ignore; remove it to have the launch tuned
 }

@@ -48,6 +48,32 @@ def test_a_topic_that_is_not_there(topic: str, further: str) -> None:
         text_on(topic, "")
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (
+            "vary",
+            ["cutune tune ", "cutune inspect --vary NAME=V1,V2,…", "cutune help projects", "CT402"],
+        ),
+        ("atomicAdd", ["cutune help refused", "CT287"]),
+        ("shared memory", ["cutune check --shared EXPRESSION", "cutune help annotations", "CT211"]),
+        ("variant", ["cutune help variants", "CT270"]),
+    ],
+)
+def test_any_words_are_searched(
+    words: str, found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", *words.split()]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert all(any(line.startswith(f"  {one}") for line in lines) for one in found), lines
+
+
+def test_words_that_are_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "xyzzy"]) == 1
+    assert "cutune help lists the topics [CT027]" in capsys.readouterr().err
+
+
 def test_help_lists_verbs_and_topics(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help"]) == 0
     listed = re.findall(r"^  ([\w-]+) ", capsys.readouterr().out, re.MULTILINE)

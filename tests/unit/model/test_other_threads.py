@@ -11,7 +11,7 @@ from cutune.cli.report.choices import choice_table, print_choice
 from cutune.model.emit.selection import emit_selection
 from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.measurement.measurement import NO_OTHERS
-from cutune.model.selection.choose import idle_text
+from cutune.model.selection.choose import MORE_BLOCKS, idle_text
 from cutune.model.selection.chooser import Chooser
 from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import DeviceProfile
@@ -106,4 +106,4 @@ def test_a_routine_answers_for_other_threads_where_counts_tell(
     ],
 )
 def test_few_blocks(blocks: int, gain: float | None, text: str) -> None:
-    assert idle_text(blocks, 132, gain) == text
+    assert idle_text(blocks, 132, gain) == (f"{text}; {MORE_BLOCKS}" if text else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -327,7 +328,11 @@ def test_many_sizes_at_once_are_answered_as_one_by_one() -> None:
 
 
 def test_a_size_that_is_no_argument_is_explained() -> None:
-    with pytest.raises(CutuneError, match=r"add: n=1024 T\.x=1024; T\.x: threads of all blocks"):
-        ask(unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1)))), {}, None)
-    with pytest.raises(CutuneError, match=r"add: n=1024$"):
+    """With numbers in their places, as it says, what is to be added is enough."""
+    model = unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1))))
+    with pytest.raises(CutuneError, match=r"…: n=… T\.x=…; T\.x: threads of all blocks") as caught:
+        ask(model, {}, None)
+    words = re.findall(r"[\w.]+=…", str(caught.value))
+    assert ask(model, parse_sizes([word.replace("…", "1024") for word in words]), None)
+    with pytest.raises(CutuneError, match=r"…: n=…$"):
         ask(COPY, {}, None)

@@ -380,11 +380,13 @@ REASONS: Mapping[str, str] = {
         thread_as_index outside_of_row loaded_threads barrier_if_loaded slot_of_thread
         set_by_all few_at_others
     """,
-    "uses the result of atomicAdd, which depends on the order of threads": """
+    "uses the result of atomicAdd, which depends on the order of threads"
+    "; write the kernel without that result": """
         used_result order_of_shared
     """,
     "threadIdx.x or blockDim.x in a stored value": "different_flags",
-    "uses volatile memory, whose effect depends on the order of threads": """
+    "uses volatile memory, whose effect depends on the order of threads"
+    "; write the kernel without it": """
         waits_for_ever volatile_shared
     """,
     "blockDim.x in an address": "begins_in_block",

@@ -14,7 +14,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.core.typed import typed
+from cutune.model.selection.choose import UNROLLED
 from cutune.proof.analysis.recorded_launches import SeenLaunch, seen_launches
+from cutune.proof.analysis.suggestions import suggestions
 from cutune.source.program import Program
 from tests.support.analyzed import analyzed
 from tests.support.measured_kernel import KERNEL
@@ -99,15 +101,17 @@ def test_the_summary_counts_and_names_them(
     model = SimpleNamespace(kernel=replace(KERNEL, sites=(tunable.site,)))
     rows = outcomes([tunable, refused], [model], NO_CHOICES, [])  # type: ignore[list-item]
     Shown("", [], [], rows, []).show()
-    head, first, second, advice = capsys.readouterr().out.splitlines()
-    assert advice.endswith("cutune inspect --suggest /project/app.cu")
+    head, first, second = capsys.readouterr().out.splitlines()
+    # Who is sent to suggestions finds one there.
+    assert not [one for one in suggestions(program) if one.helps]
     assert head == "2 launches: 1 tuned, 1 refused"
     assert first.split() == ["/project/app.cu:8", "copy", "tuned"]
     # The message with that code has told why.
     assert second.split() == ["/project/app.cu:9", "tile", "refused", "[CT211]"]
     assert rows[1].reason.startswith("uses shared memory")
     few = outcomes([replace(refused, blocks=1)], [], NO_CHOICES, [], 132)
-    assert few[0].cells[3] == "[CT211]; launches 1 block: 131 of 132 multiprocessors idle"
+    idle = f"launches 1 block: 131 of 132 multiprocessors idle; {UNROLLED}"
+    assert few[0].cells[3] == f"[CT211]; {idle}"
 
 
 def test_files_of_the_current_folder_are_named_from_there(
@@ -119,23 +123,23 @@ def test_files_of_the_current_folder_are_named_from_there(
     monkeypatch.chdir(tmp_path)
     _, refused = seen_launches([program])
     files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
-    launches = [replace(refused, file=str(file), reason="word " * 60) for file in files]
+    refused = replace(refused, reason="word " * 60, is_helped=True)
+    launches = [replace(refused, file=str(file)) for file in files]
     rows = outcomes(launches, [], NO_CHOICES, [])
     assert [row.cells[0] for row in rows] == ["src/a b.cu:9", f"{files[1]}:9"]
     Shown("", [], [], rows, []).show()
     *_, advice = capsys.readouterr().out.splitlines()
     assert advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
-    # A long reason, which stands above in full, is cut behind a word.
-    assert rows[0].reason.endswith("word word …")
+    assert rows[0].reason == refused.reason
 
 
 def test_several_programs_are_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     def part(name: str) -> Shown:
-        launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None)
+        launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None, is_helped=True)
         return Shown("GPU", [ChoiceRow(name, "1", "32", "64", 1.5, "-")], [], [launch], [])
 
     Shown.joined([part("k"), part("other")], ["a.cu"], "and so on").show()
     said = capsys.readouterr().out
     assert "2 launches: 2 refused" in said and said.endswith("tuned program: a.cu\nand so on\n")
-    assert "if anything does: cutune inspect --suggest a.cu" in said
+    assert "what would help: cutune inspect --suggest a.cu" in said
     assert [line.split()[0] for line in said.splitlines()[2:4]] == ["k", "other"]

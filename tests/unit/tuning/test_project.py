@@ -106,13 +106,15 @@ def test_launches_that_are_all_refused_are_named(
 ) -> None:
     site, reason = SiteKey("/project/app.cu", 1), "uses shared memory"
     seen = SeenLaunch(site, "tile", "app.cu", 8, False, reason, "CT211")
-    monkeypatch.setattr(stage, "noted_launches", lambda workspace: [seen])
-    found = refused(PROJECT, folder).diagnostic
-    assert found.code is Code.NOTHING_TUNABLE_BUILT
-    assert found.message.splitlines()[1:] == [
-        "app.cu:8: tile: uses shared memory [CT211]",
-        "what would help, if anything does: cutune inspect --suggest /project/app.cu",
-    ]
+    for one in (seen, replace(seen, is_helped=True)):
+        monkeypatch.setattr(stage, "noted_launches", lambda workspace, one=one: [one])
+        found = refused(PROJECT, folder).diagnostic
+        assert found.code is Code.NOTHING_TUNABLE_BUILT
+        told = "what would help: cutune inspect --suggest /project/app.cu"
+        assert found.message.splitlines()[1:] == [
+            "app.cu:8: tile: uses shared memory [CT211]",
+            *([told] if one.is_helped else []),
+        ]
 
 
 def test_the_first_build_is_instrumented_for_the_emulated_device(folder: Path) -> None:

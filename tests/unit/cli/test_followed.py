@@ -1,0 +1,78 @@
+"""Remedies of command lines, followed to the letter."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from cutune.cli.main import main
+from cutune.core.diagnostics import CutuneError
+from cutune.measure.program_runs import plan_runs
+from tests.support.cutune_runs import QUICK
+
+TEXT = """#ifndef R
+#define R 4
+#endif
+__global__ void k(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = R;
+}
+int main() { k<<<1, 32>>>(32, nullptr); }
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "app.cu"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("code", "wrong", "said", "right"),
+    [
+        ("CT304", "instrument app.cu --passes nope", "instrument-launches", "--passes {}"),
+        ("CT808", "inspect app.cu --tune R=1,2", "{R} in --nvcc-flag", "--nvcc-flag=-DR={{R}}"),
+        (
+            *("CT809", "inspect app.cu --tune R=1,2 --nvcc-flag=-DR={R} --run ./app{R}"),
+            *("leave it in one", "--nvcc-flag=-DR={{R}}"),
+        ),
+    ],
+)
+def test_what_is_written_then_is_taken(
+    code: str, wrong: str, said: str, right: str, app: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*wrong.split(), *map(str, QUICK)]) == 1
+    told = capsys.readouterr().err
+    assert f"[{code}]" in told and said in told
+    kept = [word for word in wrong.split() if not word.startswith(("--passes", "nope", "--run"))]
+    kept = [word for word in kept if not word.startswith(("./app{", "--nvcc-flag"))]
+    assert main([*kept, *right.format(said).split(), *map(str, QUICK)]) == 0
+
+
+@pytest.mark.nvcc
+def test_a_source_without_launches(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`inspect --suggest`, which would have nothing to suggest, is not named."""
+    app.write_text("int main() {}\n")
+    assert main(["tune", "app.cu", "--run", "./{program}", *map(str, QUICK)]) == 1
+    said = capsys.readouterr()
+    assert "because there is no <<<…>>> in it [CT415]" in said.err
+    assert "--suggest" not in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["./app {n} --iters 3 -v", "app {n} 5", "cd build && ./app {n} > out", "A=1 ./app {n}", ""],
+)
+def test_a_command_line_keeps_its_other_words(template: str) -> None:
+    with pytest.raises(CutuneError, match=r"it does not run {program}") as caught:
+        plan_runs(template, {"n": ["7"]}, Path("program"))
+    _, proposed = shlex.split(re.findall(r"write: (--run .*)", str(caught.value))[0])
+    (run,) = plan_runs(proposed, {"n": ["7"]}, Path("program"))
+    others = {*template.split()} - {"./app", "app", "{n}"}
+    assert {"7", *others} <= {*run.command[-1].split()} | {*run.command}

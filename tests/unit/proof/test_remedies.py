@@ -1,0 +1,237 @@
+"""Remedies followed to the letter: what a message says to write, written, is accepted.
+
+All sources with mistakes are compiled together, and all that were mended. Codes that are not here
+name no remedy, or have a test of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from cutune.core.source import Source
+from cutune.model.selection.choose import UNROLLED, idle_text
+from cutune.source.program import LaunchSite, Program, Verdict, constant_blocks
+from tests.support.analyzed import analyzed
+
+pytestmark = pytest.mark.nvcc
+
+ID = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+FILL = f"__global__ void K(int n, float *a) {{ {ID} if (i < n) a[i] = 1; }}"
+SHARED = "__global__ void K(int n, float *a) { __shared__ float s; s = a[threadIdx.x]; a[0] = s; }"
+LAUNCH = "K<<<n / 64, 64>>>(n, a);"
+WHOLE = "block(x: 32..1024)"
+
+
+class Remedy(NamedTuple):
+    """A mistake and what its message says to write; K stands for a name of its own.
+
+    `kernel`: where there is one alone. `said`: words of the message that name the remedy.
+    """
+
+    code: str
+    said: str
+    wrong: str
+    right: str
+    kernel: str = FILL
+
+    def text(self, name: str, is_right: bool) -> str:
+        body = self.right if is_right else self.wrong
+        if "\n@" in f"\n{body}":  # in the place of the kernel
+            whole = body.removeprefix("@")
+        else:
+            whole = f"{self.kernel}\nvoid K_run(int n, float *a) {{\n{body}\n}}"
+        return whole.replace("K", name) + "\n"
+
+
+def pragma(clauses: str, kernel: str = FILL, name: str = "K") -> str:
+    head = f"@#pragma cutune kernel {name} {clauses}"
+    return f"{head}\n{kernel}\nvoid K_run(int n, float *a) {{\n{LAUNCH}\n}}"
+
+
+def annotated(code: str, said: str, wrong: str, right: str, kernel: str = FILL) -> Remedy:
+    return Remedy(code, said, pragma(wrong, kernel), pragma(right, kernel))
+
+
+def stored(value: str) -> str:
+    kernel = FILL.replace("a[i] = 1", f"a[i] = {value}")
+    return f"@{kernel}\nvoid K_run(int n, float *a) {{\n{LAUNCH}\n}}"
+
+
+DEFAULT = FILL.replace("float *a", "float *a, int v = 1")
+HELPER = """@__global__ void K(int n, float *a) { BODY if (i < n) a[i] = 1; }
+template <class F> void K_go(F f, int n, float *a) { f<<<n / 64, 64>>>(n, a); }
+void K_run(int n, float *a) { K_go(K, n, a); }""".replace("BODY", ID)
+
+#: Launches that are refused, and are tunable then.
+LAUNCHES = (
+    Remedy(
+        *("CT203", "move it outside", "K<<<n / 64,\n#ifdef QQ\n32\n#else\n64\n#endif\n>>>(n, a);"),
+        f"#ifdef QQ\nK<<<n / 64, 32>>>(n, a);\n#else\n{LAUNCH}\n#endif",
+    ),
+    Remedy("CT204", "write it out", f"\n#define K_GO {LAUNCH}\nK_GO", LAUNCH),
+    Remedy("CT205", "a statement of its own", f"n++, {LAUNCH}", f"n++; {LAUNCH}"),
+    Remedy(
+        *("CT206", "store its value in a variable first", "K<<<n++, 64>>>(n, a);"),
+        *("int Km = n++; K<<<Km, 64>>>(n, a);", DEFAULT),
+    ),
+    Remedy("CT207", "pragma cutune ignore", f"#pragma cutune ignore\n{LAUNCH}", LAUNCH),
+    Remedy(
+        *("CT208", "by its name", "void (*p[])(int, float *) = {K}; p[0]<<<n / 64, 64>>>(n, a);"),
+        LAUNCH,
+    ),
+    Remedy("CT217", "as blockIdx.x * blockDim.x + threadIdx.x", stored("threadIdx.x"), stored("i")),
+    Remedy("CT281", "by its name where 'K_go' is called", HELPER, LAUNCH),
+    Remedy(
+        *("CT282", "with a comma between", "\n#define K_C n / 64, 64\nK<<<K_C>>>(n, a);"),
+        "\n#define K_G n / 64\n#define K_B 64\nK<<<K_G, K_B>>>(n, a);",
+    ),
+)
+TUNE = "#pragma cutune tune(Km: 4, 8)"
+USE = f"n += Km; {LAUNCH}"
+#: Launches that are warned of, pragmas that are ignored, and are not then.
+PRAGMAS = (
+    Remedy(
+        *("CT230", "64 wide in y", LAUNCH.replace("64>", "dim3(4, 64)>")),
+        LAUNCH.replace("64>", "dim3(4, 1)>"),
+    ),
+    Remedy(
+        *("CT246", "has 2 blocks in y", LAUNCH.replace("n / 64", "dim3(n / 64, 2)")),
+        LAUNCH.replace("n / 64", "dim3(n / 64, 1)"),
+    ),
+    annotated("CT232", "it has: n", "data(q) " + WHOLE, "data(n) " + WHOLE),
+    annotated("CT234", "32 threads or more", "block(x: 33..40)", "block(x: 32..64)"),
+    annotated("CT235", "ceil(g / x)", f"{WHOLE} grid(n)", f"{WHOLE} grid(ceil(n / x))"),
+    annotated("CT236", "add block(x: 32..1024)", "data(n)", f"data(n) {WHOLE}", SHARED),
+    annotated("CT239", "only x, y and z", f"{WHOLE} where(q > 1)", f"{WHOLE} where(x > 1)"),
+    annotated(
+        *("CT247", "made of x, y, z", f"{WHOLE} shared(n)", f"{WHOLE} shared(4 * x)", SHARED)
+    ),
+    annotated("CT285", "leave out 'associative'", f"{WHOLE} associative", WHOLE),
+    Remedy(
+        *("CT231", "known: ", pragma(WHOLE, name="Kx"), pragma(WHOLE)),
+    ),
+    Remedy(
+        *("CT250", "before a local declaration", f"@{TUNE} data(n)\n{FILL}"),
+        f"{TUNE} data(n)\nint Km = 4; {USE}",
+    ),
+    Remedy(
+        *("CT251", "int Km = VALUE;", f"{TUNE} data(n)\nint Km; Km = 4; {USE}"),
+        f"{TUNE} data(n)\nint Km = 4; {USE}",
+    ),
+    Remedy(
+        *("CT252", "int Km = VALUE;", f"{TUNE} data(n)\nfloat Km = 4; {USE}"),
+        f"{TUNE} data(n)\nint Km = 4; {USE}",
+    ),
+    Remedy(
+        *("CT253", "name sizes that are known there", f"{TUNE} data(q)\nint Km = 4; {USE}"),
+        f"{TUNE} data(n)\nint Km = 4; {USE}",
+    ),
+    Remedy("CT254", "data(N)", f"{TUNE}\nint Km = 4; {USE}", f"{TUNE} data(n)\nint Km = 4; {USE}"),
+    Remedy(
+        *("CT256", "in rising order", f"{TUNE.replace('4, 8', '8..4')} data(n)\nint Km = 4; {USE}"),
+        f"{TUNE.replace('4, 8', '4..8')} data(n)\nint Km = 4; {USE}",
+    ),
+    Remedy(
+        *("CT257", "region end", f"#pragma cutune region begin\n{LAUNCH}"),
+        f"#pragma cutune region begin\n{LAUNCH}\n#pragma cutune region end",
+    ),
+    Remedy(
+        *("CT261", "compute it before", f"{TUNE} data(n)\nint Km = n++; {USE}"),
+        f"int Kk = n++;\n{TUNE} data(n)\nint Km = Kk; {USE}",
+    ),
+    Remedy(
+        *("CT262", "may occur in it", f"{TUNE} data(n) where(Km > q)\nint Km = 4; {USE}"),
+        f"{TUNE} data(n) where(Km < n)\nint Km = 4; {USE}",
+    ),
+)
+
+LOOP = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) a[i] = 2 * a[i];"
+
+
+def few_blocks(pragma: str) -> str:
+    step = "int step = blockDim.x * gridDim.x;"
+    kernel = f"__global__ void K(int n, float *a) {{ {step}{pragma}{LOOP} }}"
+    return f"@{kernel}\nvoid K_run(int n, float *a) {{\nK<<<4, 64>>>(n, a);\n}}"
+
+
+#: A launch that leaves most of the GPU idle, and gets more threads then.
+FEW = Remedy("CT291", "'#pragma unroll 1'", few_blocks(""), few_blocks("\n#pragma unroll 1\n"))
+ALL = [*LAUNCHES, *PRAGMAS, FEW]
+
+
+class Together(NamedTuple):
+    """The mistakes, or what was mended, as one source. `last`: the last line of each."""
+
+    program: Program
+    last: Sequence[int]
+
+    def launch(self, index: int) -> LaunchSite:
+        first = self.last[index - 1] if index else 0
+        sites = self.program.launches
+        lines = [site.source.location(site.span.start).line for site in sites]
+        own = [s for s, line in zip(sites, lines, strict=True) if first < line <= self.last[index]]
+        return own[-1]
+
+    def codes(self, index: int) -> dict[str, str]:
+        """The messages about a part of the source, by their codes."""
+        first, found = (self.last[index - 1] if index else 0), {}
+        for said in self.program.diagnostics:
+            if said.source is not None and said.span is not None:
+                line = said.source.location(said.span.start).line
+                if first < line <= self.last[index]:
+                    found[said.code.number] = said.message
+        return found
+
+
+def together(remedies: Sequence[Remedy], is_right: bool) -> Together:
+    texts = [one.text(f"k{number}", is_right) for number, one in enumerate(remedies)]
+    last = [sum(text.count("\n") for text in texts[: n + 1]) for n in range(len(texts))]
+    return Together(analyzed(Source("/remedies/app.cu", "".join(texts))), last)
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Together:
+    return together(ALL, is_right=False)
+
+
+@pytest.fixture(scope="module")
+def right() -> Together:
+    return together(ALL, is_right=True)
+
+
+@pytest.mark.parametrize("number", range(len(LAUNCHES)), ids=[one.code for one in LAUNCHES])
+def test_a_launch_that_is_written_as_the_message_says(
+    number: int, wrong: Together, right: Together
+) -> None:
+    one, name = LAUNCHES[number], f"k{number}"
+    site = wrong.launch(number)
+    assert site.verdict is Verdict.REFUSED and site.code is not None
+    assert site.code.number == one.code, site.reason
+    assert one.said.replace("K", name) in site.reason
+    assert right.launch(number).verdict is Verdict.TUNABLE, right.launch(number).reason
+
+
+@pytest.mark.parametrize("place", range(len(PRAGMAS)), ids=[one.code for one in PRAGMAS])
+def test_a_pragma_that_is_written_as_the_message_says(
+    place: int, wrong: Together, right: Together
+) -> None:
+    one, number = PRAGMAS[place], len(LAUNCHES) + place
+    said = one.said.replace("K", f"k{number}")
+    assert said in wrong.codes(number).get(one.code, ""), wrong.codes(number)
+    ignored = {code for code, said in right.codes(number).items() if "ignored" in said}
+    assert one.code not in right.codes(number) and not ignored, right.codes(number)
+
+
+def test_a_loop_that_is_not_unrolled_is_shared_by_more_blocks(
+    wrong: Together, right: Together
+) -> None:
+    number = len(ALL) - 1
+    blocks = [
+        constant_blocks(one.launch(number), one.program.kernel(f"k{number}"))
+        for one in (wrong, right)
+    ]
+    assert blocks == [4, 0]
+    assert FEW.said in idle_text(blocks[0], 132, remedy=UNROLLED)
