@@ -231,7 +231,7 @@ class Session:
         with self.lock:
             if unit.digest not in self.built:
                 try:
-                    path = _built(self.folder, self.units[unit.digest], unit)
+                    path = built_library(self.folder, self.units[unit.digest], unit)
                     self.built[unit.digest] = UnitLibrary.at(path)
                 except (OSError, subprocess.CalledProcessError) as error:
                     self.built[unit.digest] = None
@@ -252,7 +252,7 @@ def _table(folder: Path) -> dict[str, dict[str, Any]]:
     return dict(document["units"])
 
 
-def _built(folder: Path, row: dict[str, Any], unit: CompiledUnit) -> Path:
+def built_library(folder: Path, row: dict[str, Any], unit: CompiledUnit) -> Path:
     """The library of a unit, for its architecture and nvcc. Raises OSError, CalledProcessError."""
     if unit.architecture.partition("_")[2] not in row["architectures"]:
         raise OSError(f"it is not proven for '{unit.architecture}'; add --device to 'cutune tune'")
