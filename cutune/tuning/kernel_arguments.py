@@ -29,7 +29,7 @@ _REALS = {2: "e", 4: "f", 8: "d"}
 
 
 @dataclass(frozen=True)
-class Parameter:
+class TypedParameter:
     """A parameter, as the compiler has it.
 
     `form`: a pointer to what is `w`ritten or to `c`onstants, or `=` for a value. `kind`, `size`: of
@@ -59,11 +59,11 @@ class Parameter:
         return f"{self.name}: {f'array of {self.type}' if self.is_pointer else self.type}"
 
 
-def read_parameters(text: str, names: Sequence[str]) -> tuple[tuple[Parameter, ...], int]:
+def read_parameters(text: str, names: Sequence[str]) -> tuple[tuple[TypedParameter, ...], int]:
     """The parameters that a library describes, and the bytes of all of them."""
     found = _PARAMETER.findall(text)
     parameters = tuple(
-        Parameter(name, form, kind, int(size), int(offset))
+        TypedParameter(name, form, kind, int(size), int(offset))
         for name, (form, size, kind, offset) in zip(names, found, strict=True)
     )
     return parameters, int(text.rpartition(" ")[2])
@@ -101,11 +101,11 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class Signature:
+class KernelSignature:
     """The parameters of a kernel. `size`: bytes of all. `place`: of an address, its device."""
 
     kernel: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TypedParameter, ...]
     size: int
     place: Callable[[int], int]
 
@@ -129,10 +129,10 @@ class Signature:
         streams = dict.fromkeys(stream for stream in made if stream is not None)
         return Arguments(bytes(data), tuple(arrays), tuple(streams))
 
-    def _named(self, parameter: Parameter) -> str:
+    def _named(self, parameter: TypedParameter) -> str:
         return f"{self.kernel}: '{parameter.name}'"
 
-    def _array(self, parameter: Parameter, value: object, device: int) -> DeviceArray | None:
+    def _array(self, parameter: TypedParameter, value: object, device: int) -> DeviceArray | None:
         if value is None:
             return None
         about = self._named(parameter)
@@ -238,7 +238,7 @@ def _of_capsule(capsule: object, device: int | None) -> DeviceArray:
     return DeviceArray(address, f"{kind}{size}", size, *about, device=device, stream=_LEGACY)
 
 
-def _check_type(about: str, parameter: Parameter, array: DeviceArray) -> None:
+def _check_type(about: str, parameter: TypedParameter, array: DeviceArray) -> None:
     if _is_of_type(parameter, array):
         return
     own = np.dtype(array.type)
@@ -246,7 +246,7 @@ def _check_type(about: str, parameter: Parameter, array: DeviceArray) -> None:
     raise TypeError(f"{about} is an array of {parameter.type}, and this one of {own}; {advice}")
 
 
-def _is_of_type(parameter: Parameter, array: DeviceArray) -> bool:
+def _is_of_type(parameter: TypedParameter, array: DeviceArray) -> bool:
     own = np.dtype(array.type)
     if not own.isnative:
         return False
@@ -259,7 +259,7 @@ def _is_of_type(parameter: Parameter, array: DeviceArray) -> bool:
     return (own.kind, own.itemsize) == (parameter.kind, parameter.size)
 
 
-def _scalar(about: str, parameter: Parameter, value: object) -> bytes:
+def _scalar(about: str, parameter: TypedParameter, value: object) -> bytes:
     """The bytes of a number. Raises TypeError, ValueError."""
     if parameter.kind == "s":
         if isinstance(value, np.generic) and value.nbytes == parameter.size:

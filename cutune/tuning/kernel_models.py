@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cutune.source.program import Kernel as ProvenKernel
     from cutune.toolchain.device.profile import DeviceProfile
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tuning.kernel_arguments import Arguments, Signature
+    from cutune.tuning.kernel_arguments import Arguments, KernelSignature
 
 _CALLS = Path(__file__).with_name("kernel_calls.py")
 #: A shell that is not linked to CUDA: so is whatever starts Python.
@@ -43,7 +43,7 @@ LOG = "CUTUNE_LAUNCH_LOG"
 
 @dataclass(frozen=True)
 class KnownKernel:
-    """What is known of a kernel with one block. `source`: the text that chooses; empty: none does.
+    """All that is known of a kernel with one block. `source`: the text that chooses, or empty.
 
     `is_free`: may it have any block? `reason`: why nothing chooses. `is_final`: is that so until
     the text changes, and not by a run that failed?
@@ -71,7 +71,7 @@ class Sample:
     """The first call of a kernel, with its library, and what its arrays hold."""
 
     library: ctypes.CDLL
-    signature: Signature
+    signature: KernelSignature
     call: ObjectCall
     given: Arguments
 

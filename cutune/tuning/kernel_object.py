@@ -33,7 +33,12 @@ from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import kernel_calls
-from cutune.tuning.kernel_arguments import Arguments, Signature, read_parameters, thread_extents
+from cutune.tuning.kernel_arguments import (
+    Arguments,
+    KernelSignature,
+    read_parameters,
+    thread_extents,
+)
 from cutune.tuning.kernel_calls import Extents, ObjectCall
 from cutune.tuning.script_session import LAUNCH, CompiledUnit, UnitLibrary, built_library
 
@@ -69,7 +74,7 @@ _MAJOR, _MINOR = 75, 76
 
 
 @dataclass(frozen=True)
-class KernelText:
+class ObjectText:
     """The text of a kernel with what launches it. `names`: its parameters; `folder`: its files."""
 
     name: str
@@ -80,7 +85,7 @@ class KernelText:
     folder: Path
 
     @staticmethod
-    def of(path: str, name: str, flags: Sequence[str], nvcc: str | None, device: str) -> KernelText:
+    def of(path: str, name: str, flags: Sequence[str], nvcc: str | None, device: str) -> ObjectText:
         """That of a kernel in a source. Raises CT001, CT003, CT452, CT701."""
         source = read_file(path).text
         compiler = str(find_nvcc(nvcc).path)
@@ -95,7 +100,7 @@ class KernelText:
         symbol = re.sub(r"\W", "_", name)
         folder = cache_folder() / "kernels" / f"{unit.digest}-{symbol}-{cutune.__version__}"
         make_folder(folder)
-        return KernelText(name, symbol, unit, toolchain, devices, folder)
+        return ObjectText(name, symbol, unit, toolchain, devices, folder)
 
     @cached_property
     def names(self) -> list[str]:
@@ -155,13 +160,13 @@ def _written(kernel: Any) -> str:
     )
 
 
-class Kernel:
+class KernelObject:
     """A kernel that chooses how it is launched: what `cutune.kernel` gives.
 
     ``k(threads, *arguments)`` launches it for at least so many threads; see ``__call__``.
     """
 
-    def __init__(self, text: KernelText, block: Extents | None) -> None:
+    def __init__(self, text: ObjectText, block: Extents | None) -> None:
         self._text, self.block, self._lock = text, block, Lock()
         self._names = text.names
         self._known: dict[tuple[Extents, int], Callable[..., int]] = {}
@@ -184,7 +189,7 @@ class Kernel:
         return self._text.library(self._text.path.name, self._architecture)
 
     @cached_property
-    def _signature(self) -> Signature:
+    def _signature(self) -> KernelSignature:
         library = self._library
         describe = getattr(library, f"cutune_object_parameters_{self._text.symbol}")
         describe.restype = ctypes.c_char_p
@@ -193,7 +198,7 @@ class Kernel:
             raise TypeError(f"{self.name}: a parameter cannot be copied as bytes")
         place = library.cutune_object_place
         place.argtypes = (ctypes.c_void_p,)
-        return Signature(self.name, *read_parameters(described, self._names), place)
+        return KernelSignature(self.name, *read_parameters(described, self._names), place)
 
     def __call__(
         self, threads: Any, *arguments: object, stream: object = None, shared: int = 0
@@ -328,9 +333,13 @@ def _joined(library: ctypes.CDLL, stream: object, made: Sequence[int]) -> int:
 
 
 def known_kernel(
-    text: KernelText, library: ctypes.CDLL, signature: Signature, call: ObjectCall, given: Arguments
+    text: ObjectText,
+    library: ctypes.CDLL,
+    signature: KernelSignature,
+    call: ObjectCall,
+    given: Arguments,
 ) -> KnownKernel:
-    """What is known of a kernel with one block, from its files or from runs at small sizes."""
+    """All that is known of a kernel with one block, from its files or from small runs."""
     # Loaded where something is to be made; a kernel that is known needs no more than its library.
     from cutune.tuning.kernel_models import (  # noqa: PLC0415
         KnownKernel,
@@ -360,7 +369,7 @@ def kernel(
     flags: Sequence[str] = (),
     device: str | None = None,
     nvcc: str | None = None,
-) -> Kernel:
+) -> KernelObject:
     """Take a kernel of a CUDA source as a function that chooses its thread block.
 
     Parameters
@@ -381,7 +390,7 @@ def kernel(
 
     Returns
     -------
-    Kernel
+    KernelObject
         Call it as ``k(threads, *arguments)``.
 
     Raises
@@ -395,8 +404,8 @@ def kernel(
     >>> add = cutune.kernel("add.cu", "add")  # doctest: +SKIP
     >>> add(x.size, x, y, x.size)  # doctest: +SKIP
     """
-    text = KernelText.of(os.fspath(source), name, flags, nvcc, device or default_device())
-    return Kernel(text, None if block is None else thread_extents(_plain(block)))
+    text = ObjectText.of(os.fspath(source), name, flags, nvcc, device or default_device())
+    return KernelObject(text, None if block is None else thread_extents(_plain(block)))
 
 
 def _plain(block: int | Sequence[int]) -> int | tuple[int, ...]:

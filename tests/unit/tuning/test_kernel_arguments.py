@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutune.tuning.kernel_arguments import Signature, read_parameters, thread_extents
+from cutune.tuning.kernel_arguments import KernelSignature, read_parameters, thread_extents
 from cutune.tuning.kernel_calls import ObjectCall
 from cutune.tuning.kernel_object import stream_handle
 
@@ -28,8 +28,8 @@ def array(
     return SimpleNamespace(__cuda_array_interface__=interface)
 
 
-def signature() -> Signature:
-    return Signature("k", *read_parameters(TEXT, NAMES), lambda address: (address >> 32) - 16)
+def signature() -> KernelSignature:
+    return KernelSignature("k", *read_parameters(TEXT, NAMES), lambda address: (address >> 32) - 16)
 
 
 def given(**others: Any) -> list[Any]:
@@ -107,12 +107,12 @@ class OnDevice:
 def test_arrays_by_dlpack() -> None:
     own = np.ones((2, 4), np.float32)
     about = "k", *read_parameters("c4f@0 8", ["x"])
-    taken = Signature(*about, lambda address: DEVICE).arguments([OnDevice(own)], DEVICE)
+    taken = KernelSignature(*about, lambda address: DEVICE).arguments([OnDevice(own)], DEVICE)
     assert taken.data == struct.pack("P", own.ctypes.data)
     assert taken.streams == (1,)
     for wrong, error in (own.astype("f8"), TypeError), (own[:, ::2], ValueError):
         with pytest.raises(error):
-            Signature(*about, lambda address: DEVICE).arguments([OnDevice(wrong)], DEVICE)
+            KernelSignature(*about, lambda address: DEVICE).arguments([OnDevice(wrong)], DEVICE)
 
 
 @pytest.mark.parametrize(
