@@ -12,9 +12,19 @@ if TYPE_CHECKING:
     from cutune.cli.python import TunedFolder as Workspace
     from cutune.cli.python import evaluate, inspect, select, tune
     from cutune.core.diagnostics import CutuneError
+    from cutune.tuning.kernel_object import kernel
 
 __version__ = "0.2.0"
-__all__ = ["CutuneError", "Workspace", "__version__", "evaluate", "inspect", "select", "tune"]
+__all__ = [
+    "CutuneError",
+    "Workspace",
+    "__version__",
+    "evaluate",
+    "inspect",
+    "kernel",
+    "select",
+    "tune",
+]
 
 
 if not TYPE_CHECKING:  # a wrong name is an error of types, too
@@ -25,7 +35,11 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
             raise AttributeError(f"module 'cutune' has no attribute '{name}'; it has {there}")
         from importlib import import_module  # noqa: PLC0415
 
-        place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.cli.python"
+        others = {
+            "CutuneError": "cutune.core.diagnostics",
+            "kernel": "cutune.tuning.kernel_object",
+        }
+        place = others.get(name, "cutune.cli.python")
         return getattr(import_module(place), "TunedFolder" if name == "Workspace" else name)
 
     def __dir__() -> list[str]:

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 
 def inspect_verb(options: Options) -> int:
-    """List kernels and launches."""
+    """List kernels and launches. Raises CT309."""
+    for file in options.files:
+        if file.endswith(".py"):
+            raise CutuneError.at(Code.SCRIPT_UNSEEN, path=file)
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
     if written is not None:

@@ -26,6 +26,8 @@ KEPT_KERNELS = {"PYCUDA_CACHE_DIR": "pycuda", "CUPY_CACHE_DIR": "cupy"}
 TOOLKIT = ("CUDA_PATH", "CUDA_HOME")
 #: CuPy's sums by kernels that it compiles. Those of CUB, which it holds, take a minute to assemble.
 UNLESS_SET = {"CUPY_ACCELERATORS": ""}
+#: Names the nvcc behind the one that compiles for the emulated device.
+REAL_NVCC = "CUTUNE_REAL_NVCC"
 
 
 def compiling_environment(nvcc: Nvcc) -> dict[str, str]:
@@ -37,7 +39,8 @@ def compiling_environment(nvcc: Nvcc) -> dict[str, str]:
     path = f"{toolkit / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     named = {name: str(folder) for name, folder in found.items()}
     plain = {name: os.environ.get(name, value) for name, value in UNLESS_SET.items()}
-    return {"PATH": path, **dict.fromkeys(TOOLKIT, str(toolkit)), **plain, **named}
+    toolkits = dict.fromkeys(TOOLKIT, str(toolkit))
+    return {"PATH": path, REAL_NVCC: str(nvcc.path), **toolkits, **plain, **named}
 
 
 def _toolkit(nvcc: Nvcc) -> Path:

@@ -359,7 +359,7 @@ class Session:
         with self.lock:
             if unit.digest not in self.built:
                 try:
-                    path = _built(self.folder, self.units[unit.digest], loaded)
+                    path = built_library(self.folder, self.units[unit.digest], loaded)
                     self.built[unit.digest] = UnitLibrary.at(path)
                 except (OSError, subprocess.CalledProcessError) as error:
                     self.built[unit.digest] = None
@@ -401,7 +401,7 @@ def _is_row(row: object) -> bool:
     )
 
 
-def _built(folder: Path, row: dict[str, Any], loaded: LoadedUnit) -> Path:
+def built_library(folder: Path, row: dict[str, Any], loaded: LoadedUnit) -> Path:
     """The library of a unit, for its architecture and nvcc. Raises OSError, CalledProcessError."""
     unit = loaded.unit
     if unit.architecture.partition("_")[2] not in row["architectures"]:
