@@ -172,8 +172,7 @@ class Nvcc:
                 host_compiler()
             ran = f"(status {result.returncode} of: {command})"
             failed = Code.NVCC_FAILED.template
-            message = "
-".join([failed, said, *map(str, remedies_of(said)), ran])
+            message = "\n".join([failed, said, *map(str, remedies_of(said)), ran])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
