@@ -1,6 +1,5 @@
 // Kernels that another language launches: their parameters, and where arrays lie. Stands behind
 // cutune_script.h; C++11 and later.
-#include <stdio.h>
 
 namespace {
 
@@ -25,8 +24,9 @@ inline int cutune_describe(char *to, size_t room, size_t at) {
     typedef typename std::remove_pointer<T>::type given;
     typedef typename std::remove_cv<given>::type type;
     const char form = !std::is_pointer<T>::value ? '=' : std::is_const<given>::value ? 'c' : 'w';
-    return snprintf(to, room, "%c%zu%c@%zu ", form, static_cast<size_t>(cutune_bytes<type>::value),
-                    cutune_kind<type>(), at);
+    return __builtin_snprintf(to, room, "%c%zu%c@%zu ", form,
+                              static_cast<size_t>(cutune_bytes<type>::value), cutune_kind<type>(),
+                              at);
 }
 
 template <size_t At, class... Parameters>
@@ -51,7 +51,7 @@ inline const char *cutune_described(void (*)(Parameters...)) {
     text[0] = 0;
     cutune_descriptions<0, Parameters...>::write(text, sizeof text);
     const size_t size = strlen(text), all = cutune_end<0, Parameters...>::value;
-    snprintf(text + size, sizeof text - size, "%zu", all);
+    __builtin_snprintf(text + size, sizeof text - size, "%zu", all);
     return cutune_are_plain<Parameters...>::value ? text : "";
 }
 

@@ -93,7 +93,7 @@ def test_a_database_says_how_to_compile(folder: Path) -> None:
     missing = cutune("inspect", ".", "-DFACTOR=2", "--require", "scael")
     assert missing.returncode == 3
     assert "did you mean 'scale'?" in missing.stderr and "[CT030]" in missing.stderr
-    text = PROGRAM.replace("FACTOR;", "FACTOR + blockDim.x;")
+    text = PROGRAM.replace("FACTOR;", "FACTOR + clock();")
     (folder / "app.cu").write_text(text)
     refused = cutune("inspect", "build", "--require", "scale", "--sarif")
     assert refused.returncode == 3, refused.stderr
