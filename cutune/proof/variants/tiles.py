@@ -43,7 +43,6 @@ from cutune.source.program import (
     Program,
     Verdict,
 )
-from cutune.source.unit.integers import integer_type
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import (
@@ -89,7 +88,7 @@ def tile_candidates(program: Program, texts: KernelTexts) -> dict[str, tuple[Ker
         namesakes = sum(other.name == kernel.name for other in program.kernels)
         if namesakes == 1 and _may_have_tiles(kernel, sites):
             with suppress(Illegal):
-                found[kernel.name] = tuple(_copies(KernelText(kernel, texts), sites))[:MOST_COPIES]
+                found[kernel.name] = (*_all_copies(KernelText(kernel, texts), sites),)
     return {name: copies for name, copies in found.items() if copies}
 
 
@@ -105,17 +104,28 @@ def _is_open(site: LaunchSite) -> bool:
     return is_refused and site.called is not None and site.resolved is not None
 
 
-def _copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
+def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
+    """Copies for the sizes that grids are made of, then for grids of which that is not known."""
+    seen = list[Tile]()
+    for asks in (False, True):
+        yield from islice(_copies(text, sites, asks, seen), MOST_COPIES)
+
+
+def _copies(
+    text: KernelText, sites: Sequence[LaunchSite], asks: bool, seen: list[Tile]
+) -> Iterator[KernelVariant]:
     constants = _constants(text, sites)
     own = {one.name: one.value for one in constants}
     for values in _assignments(constants):
         by_name = own | {one.name: value for one, value in values.items()}
         # Launches that do not agree about what a block covers have no copy in common.
-        first, *others = ([*_tiles(text.kernel, site, own, by_name)] for site in sites)
+        first, *others = ([*_tiles(text.kernel, site, own, by_name, asks)] for site in sites)
         for tile in first:
             if all(tile in other for other in others):
                 inside = tuple((one.inside, value) for one, value in values.items())
-                yield _variant(text, values, replace(tile, values=inside))
+                if (of_values := replace(tile, values=inside)) not in seen:
+                    seen.append(of_values)
+                    yield _variant(text, values, of_values)
 
 
 # ---- constants
@@ -179,13 +189,15 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
     for site in sites:
         for name in _names_in_configuration(site):
             known, key, inside = constant(name), name.key or "", name.text.rpartition("::")[2]
-            is_macro, is_member = key.startswith(_MACRO), key.startswith(_FREE)
+            # A macro that another file defines, perhaps under `#ifndef`, is free there.
+            is_free, is_macro = key.startswith(_FREE), key.startswith(_MACRO)
+            is_macro = is_macro or (is_free and _defined(text, inside, True) is not None)
             if name.text in found or inside not in words or not key.startswith(_OF_FILE):
                 continue
             value = _defined(text, inside, is_macro) if known is None else known
             if value is not None and value == int(value) > 0:
                 found[name.text] = _Constant(
-                    name.text, inside, int(value), is_macro, is_member=is_member
+                    name.text, inside, int(value), is_macro, is_member=is_free and not is_macro
                 )
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
     return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
@@ -256,12 +268,17 @@ def _named(formula: Formula) -> Iterator[Name]:
 
 
 def _tiles(
-    kernel: Kernel, site: LaunchSite, own: Mapping[str, int], values: Mapping[str, int]
+    kernel: Kernel,
+    site: LaunchSite,
+    own: Mapping[str, int],
+    values: Mapping[str, int],
+    asks: bool,
 ) -> Iterator[Tile]:
     """The launches of a copy that the formulas of a launch may mean.
 
     There are several where one variable is the argument of several parameters. `own`, `values`: of
-    all constants, as they are, and as they are in the copy.
+    all constants, as they are, and as they are in the copy. `asks`: is a grid that is one number,
+    though of sizes with names, as many blocks as the program asks for?
     """
     resolved = site.resolved
     assert resolved is not None, "a launch that is open"
@@ -284,7 +301,8 @@ def _tiles(
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
         asked = _asked(axis, block[axis], own_block[axis])
-        is_known = found and (found.keys() == {"1"} or constant(grid) is None)
+        is_number = any(map(str.isdigit, found)) or (asks and constant(grid) is not None)
+        is_known = found and (found.keys() == {"1"} or not is_number)
         return found if is_known else asked
 
     for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in range(3))):
@@ -312,7 +330,7 @@ def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
     """Parameters of the kernel, by the names that are their arguments, in all their orders."""
     parameters: dict[str, list[str]] = {}
     for argument, parameter in zip(site.arguments, kernel.parameters, strict=False):
-        if integer_type(parameter.type.replace("const ", "").split()) is not None:
+        if parameter.integer is not None:
             parameters.setdefault(argument.strip(), []).append(parameter.name)
     most = max(map(len, parameters.values()), default=1)
     return [
