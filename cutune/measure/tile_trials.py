@@ -62,7 +62,6 @@ from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
-from cutune.source.unit.integers import integer_type
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
@@ -281,9 +280,8 @@ class _Trial:
         parameter = self.kernel.parameters[index]
         if parameter.is_pointer:
             return "p" if parameter.type.count("*") == 1 else None
-        words = [word for word in parameter.type.split() if word not in ("const", "volatile")]
-        real = {"float": "f", "double": "d"}.get(" ".join(words))
-        return real or ("i" if integer_type(words) is not None else None)
+        real = {"float": "f", "double": "d"}.get(" ".join(parameter.words))
+        return real or ("i" if parameter.integer is not None else None)
 
     @cached_property
     def _integers(self) -> tuple[str, ...]:

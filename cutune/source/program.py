@@ -21,6 +21,7 @@ from cutune.core.typed import SiteNumber, Text
 from cutune.source.candidates import BlockRange, BlockUse
 from cutune.source.host_formula import Formula, constant
 from cutune.source.kernel_variant import KernelVariant
+from cutune.source.unit.integers import QUALIFIERS, IntegerType, integer_type
 from cutune.space.parameter import Parameter
 from cutune.toolchain.device.thread_block import EXTENTS, Block
 from cutune.toolchain.kernel_names import may_call
@@ -118,10 +119,22 @@ DIMENSIONS = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """A kernel parameter: name and type as written, with macros expanded."""
+    """A kernel parameter: name and type as written, with macros expanded.
+
+    `alias_of`: the words of the arithmetic type of a value, where the type is another name of it.
+    """
 
     name: str
     type: str
+    alias_of: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.alias_of or tuple(w for w in self.type.split() if w not in QUALIFIERS)
+
+    @property
+    def integer(self) -> IntegerType | None:
+        return None if self.is_pointer else integer_type(self.words)
 
     @property
     def is_pointer(self) -> bool:

@@ -31,6 +31,7 @@ PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tiles.cu"
 RIGHT = {
     "right_product": {"TILE_8", "TILE_32"},
     "right_transpose": {"SIDE_8", "SIDE_32"},
+    "right_names": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
     "right_reverse": {"T_32", "T_128", "T_256"},
     "right_numbers": {"block_of_16_8", "block_of_16_32"},
     "right_memory": {f"block_of_256_{size}" for size in (32, 64, 128, 512, 1024)},
@@ -214,3 +215,27 @@ def test_a_copy_does_the_same_in_the_code_of_each_architecture(tmp_path: Path) -
     assert "other: variant TILE" not in done.stdout
     assert "other has no variant 'TILE_32, TILE_128, TILE_256': its results are" in done.stdout
     assert "[CT293]" in done.stdout
+
+
+def test_a_header_is_rewritten_for_the_copies_of_its_kernels(tmp_path: Path) -> None:
+    (tmp_path / "pairs.cuh").write_text(
+        "#ifndef TILE\n#define TILE 64\n#endif\ntypedef unsigned int u32;\n"
+        "__global__ void pairs(const int *a, int *b, u32 n) {\n"
+        "    __shared__ int part[TILE];\n"
+        "    const u32 i = blockIdx.x * TILE + threadIdx.x;\n"
+        "    part[threadIdx.x] = i < n ? a[i] : 0;\n"
+        "    __syncthreads();\n"
+        "    if (i < n) b[i] = part[threadIdx.x ^ 1];\n}\n",
+        "utf-8",
+    )
+    source = tmp_path / "pairs.cu"
+    source.write_text(
+        '#include <cstdint>\ntypedef uint32_t u32;\n#include "pairs.cuh"\n'
+        "int main() { int *a = nullptr, *b = nullptr; u32 n = 100;\n"
+        "    pairs<<<(n + TILE - 1) / TILE, TILE>>>(a, b, n); }\n",
+        "utf-8",
+    )
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=copies_that_do_the_same)
+    program = analyzer.load(str(source), require_nvcc=True)
+    assert {one.name for k in program.kernels for one in k.tiles} >= {"TILE_32", "TILE_128"}
+    assert [Path(one.path).name for one in program.rewritten_headers] == ["pairs.cuh"]

@@ -25,7 +25,6 @@ from cutune.source.program import (
     Role,
 )
 from cutune.source.rewrite.pipeline import TranslationUnit
-from cutune.source.unit.integers import integer_type
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady
 
@@ -134,11 +133,7 @@ def with_tiles(kernel: Kernel, tiles: Tiles | None) -> Kernel:
         for block, extent in zip(tile.own_block, tile.extents, strict=True)
     )
     guards = {*tile.names}
-    integers = (
-        p.name
-        for p in kernel.parameters
-        if integer_type(p.type.replace("const ", "").split()) is not None
-    )
+    integers = (p.name for p in kernel.parameters if p.integer is not None)
     sizes = tuple(
         DataParameter(name, Role.GUARD if name in guards else Role.BOUND) for name in integers
     )

@@ -254,10 +254,15 @@ def checked_names(programs: Iterable[Program]) -> list[str]:
 
 
 def with_written_variants(program: Program) -> Program:
-    """Return the program without variants in headers that are not rewritten for their launches."""
+    """Return the program without variants in headers that are not rewritten for their launches.
+
+    Copies with other constants are all that their kernels have: for these headers are rewritten.
+    """
     written = {file.path for file in (program.source, *program.launching_headers)}
     kernels = (
-        kernel if kernel.source.path in written else without_variants(kernel, Code.VARIANT_HEADER)
+        kernel
+        if kernel.tiles or kernel.source.path in written
+        else without_variants(kernel, Code.VARIANT_HEADER)
         for kernel in program.kernels
     )
     return replace(program, kernels=tuple(kernels))

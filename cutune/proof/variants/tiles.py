@@ -44,7 +44,6 @@ from cutune.source.program import (
     Program,
     Verdict,
 )
-from cutune.source.unit.integers import integer_type
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import (
@@ -91,8 +90,7 @@ def tile_candidates(program: Program, texts: KernelTexts) -> dict[str, tuple[Ker
         if namesakes == 1 and _may_have_tiles(kernel, sites):
             with suppress(Illegal):
                 text = KernelText(kernel, texts)
-                copies = tuple(_copies(text, sites))[:MOST_COPIES]
-                found[kernel.name] = (*copies, *_in_turn(text, sites))
+                found[kernel.name] = (*_all_copies(text, sites), *_in_turn(text, sites))
     return {name: copies for name, copies in found.items() if copies}
 
 
@@ -108,23 +106,34 @@ def _is_open(site: LaunchSite) -> bool:
     return is_refused and site.called is not None and site.resolved is not None
 
 
-def _copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
+def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
+    """Copies for the sizes that grids are made of, then for grids of which that is not known."""
+    seen = list[Tile]()
+    for asks in (False, True):
+        yield from islice(_copies(text, sites, asks, seen), MOST_COPIES)
+
+
+def _copies(
+    text: KernelText, sites: Sequence[LaunchSite], asks: bool, seen: list[Tile]
+) -> Iterator[KernelVariant]:
     constants = _constants(text, sites)
     own = {one.name: one.value for one in constants}
     for values in _assignments(constants):
         by_name = own | {one.name: value for one, value in values.items()}
         # Launches that do not agree about what a block covers have no copy in common.
-        first, *others = ([*_tiles(text.kernel, site, own, by_name)] for site in sites)
+        first, *others = ([*_tiles(text.kernel, site, own, by_name, asks)] for site in sites)
         for tile in first:
             if all(tile in other for other in others):
                 inside = tuple((one.inside, value) for one, value in values.items())
-                yield _variant(text, values, replace(tile, values=inside))
+                if (of_values := replace(tile, values=inside)) not in seen:
+                    seen.append(of_values)
+                    yield _variant(text, values, of_values)
 
 
 def _in_turn(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
     """Copies with the program's own constants, whose blocks do those of the program."""
     own = {one.name: one.value for one in _constants(text, sites)}
-    first, *others = ([*_tiles(text.kernel, site, own, own)] for site in sites)
+    first, *others = ([*_tiles(text.kernel, site, own, own, asks=False)] for site in sites)
     common = (tile for tile in first if all(tile in other for other in others))
     for tile in islice(common, 1):
         yield from repeated(text, tile, _pointers(text.kernel))
@@ -272,12 +281,17 @@ def _named(formula: Formula) -> Iterator[Name]:
 
 
 def _tiles(
-    kernel: Kernel, site: LaunchSite, own: Mapping[str, int], values: Mapping[str, int]
+    kernel: Kernel,
+    site: LaunchSite,
+    own: Mapping[str, int],
+    values: Mapping[str, int],
+    asks: bool,
 ) -> Iterator[Tile]:
     """The launches of a copy that the formulas of a launch may mean.
 
     There are several where one variable is the argument of several parameters. `own`, `values`: of
-    all constants, as they are, and as they are in the copy.
+    all constants, as they are, and as they are in the copy. `asks`: is a grid that is one number,
+    though of sizes with names, as many blocks as the program asks for?
     """
     resolved = site.resolved
     assert resolved is not None, "a launch that is open"
@@ -300,7 +314,8 @@ def _tiles(
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
         asked = _asked(axis, block[axis], own_block[axis])
-        is_known = found and (found.keys() == {"1"} or constant(grid) is None)
+        is_number = any(map(str.isdigit, found)) or (asks and constant(grid) is not None)
+        is_known = found and (found.keys() == {"1"} or not is_number)
         return found if is_known else asked
 
     for (x, of_x), (y, of_y), (z, of_z) in product(*(shared_out(g).items() for g in range(3))):
@@ -328,7 +343,7 @@ def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
     """Parameters of the kernel, by the names that are their arguments, in all their orders."""
     parameters: dict[str, list[str]] = {}
     for argument, parameter in zip(site.arguments, kernel.parameters, strict=False):
-        if integer_type(parameter.type.replace("const ", "").split()) is not None:
+        if parameter.integer is not None:
             parameters.setdefault(argument.strip(), []).append(parameter.name)
     most = max(map(len, parameters.values()), default=1)
     return [

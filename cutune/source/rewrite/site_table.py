@@ -333,8 +333,7 @@ def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
 
 def _integers(kernel: Kernel) -> tuple[int, ...]:
     """The parameters that are integers: they say where a copy with another constant may run."""
-    types = (one.type.replace("const ", "") for one in kernel.parameters)
-    return tuple(n for n, one in enumerate(types) if integer_type(one.split()) is not None)
+    return tuple(n for n, one in enumerate(kernel.parameters) if one.integer is not None)
 
 
 def _fits(type_text: str, name: str) -> str:

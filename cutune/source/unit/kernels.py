@@ -336,13 +336,26 @@ def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
             function.name,
             part.source,
             text.span,
-            tuple(KernelParameter(one.name, one.type) for one in declared),
+            tuple(
+                KernelParameter(one.name, one.type, alias_of=_alias_of(one.value, unit.typedefs))
+                for one in declared
+            ),
             text.template_parameters,
             (_UNKNOWN, _UNKNOWN, _UNKNOWN),
             Impurity(Code.NO_COMPILED_CODE, Code.NO_COMPILED_CODE.template, text.span),
             members=tuple(chain.from_iterable(of_each)),
             scope=scope_around(part.syntax, function.first),
         )
+
+
+def _alias_of(words: Sequence[str], typedefs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The words of the arithmetic type that a word is another name of; none where it is no such."""
+    named = words
+    for _ in range(_DEEPEST):
+        known = typedefs.get(named[0]) if len(named) == 1 else None
+        named = [word for word in known or named if word not in QUALIFIERS]
+    is_number = " ".join(named) in _REAL_BYTES or integer_type(named) is not None
+    return tuple(named) if is_number and [*named] != [*words] else ()
 
 
 def _integer_members(

@@ -164,7 +164,9 @@ class Unit:
     @cached_property
     def typedefs(self) -> Mapping[str, Sequence[str]]:
         """Aliases of integer types; one that is defined in two ways is left out."""
-        return _unambiguous(self._aliases())
+        aliases = [*self._aliases()]
+        certain = _unambiguous((name, integer_type(words) or words) for name, words in aliases)
+        return {name: words for name, words in aliases if name in certain}
 
     @cached_property
     def constants(self) -> Mapping[str, int]:

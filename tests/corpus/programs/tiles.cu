@@ -15,6 +15,8 @@ constexpr int BLOCK = 128;
 constexpr int SIGNED = 64;
 constexpr int REACH = 64;
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
+typedef float real;
+typedef unsigned int count_t;
 
 __global__ void right_product(const float *a, const float *b, float *c, int n) {
     __shared__ float s[TILE][TILE], t[TILE][TILE];
@@ -154,6 +156,14 @@ __global__ void wrong_halo(const float *a, float *b, int n, int radius) {
 }
 
 // Two rows of the halo, by the first threads: each block has more of them.
+__global__ void right_names(const real *a, real *b, count_t n, real scale) {
+    __shared__ real part[BLOCK];
+    const count_t i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0.0f;
+    __syncthreads();
+    if (i < n) b[i] = scale * part[threadIdx.x ^ 1];
+}
+
 __global__ void right_halo(const float *a, float *b, int n) {
     __shared__ float part[REACH + 4];
     const int id = blockDim.x * blockIdx.x + threadIdx.x, at = threadIdx.x + 2;
@@ -448,6 +458,8 @@ int main(int argc, char **argv) {
     right_numbers<<<blocks, threads>>>(x, (int *)b, y, n);
     const int width = 256;
     right_memory<<<(n + width - 1) / width, width, (width + 2) * sizeof(float)>>>(a, c, n);
+    const count_t few = 30;
+    right_names<<<CEIL(few, BLOCK), BLOCK>>>(a, c, few, 2.0f);
     wrong_numbers<<<(n + 63) / 64, 64>>>(x, y, n);
     wrong_product<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_mask<<<CEIL(n, TILE), TILE>>>(x, y, n);
