@@ -47,10 +47,10 @@ COMPILE = ("-arch=compute_90", "-O0", "-w", "-c")
 SECONDS = 300
 #: Compiles like every emitted routine and keeps the program's own configuration.
 SELECTION = """\
-static inline cutune_configuration
+static inline cutune_chosen
 cutune_select_own(const cutune_request *cutune_asked, cutune_shortlist *)
 {
-    const cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};
+    const cutune_chosen cutune_answer = {cutune_asked->grid, cutune_asked->block};
     return cutune_answer;
 }
 """

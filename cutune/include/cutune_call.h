@@ -119,7 +119,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         dim3 block = asked.block;
         if (copy != nullptr) {
             if (!is_like_copied(asked.block) ||
-                (change == 2 && !cutune_are_equal(asked.grid, dim3()))) {
+                (change == 2 && !cutune_same(asked.grid, dim3()))) {
                 make(own, asked, addresses);
                 return;
             }
@@ -134,8 +134,8 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
                 make(variants[now.variant - 1], now, addresses);
             // The program may have set attributes of the kernel, which the copy does not have.
             else if ((cutune_prefers_own || (copy != nullptr && asked.smem != 0)) &&
-                     cutune_are_equal(now.block, block) &&
-                     cutune_are_equal(now.grid, asked.grid))
+                     cutune_same(now.block, block) &&
+                     cutune_same(now.grid, asked.grid))
                 make(own, asked, addresses);
             else
                 make(other, now, addresses);

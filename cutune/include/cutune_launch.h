@@ -19,14 +19,14 @@ typedef unsigned long long cutune_word;
 class cutune_memory;
 
 // What is chosen for a launch: a variant of the kernel, or 0 for the kernel itself, and its block.
-struct cutune_configuration {
+struct cutune_chosen {
     dim3 block;
     double us;  // as predicted; 0 where nothing was
     int variant;
 };
 
-static inline cutune_configuration cutune_only_block(dim3 block) {
-    const cutune_configuration only = {block, 0, 0};
+static inline cutune_chosen cutune_only_block(dim3 block) {
+    const cutune_chosen only = {block, 0, 0};
     return only;
 }
 
@@ -123,7 +123,7 @@ struct cutune_site {
     unsigned long long guard_arguments;  // bit i: the guards read argument i
     unsigned max_threads;
     // Tuned programs only; `list` may be nullptr.
-    cutune_configuration (*select)(const cutune_request *request, cutune_shortlist *list);
+    cutune_chosen (*select)(const cutune_request *request, cutune_shortlist *list);
     unsigned long long select_arguments;  // bit i: `select` reads argument i
     // Bytes of dynamic shared memory of a block, or nullptr: they do not depend on it.
     long long (*shared)(long long x, long long y, long long z);
@@ -158,7 +158,7 @@ struct cutune_site {
     unsigned widths;
     // cutune_try_threads, cutune_draw_threads where blocks are drawn, or nullptr where all threads
     // have to stay.
-    void (*try_threads)(cutune_request *request, cutune_configuration *best);
+    void (*try_threads)(cutune_request *request, cutune_chosen *best);
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -215,7 +215,7 @@ static inline unsigned cutune_along(int d, dim3 shape) {
     return d == 0 ? shape.x : d == 1 ? shape.y : shape.z;
 }
 
-static inline bool cutune_are_equal(dim3 one, dim3 other) {
+static inline bool cutune_same(dim3 one, dim3 other) {
     return one.x == other.x && one.y == other.y && one.z == other.z;
 }
 
@@ -399,7 +399,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
     const bool several =
         request.guarded >> 3 || request.ids[0] * request.ids[1] * request.ids[2] != 1;
-    if (!several && cutune_are_equal(block, request.block)) {
+    if (!several && cutune_same(block, request.block)) {
         *grid = request.grid;
         *smem = request.smem;
         return true;

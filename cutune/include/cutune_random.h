@@ -47,7 +47,7 @@ static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned
         unsigned long long seen = 0;
         for (int c = 0; c < count; ++c) {
             const dim3 block = cutune_widths(asked, blocks + 3 * c);
-            if (cutune_are_equal(block, asked.block) || cutune_threads(block) > most ||
+            if (cutune_same(block, asked.block) || cutune_threads(block) > most ||
                 !cutune_fit_launch(*asked.site, asked, block, &grid, &smem))
                 continue;
             ++seen;
@@ -59,7 +59,7 @@ static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned
 }
 
 // Any number of threads that have work where any number does the same, the program's own among them.
-inline void cutune_draw_threads(cutune_request *request, cutune_configuration *) {
+inline void cutune_draw_threads(cutune_request *request, cutune_chosen *) {
     for (int d = 0; d < 3; ++d) {
         const long long working = cutune_working_threads(*request, d);
         if (working == 0) continue;

@@ -64,7 +64,7 @@ struct cutune_timing {
 
 // What is known of one kernel at one size and device. `blocks` stay as they are once it is found by
 // others; what is not atomic besides is read and written under the lock.
-struct cutune_refinement {
+struct cutune_refined {
     unsigned long long key;
     int device;  // or -1: from the file
     int count;
@@ -83,33 +83,33 @@ struct cutune_refinements {
     cutune_atomic<bool> is_busy;
     bool is_read;
     int count;
-    cutune_refinement entries[cutune_most_refined];
+    cutune_refined entries[cutune_most_refined];
 };
 
-inline cutune_refinements &cutune_all_refinements() {
+inline cutune_refinements &cutune_all_refined() {
     static cutune_refinements all;
     return all;
 }
 
 // Does not wait for long: a fork may have left the lock behind, and timing is not needed.
-class cutune_refine_lock {
+class cutune_lock {
   public:
-    cutune_refine_lock() : is_held(false) {
+    cutune_lock() : is_held(false) {
         for (int attempt = 0; attempt < 1000 && !is_held; ++attempt)
-            is_held = !cutune_all_refinements().is_busy.exchange(true);
+            is_held = !cutune_all_refined().is_busy.exchange(true);
     }
-    cutune_refine_lock(const cutune_refine_lock &) = delete;
-    cutune_refine_lock &operator=(const cutune_refine_lock &) = delete;
-    ~cutune_refine_lock() {
-        if (is_held) cutune_all_refinements().is_busy.set(false);
+    cutune_lock(const cutune_lock &) = delete;
+    cutune_lock &operator=(const cutune_lock &) = delete;
+    ~cutune_lock() {
+        if (is_held) cutune_all_refined().is_busy.set(false);
     }
     bool is_held;
 };
 
-inline cutune_refinement *cutune_add_refinement(unsigned long long key, int device, dim3 own) {
-    cutune_refinements &all = cutune_all_refinements();
+inline cutune_refined *cutune_add_refinement(unsigned long long key, int device, dim3 own) {
+    cutune_refinements &all = cutune_all_refined();
     if (all.count == cutune_most_refined) return nullptr;
-    cutune_refinement *const entry = &all.entries[all.count++];
+    cutune_refined *const entry = &all.entries[all.count++];
     entry->key = key;
     entry->device = device;
     entry->count = 1;
@@ -119,10 +119,10 @@ inline cutune_refinement *cutune_add_refinement(unsigned long long key, int devi
     return entry;
 }
 
-inline cutune_refinement *cutune_find_refinement(unsigned long long key, int device) {
-    cutune_refinements &all = cutune_all_refinements();
+inline cutune_refined *cutune_find_refinement(unsigned long long key, int device) {
+    cutune_refinements &all = cutune_all_refined();
     for (int i = 0; i < all.count; ++i) {
-        cutune_refinement *const entry = &all.entries[i];
+        cutune_refined *const entry = &all.entries[i];
         if (entry->key == key && (entry->device == device || entry->device == -1)) return entry;
     }
     return nullptr;
@@ -135,7 +135,7 @@ inline void *cutune_refine_file(const char *mode) {
 }
 
 inline void cutune_read_refinements() {
-    cutune_refinements &all = cutune_all_refinements();
+    cutune_refinements &all = cutune_all_refined();
     if (all.is_read) return;
     all.is_read = true;
     void *const file = cutune_refine_file("r");
@@ -145,7 +145,7 @@ inline void cutune_read_refinements() {
         unsigned long long key;
         unsigned x, y, z;
         if (cutune_scan(line, "cutune-refine-1 %llx %u %u %u", &key, &x, &y, &z) != 4) continue;
-        cutune_refinement *entry = cutune_find_refinement(key, -1);
+        cutune_refined *entry = cutune_find_refinement(key, -1);
         if (entry == nullptr) entry = cutune_add_refinement(key, -1, dim3(x, y, z));
         if (entry == nullptr) break;
         entry->blocks[0] = dim3(x, y, z);  // the last line counts
@@ -154,7 +154,7 @@ inline void cutune_read_refinements() {
     cutune_close(file);
 }
 
-inline void cutune_write_refinement(const cutune_refinement &entry) {
+inline void cutune_write_refinement(const cutune_refined &entry) {
     void *const file = cutune_refine_file("a");
     if (file == nullptr) return;
     const dim3 block = entry.blocks[entry.current.get()];
@@ -164,13 +164,13 @@ inline void cutune_write_refinement(const cutune_refinement &entry) {
 }
 
 // The next candidate, or none: then what is used now stays.
-inline void cutune_try_next(cutune_refinement *entry) {
+inline void cutune_try_next(cutune_refined *entry) {
     ++entry->tried;
     entry->tries = entry->answers = 0;
 }
 
 // The time of one launch is known.
-inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
+inline void cutune_judge(cutune_refined *entry, int candidate, float ms) {
     const int current = entry->current.get();
     if (ms < entry->best_ms[candidate]) entry->best_ms[candidate] = ms;
     if (candidate == current || candidate != entry->tried) return;
@@ -183,7 +183,7 @@ inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
 }
 
 // Read the clocks that have stopped, in their order.
-inline void cutune_read_timings(cutune_refinement *entry) {
+inline void cutune_read_timings(cutune_refined *entry) {
     for (; entry->read != entry->timed; ++entry->read) {
         const cutune_timing &timing = entry->timings[entry->read];
         if (!timing.is_over.get()) return;
@@ -201,7 +201,7 @@ inline void cutune_read_timings(cutune_refinement *entry) {
     }
 }
 
-inline void cutune_settle(cutune_refinement *entry, const char *kernel) {
+inline void cutune_settle(cutune_refined *entry, const char *kernel) {
     entry->is_settled.set(true);
     cutune_write_refinement(*entry);
     if (!cutune_is_verbose()) return;
@@ -216,22 +216,22 @@ inline void cutune_settle(cutune_refinement *entry, const char *kernel) {
 // What is to be tried at the sizes of a request; nullptr where nothing is, so that `block` stays.
 // False when it could not be found out now.
 inline bool cutune_refinement_of(const cutune_site &site, const cutune_request &request,
-                                 int device, cutune_refinement **found, dim3 *block) {
+                                 int device, cutune_refined **found, dim3 *block) {
     cutune_shortlist list = {};
     *block = site.select(&request, &list).block;
     *found = nullptr;
     if (list.key == 0) return true;
     *block = request.block;
-    const cutune_refine_lock lock;
+    const cutune_lock lock;
     if (!lock.is_held) return false;
     cutune_read_refinements();
-    cutune_refinement *entry = cutune_find_refinement(list.key, device);
+    cutune_refined *entry = cutune_find_refinement(list.key, device);
     if (entry == nullptr && list.count > 0)
         entry = cutune_add_refinement(list.key, device, request.block);
     *found = entry;
     if (entry == nullptr || entry->count > 1 || entry->device == -1) return true;
     for (int i = 0; i < list.count && entry->count != cutune_most_listed; ++i) {
-        if (!cutune_are_equal(list.blocks[i], request.block))
+        if (!cutune_same(list.blocks[i], request.block))
             entry->blocks[entry->count++] = list.blocks[i];
     }
     if (entry->count == 1) entry->is_settled.set(true);
@@ -244,14 +244,14 @@ class cutune_timed_launch {
     cutune_timed_launch() : timing_(nullptr) {}
 
     // The block to launch with. The clock is running where the launch is timed.
-    dim3 start(cutune_refinement *entry, const char *kernel, cudaStream_t stream) {
+    dim3 start(cutune_refined *entry, const char *kernel, cudaStream_t stream) {
         const unsigned turn =
             entry->launches.add(1) % cutune_spacing;
         int candidate = entry->current.get();
         if (turn + 2 < cutune_spacing || entry->is_settled.get() ||
             cudaPeekAtLastError() != cudaSuccess)
             return entry->blocks[candidate];
-        const cutune_refine_lock lock;
+        const cutune_lock lock;
         if (!lock.is_held || cutune_captures(stream)) return entry->blocks[candidate];
         cutune_read_timings(entry);
         candidate = entry->current.get();
@@ -277,7 +277,7 @@ class cutune_timed_launch {
   private:
     cutune_timing *timing_;
 
-    bool begin(cutune_refinement *entry, int candidate, cudaStream_t stream) {
+    bool begin(cutune_refined *entry, int candidate, cudaStream_t stream) {
         cutune_timing *const timing = &entry->timings[entry->timed];
         if (cutune_refused(cudaEventCreate(&timing->begin))) return false;
         if (cutune_refused(cudaEventCreate(&timing->end))) {

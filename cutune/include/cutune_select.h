@@ -40,7 +40,7 @@ static inline bool cutune_is_current(int multiprocessors, int major, int minor) 
 // CUTUNE=verbose: one line per new decision.
 static inline void cutune_print(const char *kernel, const char *extents,
                                          const cutune_request &asked,
-                                         const cutune_configuration &chosen) {
+                                         const cutune_chosen &chosen) {
     if (!cutune_is_verbose() || asked.guarded >> 3) return;
     cutune_say(cutune_stderr,
                "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
@@ -51,7 +51,7 @@ static inline void cutune_print(const char *kernel, const char *extents,
 // The same of a kernel with variants.
 static inline void cutune_print_variant(const char *kernel, const char *extents,
                                         const cutune_request &asked,
-                                        const cutune_configuration &chosen) {
+                                        const cutune_chosen &chosen) {
     cutune_print(kernel, extents, asked, chosen);
     if (chosen.variant != 0 && cutune_is_verbose())
         cutune_say(cutune_stderr,
@@ -70,7 +70,7 @@ inline int cutune_allowed(const cutune_request &asked, const char *name) {
 
 // Take a variant if it is faster than `best`, after its pointers were asked about, which takes
 // `asking_us`. From `sure_us` on it is known to be faster than the kernel itself.
-inline void cutune_prefer(cutune_configuration *best, cutune_configuration other, int variant,
+inline void cutune_prefer(cutune_chosen *best, cutune_chosen other, int variant,
                           double asking_us, double sure_us, bool *is_sure) {
     if (other.us <= 0) return;
     other.us += asking_us;
@@ -170,11 +170,11 @@ inline int cutune_choose(const cutune_candidates<Place> &all, const double *time
 // The answer of a selection routine, by the times that its model predicts. `is_alone`: nothing else
 // decides for the launch.
 template <int count, class Place>
-inline cutune_configuration cutune_answer(const cutune_candidates<Place> &all,
+inline cutune_chosen cutune_answer(const cutune_candidates<Place> &all,
                                           const cutune_request &asked, const double *time,
                                           const double *time_with_floor, cutune_shortlist *list,
                                           bool is_alone) {
-    cutune_configuration answer = cutune_only_block(asked.block);
+    cutune_chosen answer = cutune_only_block(asked.block);
     unsigned char valid[count];
     const int own = cutune_find_valid<count>(all, asked, valid);
     const int chosen = cutune_choose<count>(all, time, time_with_floor, valid, own);

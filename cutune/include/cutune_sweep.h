@@ -267,7 +267,7 @@ class cutune_experiment {
         cutune_read_candidates(*launch_.site, &candidates);
         for (const cutune_candidate &candidate : candidates) {
             is_wanted_ = true;
-            if (candidate.variant == 0 && cutune_are_equal(candidate.block, original.block)) continue;
+            if (candidate.variant == 0 && cutune_same(candidate.block, original.block)) continue;
             cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
             cutune_request request = launch_.request(&allocations);
             if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
@@ -382,7 +382,7 @@ class cutune_experiment {
     }
 
     void write(const cutune_step &step, const char *problem) {
-        const bool original = step.variant == 0 && cutune_are_equal(step.block, launch_.step.block);
+        const bool original = step.variant == 0 && cutune_same(step.block, launch_.step.block);
         const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
         cutune_text line;
         cutune_add_launch(&line, schema, launch_, step);

@@ -5,14 +5,14 @@
 
 // Take as many threads as fill the GPU, or as have work, where any number of them does the same and
 // that is predicted to be faster by a tenth.
-inline void cutune_try_threads(cutune_request *request, cutune_configuration *best) {
+inline void cutune_try_threads(cutune_request *request, cutune_chosen *best) {
     const cutune_request asked = *request;
     const long long filling = 2048ll * cutune_current_device().multiprocessors;
     for (int d = 0; d < 3; ++d) {
         const long long working = cutune_working_threads(asked, d);
         for (int i = filling < working ? 0 : 1; i < 2 && working != 0; ++i) {
             const cutune_request other = cutune_with_threads(asked, d, i == 0 ? filling : working);
-            const cutune_configuration found = asked.site->select(&other, nullptr);
+            const cutune_chosen found = asked.site->select(&other, nullptr);
             if (found.us <= 0 || found.us * 1.1 >= best->us) continue;
             *best = found;
             *request = other;

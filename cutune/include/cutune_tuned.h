@@ -42,7 +42,7 @@ struct cutune_decision {
     bool relies_on_memory;
     // CUDA has launched it, or it is what the program asked for: no error need be looked for.
     bool is_accepted;
-    cutune_refinement *refinement;  // that decides until it is settled, or nullptr
+    cutune_refined *refinement;  // that decides until it is settled, or nullptr
 };
 
 thread_local cutune_decision cutune_decisions[cutune_sets][cutune_ways];
@@ -203,8 +203,8 @@ class cutune_controlled {
     cutune_timed_launch timed_;
 
     bool is_changed() const {
-        return variant != 0 || !cutune_are_equal(block, asked_block_) ||
-               !cutune_are_equal(grid, asked_grid_);
+        return variant != 0 || !cutune_same(block, asked_block_) ||
+               !cutune_same(grid, asked_grid_);
     }
 
     // Is this right only where pointers lead to different memory?
@@ -369,13 +369,16 @@ class cutune_controlled {
                 fit(site, request, chosen);
             } else {
                 request.allowed = allowed(site, request, variants);
-                cutune_configuration chosen = site.select(&request, nullptr);
+                cutune_chosen chosen = site.select(&request, nullptr);
                 if (site.try_threads != nullptr) site.try_threads(&request, &chosen);
                 if (chosen.variant != 0 && !take(row, request, device, variants, chosen)) {
                     request.allowed = 0;
                     chosen = site.select(&request, nullptr);
                 }
-                if (variant == 0) fit(site, request, chosen.block);
+                if (variant == 0) {
+                    fit(site, request, chosen.block);
+                    leave_idle(site, request);
+                }
             }
         }
         remember(site, made);
@@ -405,7 +408,7 @@ class cutune_controlled {
 
     // Launch a variant. False where its code does not take the block.
     bool take(int row, cutune_request request, int device, const void *const *variants,
-              const cutune_configuration &chosen) {
+              const cutune_chosen &chosen) {
 #ifdef CUTUNE_TILES
         if (cutune_sites[row].variants[chosen.variant - 1].tile != nullptr)
             return take_tile(row, request, device, variants, chosen.variant);
@@ -446,8 +449,18 @@ class cutune_controlled {
         return true;
     }
 
+    // Where most blocks have nothing to do they are left out, of the program's own block, too: so
+    // it is priced.
+    void leave_idle(const cutune_site &site, cutune_request request) {
+        dim3 busy;
+        request.guarded |= 8;
+        if (cutune_fit_launch(site, request, block, &busy, &smem) &&
+            cutune_threads(grid) > 2 * cutune_threads(busy) + 2048)
+            grid = busy;
+    }
+
     void refine(const cutune_site &site, const cutune_request &request) {
-        cutune_refinement *const refinement = decision_->refinement;
+        cutune_refined *const refinement = decision_->refinement;
         const bool is_settled = refinement->is_settled.get();
         const dim3 wanted = timed_.start(refinement, site.kernel, stream);
         if (!fit(site, request, wanted)) timed_.stop(stream, false);

@@ -25,7 +25,7 @@ PATH = Path(__file__).parents[1] / "corpus" / "programs" / "inner_pointers.cu"
 ANALYZER = Analyzer(Toolchain(flags=QUICK_FLAGS))
 #: A block that does not keep the program's warps, which have 32 threads, wherever it is allowed.
 ROUTINE = """
-static cutune_configuration cutune_select_any(const cutune_request *, cutune_shortlist *) {
+static cutune_chosen cutune_select_any(const cutune_request *, cutune_shortlist *) {
     return cutune_only_block(dim3(48));
 }
 enum : unsigned long long { cutune_select_any_arguments = 0 };

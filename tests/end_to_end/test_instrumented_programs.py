@@ -308,9 +308,9 @@ def test_the_limit_counts_launches_of_a_site(build: Build, tmp_path: Path) -> No
 
 ROUTINE = """\
 enum : unsigned long long { cutune_select_any_arguments = ~0ull };
-static inline cutune_configuration
+static inline cutune_chosen
 cutune_select_any(const cutune_request *request, cutune_shortlist *) {
-    cutune_configuration answer = cutune_only_block(request->block);
+    cutune_chosen answer = cutune_only_block(request->block);
     const cutune_device device = cutune_current_device();
     if (device.major == 9 && device.multiprocessors > 100) answer.block = dim3(64, 4);
     return answer;

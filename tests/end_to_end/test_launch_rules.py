@@ -209,7 +209,7 @@ int main(int, char **words) {
 """
 #: Always the same block, which warps do not survive.
 ROUTINE = """
-static cutune_configuration cutune_select_any(const cutune_request *, cutune_shortlist *) {
+static cutune_chosen cutune_select_any(const cutune_request *, cutune_shortlist *) {
     return cutune_only_block(dim3(48));
 }
 enum : unsigned long long { cutune_select_any_arguments = 0 };
@@ -222,10 +222,10 @@ def with_kernel(program: Program, **changes: object) -> Program:
     return replace(program, kernels=tuple(kernels))
 
 
-def tuned(analyzer: Analyzer, program: Program, folder: Path) -> Path:
-    """The program with `ROUTINE` for each launch, compiled."""
+def tuned(analyzer: Analyzer, program: Program, folder: Path, routine: str = ROUTINE) -> Path:
+    """The program with a routine for each launch, compiled."""
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
-    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
+    unit = run_passes([ReplaceLaunches(routine, routines)], TranslationUnit(program))
     source = Target(folder / "tuned.cu").write(unit)
     return build(
         analyzer.toolchain,
@@ -253,6 +253,39 @@ def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     assert widths(binary, log, "0") == [32] * 20 + [48, 32]
     log.unlink()
     assert widths(binary, log, "1") == [48] * 20 + [48, 32]
+
+
+IDLE = r"""
+__global__ void guarded(int n, int *to) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = i;
+}
+__global__ void every(int *to) { to[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+__global__ void lanes(int n, int *to) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] += __shfl_xor_sync(~0u, i, 1);
+}
+int main() {
+    int *to;
+    cudaMalloc(&to, 6000 * 32 * sizeof(int));
+    for (int blocks : {40, 1000, 2129, 6000}) guarded<<<blocks, 32>>>(1280, to);
+    every<<<6000, 32>>>(to);
+    lanes<<<6000, 32>>>(1280, to);
+    return 0;
+}
+"""
+
+
+def test_blocks_without_work_are_left_out_where_they_are_most(tmp_path: Path) -> None:
+    path = tmp_path / "idle.cu"
+    path.write_text(IDLE)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    routine = ROUTINE.replace("request *,", "request *asked,").replace("dim3(48)", "asked->block")
+    binary = tuned(analyzer, analyzer.load(str(path), require_nvcc=True), tmp_path, routine)
+    assert run(binary, CUTUNE_LAUNCH_LOG=str(tmp_path / "log")).returncode == 0
+    grids = [launch.grid[0] for launch in read_launches(tmp_path / "log")]
+    # Threads that exchange values keep their launch.
+    assert grids == [40, 1000, 40, 40, 6000, 6000]
 
 
 #: Per name of a kernel the condition that is put to it, and how wide its block is then.

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.nvcc
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "several_ids.cu"
 #: The variant that the environment names, in blocks half as wide, wherever it may run.
 ROUTINE = """
-static cutune_configuration cutune_select_named(const cutune_request *asked, cutune_shortlist *) {
-    cutune_configuration chosen = cutune_only_block(asked->block);
+static cutune_chosen cutune_select_named(const cutune_request *asked, cutune_shortlist *) {
+    cutune_chosen chosen = cutune_only_block(asked->block);
     const char *const name = getenv("VARIANT"), *const halved = getenv("HALVED");
     for (int v = 1; v <= asked->site->variant_count; ++v)
         if ((asked->allowed >> v & 1u) != 0 && strcmp(asked->site->variants[v - 1].name, name) == 0)

@@ -122,9 +122,9 @@ struct dim3 {
 };
 struct cutune_variant;
 struct cutune_site { const cutune_variant *variants; int variant_count; };
-struct cutune_configuration { dim3 block; double us; int variant; };
-static inline cutune_configuration cutune_only_block(dim3 block) {
-    const cutune_configuration only = {block, 0, 0};
+struct cutune_chosen { dim3 block; double us; int variant; };
+static inline cutune_chosen cutune_only_block(dim3 block) {
+    const cutune_chosen only = {block, 0, 0};
     return only;
 }
 struct cutune_variant { const char *name; };

@@ -15,8 +15,8 @@ from cutune.toolchain.toolchain import Toolchain
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "aliasing.cu"
 #: The variant, wherever it may run: then it says so.
 ROUTINE = """
-static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
-    cutune_configuration chosen = cutune_only_block(asked->block);
+static cutune_chosen cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
+    cutune_chosen chosen = cutune_only_block(asked->block);
     if ((asked->allowed & 2u) == 0) return chosen;
     cutune_say(cutune_stderr, "a variant may run\\n");
     chosen.variant = 1;

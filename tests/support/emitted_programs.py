@@ -203,7 +203,7 @@ int main(int argc, char **) {
 
 COUNTED = """
 static int asked;
-static cutune_configuration counted(const cutune_request *request, cutune_shortlist *list) {
+static cutune_chosen counted(const cutune_request *request, cutune_shortlist *list) {
     ++asked;
     return cutune_select_add(request, list);
 }

@@ -118,7 +118,7 @@ def _routine(kernel: Kernel, name: str, seed: int) -> str:
     emit.table(f"cutune_{name}_most", "unsigned short", most)
     with deciding(emit, f"cutune_select_{name}", ""):
         emit(f"const int cutune_variant_ = cutune_pick_variant(*asked_, {seed}ull);")
-        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_pick_block(")
+        emit("cutune_chosen cutune_answer = cutune_only_block(cutune_pick_block(")
         emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)},")
         emit(f"    cutune_{name}_most[cutune_variant_], {seed}ull));")
         emit("cutune_answer.variant = cutune_variant_;")

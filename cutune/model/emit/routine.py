@@ -75,7 +75,7 @@ def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> st
 
 def deciding(emit: Emitter, name: str, others: str = "list_") -> AbstractContextManager[None]:
     """Emit the head of a routine that decides; return its braces. `others`: behind the request."""
-    emit(f"static inline cutune_configuration {name}(")
+    emit(f"static inline cutune_chosen {name}(")
     emit(f"    const cutune_request *asked_, cutune_shortlist *{others})")
     return emit.braces()
 
@@ -239,12 +239,12 @@ def preference(
             emit(f"const double *const sure_ = {table}[device_];")
             sure = [f"sure_[{index}]" for index in range(len(variants))]
         more = ", device_" if count > 1 else ""
-        emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
+        emit("cutune_chosen best_ = cutune_only_block(asked_->block);")
         emit("bool is_sure_ = false;")
         for (one, its_name), its_sure in zip(variants, sure, strict=True):
             _emit_variant(emit, one.model.kernel, its_name, its_sure, more)
         with emit.braces("if (!is_sure_)"):
-            emit("const cutune_configuration plain_ =")
+            emit("const cutune_chosen plain_ =")
             emit(f"    cutune_decide_{plain}(asked_, list_{more});")
             emit("if (list_ != nullptr) return plain_;")
             share = double_text(VARIANT_SHARE)

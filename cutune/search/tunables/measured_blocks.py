@@ -251,7 +251,7 @@ def _text(
     tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)
     emit = Emitter()
     with deciding(emit, f"cutune_decide_{name}", ""):
-        emit("cutune_configuration cutune_answer = cutune_only_block(asked_->block);")
+        emit("cutune_chosen cutune_answer = cutune_only_block(asked_->block);")
         positions = _positions(kernel)
         if positions:
             emit(f"if (~asked_->integers & {argument_bits(tuple(positions.values()))})")

@@ -212,7 +212,7 @@ static inline void cutune_model_add(
         cutune_store(floored_ + c_, time_with_floor_us_);
     }
 }
-static inline cutune_configuration cutune_decide_add(
+static inline cutune_chosen cutune_decide_add(
     const cutune_request *asked_, cutune_shortlist *list_)
 {
     static const cutune_candidates<char> cutune_all = {
@@ -228,7 +228,7 @@ static inline cutune_configuration cutune_decide_add(
                            floored_, list_, true);
 }
 enum : unsigned long long { cutune_select_add_arguments = 3ull };
-static inline cutune_configuration cutune_select_add(
+static inline cutune_chosen cutune_select_add(
     const cutune_request *asked_, cutune_shortlist *list_)
 {
     if (cutune_is_current(132, 9, 0))

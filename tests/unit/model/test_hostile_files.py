@@ -137,7 +137,7 @@ HEADERS = (
 )
 #: Every routine is asked about launches of extreme sizes.
 ASKING = """
-static void ask(cutune_configuration (*select)(const cutune_request *, cutune_shortlist *)) {
+static void ask(cutune_chosen (*select)(const cutune_request *, cutune_shortlist *)) {
     const long long some[] = {0, 1, -1, 7, 1000, 1ll << 31, (1ll << 31) + 1, 1ll << 62,
                               -(1ll << 62), 9223372036854775807ll, -9223372036854775807ll - 1};
     const unsigned widths[] = {1, 16, 256, 1024, 65535, 4294967295u};
@@ -159,7 +159,7 @@ static void ask(cutune_configuration (*select)(const cutune_request *, cutune_sh
                 size_t smem = 0;
                 if (!cutune_may_change(site, asked)) continue;
                 cutune_shortlist list = {};
-                const cutune_configuration chosen = select(&asked, nullptr);
+                const cutune_chosen chosen = select(&asked, nullptr);
                 select(&asked, &list);
                 if (cutune_threads(chosen.block) == 0) __builtin_trap();
                 cutune_fit_launch(site, asked, chosen.block, &grid, &smem);
@@ -215,7 +215,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **f, unsigned, u
 }
 }
 """
-_ROUTINE = re.compile(r"cutune_configuration (cutune_select_\w+)\(")
+_ROUTINE = re.compile(r"cutune_chosen (cutune_select_\w+)\(")
 
 
 def run_all(texts: dict[str, str], folder: Path) -> None:

@@ -152,7 +152,7 @@ def test_instances_of_a_template_are_told_apart_at_their_site() -> None:
     assert f"if ({one}) return cutune_select_k(asked_, list_);" in found.text
     assert f"if ({other}) return cutune_select_k_2(asked_, list_);" in found.text
     head = "(\n    const cutune_request *asked_, cutune_shortlist *list_)\n{"
-    assert f"static inline cutune_configuration cutune_select_instance_0{head}" in found.text
+    assert f"static inline cutune_chosen cutune_select_instance_0{head}" in found.text
     read = "cutune_select_k_arguments | cutune_select_k_2_arguments"
     assert f"cutune_select_instance_0_arguments = {read} }}" in found.text
 
