@@ -112,7 +112,7 @@ def test_each_launch_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert re.search(
         r"unsignedshortcutune_random_1_blocks\[\d+\]=[^}]*},cutune_random_1_most", drawn
     )
-    head = "inlinecutune_configurationcutune_select_random_1("
+    head = "inlinecutune_chosencutune_select_random_1("
     assert f"{head}constcutune_request*asked_,cutune_shortlist*){{" in drawn
     assert f"*asked_,cutune_random_1_blocks,{len(WIDTHS)}," in drawn
     assert 'cutune_print_variant("k","threads",*asked_,' in drawn
