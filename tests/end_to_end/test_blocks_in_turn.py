@@ -29,7 +29,6 @@ PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_in_turn.cu
 ROWS = {"right_transpose", "right_product", "right_stencil", "right_planes"}
 RACE = "its threads or blocks have a race"
 ON_DATA = "what it does depends on data: a branch depends on loaded data"
-OTHERS = "its results are others at n = "
 WRONG = {
     "wrong_return": "some threads may not come to a barrier",
     "wrong_warp_return": "some threads of a warp may not come to 'shfl'",
@@ -39,8 +38,8 @@ WRONG = {
     "wrong_neighbours": RACE,
     "wrong_order": RACE,
     "wrong_before": RACE,
-    "wrong_function": OTHERS,
-    "wrong_grid": OTHERS,
+    "wrong_function": "a function that it calls reads %ctaid.x",
+    "wrong_grid": "a function that it calls reads %nctaid.x",
     "wrong_barrier": "it has a barrier of some threads, or one that tells something",
     "wrong_bounds": "it has launch bounds, or belongs to a cluster",
     "wrong_ahead": "nothing is known of 'cp' where threads go on",

@@ -4,8 +4,9 @@
     { const auto cutune_body = [](const uint3 blockIdx, const int *a, int *b, int n) {
         __shared__ int part[256];
         …
-    }; for (unsigned cutune_each = 0; cutune_each < 2u; ++cutune_each) {
-        const unsigned cutune_place = blockIdx.x * 2u + cutune_each;
+    }; unsigned cutune_block; asm volatile("mov.u32 %0, %ctaid.x;" : "=r"(cutune_block));
+    for (unsigned cutune_each = 0; cutune_each < 2u; ++cutune_each) {
+        const unsigned cutune_place = cutune_block * 2u + cutune_each;
         if (cutune_place * 256u >= unsigned(n)) break;
         if (cutune_each > 0u) __syncthreads();
         cutune_body(uint3{cutune_place, blockIdx.y, blockIdx.z}, a, b, n); } }
@@ -18,11 +19,13 @@ program has to ask for a multiple of what a block does.
 Blocks of the original may come one after another on one multiprocessor, in any order: none waits
 for another one, as no branch depends on memory. So it is with their bodies, if a barrier keeps what
 is shared apart, and each thread comes to it. `InTurn` asks that of the code: a thread that returns
-early is not gone here (`cutune.proof.flow.together`).
+early is not gone here (`cutune.proof.flow.together`). And the code must read the register of its
+block's place once, as it is written there: a function that reads it would have that of the copy.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -39,7 +42,7 @@ NAME = "repeat"
 FACTORS = (2, 4)
 #: Elements of a block: so many more than an extent may have are still numbers of 32 bits.
 _MOST_COVERED = 1 << 20
-_PLACE = "cutune_place"
+_PLACE, _BLOCK, _GRID = "cutune_place", "cutune_block", "cutune_grid"
 
 
 def repeated(
@@ -61,6 +64,22 @@ def obstacle(module: Module, entry: str, block: Block) -> str | None:
     if function.directives:
         return "it has launch bounds, or belongs to a cluster"
     return parted(module, function, block) or None
+
+
+def reads_other_place(module: Module, entry: str, copy: KernelVariant) -> str | None:
+    """Return what a copy has that asks for its own block's place, but where it is written to."""
+    axis = copy.name.removeprefix("blocks_")[0]
+    read = Counter(
+        operand
+        for name, function in module.functions.items()
+        if name == entry or not function.is_kernel
+        for instruction in function.instructions
+        for operand in instruction.operands
+    )
+    for register in (f"%ctaid.{axis}", f"%nctaid.{axis}"):
+        if read[register] != copy.edit.text.count(f"%{register};"):
+            return f"a function that it calls reads {register}"
+    return None
 
 
 def _copy(
@@ -92,25 +111,33 @@ def _changes(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
     body, d = body_of(text), DIMENSIONS[axis]
     places = [f"blockIdx.{one}" for one in DIMENSIONS]
     places[axis] = _PLACE
-    grid, value, behind = "", "", ""
+    grid, value, behind, registers = "", "", "", _read(_BLOCK, f"ctaid.{d}")
     extent, covered = _extent(tile, axis), f"{tile.own_covered[axis]}u"
     if not tile.is_asked(axis):
         behind = f"if ({_PLACE} * {covered} >= {extent}) break; "
     if any(token.text == "gridDim" for token in text.body):
-        blocks = f"gridDim.{d} * {factor}u"
+        blocks = f"{_GRID} * {factor}u"
         if not tile.is_asked(axis):
             blocks = f"({extent} + {tile.own_covered[axis] - 1}u) / {covered}"
+        else:
+            registers += _read(_GRID, f"nctaid.{d}")
         grid, value = ", const dim3 gridDim", f", dim3({_listed(axis, blocks)})"
     return Changes(
         opening=f" const auto {BODY} = [](const uint3 blockIdx{grid}{body.parameters}) {{",
         closing=(
-            f'}}; _Pragma("unroll 1") for (unsigned {EACH} = 0; {EACH} < {factor}u; ++{EACH}) {{ '
-            f"const unsigned {_PLACE} = blockIdx.{d} * {factor}u + {EACH}; {behind}"
+            f'}}; {registers}_Pragma("unroll 1") '
+            f"for (unsigned {EACH} = 0; {EACH} < {factor}u; ++{EACH}) {{ "
+            f"const unsigned {_PLACE} = {_BLOCK} * {factor}u + {EACH}; {behind}"
             f"if ({EACH} > 0u) __syncthreads(); "
             f"{BODY}(uint3{{{', '.join(places)}}}{value}{body.values}); }} "
         ),
-        taken=(BODY, EACH, _PLACE),
+        taken=(BODY, EACH, _PLACE, _BLOCK, _GRID),
     )
+
+
+def _read(name: str, register: str) -> str:
+    """Written as the compiler's own reading of the register is not."""
+    return f'unsigned {name}; asm volatile("mov.u32 %0, %%{register};" : "=r"({name})); '
 
 
 def _extent(tile: Tile, axis: int) -> str:
