@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 
+from cutune.core.temporary import temporary_folder
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.ptx.parse import parse
-from cutune.ptx.types import Module
+from cutune.ptx.types import WHOLE_PROGRAM, Module
+from cutune.toolchain import device_code
 from cutune.toolchain.nvcc import find_nvcc
 
 #: What the kernels of `compiled` get, and the names of these by their places.
@@ -17,15 +19,21 @@ PARAMETERS = "float *a, const float *b, int n, int m, int *c"
 NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 
 
-def compiled(bodies: Mapping[str, str], before: str, folder: Path) -> Module:
+def compiled(bodies: Mapping[str, str], before: str, parameters: str = PARAMETERS) -> Module:
     """A kernel for each name, of this body. `before`: what stands before all of them."""
     kernels = "".join(
-        f'extern "C" __global__ void {name}({PARAMETERS}) {{ {body} }}\n'
+        f'extern "C" __global__ void {name}({parameters}) {{ {body} }}\n'
         for name, body in bodies.items()
     )
-    path = folder / "kernels.cu"
-    path.write_text(before + kernels)
-    return parse(find_nvcc().ptx(path))
+    return module_of(before + kernels)
+
+
+def module_of(text: str) -> Module:
+    """The code of a source, which may hold code of other sources as well; it is kept."""
+    with temporary_folder() as folder:
+        path = Path(folder) / "kernels.cu"
+        path.write_text(text)
+        return parse(device_code.compiled(find_nvcc(), str(path)).ptx.removesuffix(WHOLE_PROGRAM))
 
 
 def described(proof: EntryProof, names: Mapping[str, str]) -> str:

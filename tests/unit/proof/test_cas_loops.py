@@ -12,6 +12,7 @@ from cutune.proof.flow.simplified import without_cas_loops
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Instruction, Label, Module
 from cutune.toolchain.nvcc import find_nvcc
+from tests.support.proof_verdicts import compiled
 
 pytestmark = pytest.mark.nvcc
 
@@ -199,15 +200,10 @@ CASES: Mapping[str, tuple[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    kernels = "".join(
-        f"__global__ void {name}(double *a, int *b) "
-        f"{{ int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}\n"
-        for name, (body, _) in CASES.items()
-    )
-    path = tmp_path_factory.mktemp("cas") / "kernels.cu"
-    path.write_text('extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+def module() -> Module:
+    place = "int i = blockIdx.x * blockDim.x + threadIdx.x; "
+    bodies = {name: place + body for name, (body, _) in CASES.items()}
+    return compiled(bodies, "", "double *a, int *b")
 
 
 def test_an_acquiring_guess_stays(tmp_path: Path) -> None:

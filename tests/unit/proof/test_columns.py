@@ -168,10 +168,10 @@ GROUPS = (COLUMNS, BRANCHES, ROUNDED, NARROW, WRONG, {"tree": TREE})
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     """All kernels, compiled at once."""
     bodies = {name: " ".join(body.split()) for one in GROUPS for name, body in one.items()}
-    return compiled(bodies, COMMON, tmp_path_factory.mktemp("columns"))
+    return compiled(bodies, COMMON)
 
 
 def _proven(module: Module, name: str) -> EntryProof:

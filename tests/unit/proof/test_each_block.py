@@ -380,10 +380,10 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     bodies = {name: body for name, (body, _) in (*PROVEN.items(), *HOSTILE.items())}
     bodies |= {name: body for name, (body, _, _) in BY_FIRST_THREADS.items()}
-    return compiled(bodies, COMMON, tmp_path_factory.mktemp("each"))
+    return compiled(bodies, COMMON)
 
 
 @pytest.mark.parametrize("name", list(PROVEN))

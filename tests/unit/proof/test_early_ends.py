@@ -57,10 +57,10 @@ WRONG: Mapping[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     """All kernels, compiled at once."""
     bodies = {name: " ".join(body.split()) for name, body in {**RIGHT, **WRONG}.items()}
-    return compiled(bodies, COMMON, tmp_path_factory.mktemp("ends"))
+    return compiled(bodies, COMMON)
 
 
 @pytest.mark.parametrize("name", [*RIGHT, *WRONG])

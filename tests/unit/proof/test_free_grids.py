@@ -8,10 +8,8 @@ import pytest
 
 from cutune.proof.entry import judge, prove
 from cutune.proof.values.built_ins import WholeGrid
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import limits_of
+from tests.support.proof_verdicts import PARAMETERS, compiled, limits_of
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
@@ -134,17 +132,10 @@ NAMES |= {"5:0:b32": "u", "6:0:b64": "s"}
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    parameters = (
-        "float *a, const float *b, int n, int m, int *c, unsigned u, size_t s, const int *d"
-    )
+def module() -> Module:
+    parameters = f"{PARAMETERS}, unsigned u, size_t s, const int *d"
     bodies = {**{name: body for name, (body, _) in FREE.items()}, **KEPT}
-    kernels = "".join(
-        f"__global__ void {name}({parameters}) {{ {body} }}\n" for name, body in bodies.items()
-    )
-    path = tmp_path_factory.mktemp("grids") / "kernels.cu"
-    path.write_text(COMMON + 'extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+    return compiled(bodies, COMMON, parameters)
 
 
 @pytest.mark.parametrize("name", list(FREE))

@@ -10,10 +10,8 @@ from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.launch_conditions import Spread, can_hold
 from cutune.proof.values.polynomial import PARAMETER, IntegerPolynomial
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import described, value_of
+from tests.support.proof_verdicts import compiled, described, value_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -182,15 +180,10 @@ OTHER = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     sizes = ", ".join(f"int {size}" for size in SIZES)
-    kernels = "".join(
-        f"__global__ void {name}(float *a, const float *b, {sizes}, const int *t) {{ {body} }}\n"
-        for name, body in (*OWN.items(), *TOGETHER.items())
-    )
-    path = tmp_path_factory.mktemp("digits") / "kernels.cu"
-    path.write_text('extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+    parameters = f"float *a, const float *b, {sizes}, const int *t"
+    return compiled({**OWN, **TOGETHER}, "", parameters)
 
 
 def _is_free(proof: EntryProof, sizes: Mapping[str, int]) -> bool:

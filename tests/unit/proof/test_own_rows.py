@@ -10,10 +10,8 @@ from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.launch_conditions import Spread
 from cutune.proof.values.polynomial import IntegerPolynomial
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import described, value_of
+from tests.support.proof_verdicts import PARAMETERS, compiled, described, value_of
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
@@ -191,15 +189,8 @@ NAMES |= {"5:0:b32": "u"}
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    parameters = "float *a, const float *b, int n, int m, int *c, unsigned u"
-    kernels = "".join(
-        f"__global__ void {name}({parameters}) {{ {body} }}\n"
-        for name, body in (*OWN.items(), *TOGETHER.items())
-    )
-    path = tmp_path_factory.mktemp("own") / "kernels.cu"
-    path.write_text(COMMON + 'extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+def module() -> Module:
+    return compiled({**OWN, **TOGETHER}, COMMON, f"{PARAMETERS}, unsigned u")
 
 
 #: Sizes of a launch at which the rows of the second table overlap, with a thread for each n.

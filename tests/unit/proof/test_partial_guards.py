@@ -8,9 +8,8 @@ import pytest
 
 from cutune.proof.entry import prove
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
+from tests.support.proof_verdicts import compiled
 
 pytestmark = pytest.mark.nvcc
 
@@ -62,15 +61,9 @@ NAMES = {"1:0:b32": "n", "2:0:b32": "m", "3:0:b32": "u", "4:0:b64": "l"}
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     bodies = {**{name: body for name, (body, _) in BOUNDED.items()}, **UNBOUNDED}
-    kernels = "".join(
-        f"__global__ void {name}(float *a, int n, int m, unsigned u, long l) {{ {body} }}\n"
-        for name, body in bodies.items()
-    )
-    path = tmp_path_factory.mktemp("partial") / "kernels.cu"
-    path.write_text('extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+    return compiled(bodies, "", "float *a, int n, int m, unsigned u, long l")
 
 
 def _bounds(module: Module, name: str) -> list[tuple[int, str, list[str]]]:

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.proof.entry import prove
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import described
+from tests.support.proof_verdicts import compiled, described
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
@@ -364,14 +362,8 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    kernels = "".join(
-        f"__global__ void {name}(float *a, float *b, int n, int m) {{ {body} }}\n"
-        for name, body in PURE.items()
-    )
-    path = tmp_path_factory.mktemp("proof") / "kernels.cu"
-    path.write_text(COMMON + 'extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+def module() -> Module:
+    return compiled(PURE, COMMON, "float *a, float *b, int n, int m")
 
 
 @pytest.mark.parametrize("name", list(PURE))

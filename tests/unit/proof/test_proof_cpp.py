@@ -10,10 +10,8 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.proof.entry import prove
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import described
+from tests.support.proof_verdicts import described, module_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -355,15 +353,13 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     texts = [
         f"namespace in_{name} {{\n{before}\n"
         f'extern "C" __global__ void {name}({PARAMETERS}) {{ int i = {ID}; {body} }}\n}}\n'
         for name, (before, body) in CASES.items()
     ]
-    path = tmp_path_factory.mktemp("proof") / "kernels.cu"
-    path.write_text(INCLUDES + "".join(texts))
-    return parse(find_nvcc().ptx(path))
+    return module_of(INCLUDES + "".join(texts))
 
 
 @pytest.mark.parametrize("name", list(CASES))

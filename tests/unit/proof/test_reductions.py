@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -11,625 +13,24 @@ from cutune.proof.entry import judge, prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.ptx.types import Module
-from tests.support.proof_verdicts import compiled
+from tests.support.proof_verdicts import module_of
 
 pytestmark = pytest.mark.nvcc
 
-#: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c).
-COMMON = """
-#define D blockDim.x
-#define T threadIdx.x
-#define R int r = blockIdx.x, t = threadIdx.x;
-#define J for (int j = t; j < n; j += D)
-#define WAIT __syncthreads();
-#define WARPS for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-#define DOWN for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
-#define LARGEST(max) for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
-#define FIRST if (t == 0)
-#define I ((const int *)b)
-#define SLOTS if (t % 32 == 0) w[t / 32] = s; WAIT
-#define ADD_SLOTS(i) for (int i = 1; i < D / 32; ++i) s += w[i];
-#define LARGEST_IN_SLOTS(begin) \\
-    __shared__ float w[32]; R float s = begin; J s = fmaxf(s, b[r * n + j]); LARGEST(fmaxf) SLOTS
-#define LARGEST_OF_SLOTS if (t < 32) { \\
-    s = t < D / 32 ? w[t] : -INFINITY; LARGEST(fmaxf) FIRST a[r] = s; }
-#define FIRST_WARP(act) if (t < 32) { s = t < D / 32 ? w[t] : 0; act }
-#define ROW_OF_WARPS __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-#define ROW_IN_SLOTS ROW_OF_WARPS SLOTS
-#define IDS for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D)
-#define PRODUCTS_IN_SLOTS(V) \\
-    __shared__ V w[32]; int t = T; V s = 0; IDS s += b[i] * b[i + 1]; DOWN SLOTS
-#define OWN_IN_SLOTS(own) \\
-    __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? own : 0; WARPS SLOTS
-__shared__ int words[32];
-__constant__ int table[33];
-__device__ int of_warps(int s) {
-    int t = T;
-    WARPS
-    if (t % 32 == 0) words[t / 32] = s;
-    WAIT
-    s = t < D / 32 ? words[t % 32] : 0;
-    if (t < 32) { WARPS if (t == 0) words[0] = s; }
-    WAIT
-    s = words[0];
-    WAIT
-    return s;
+SOURCE = Path(__file__).parents[2] / "corpus" / "proofs" / "reductions.cu"
+#: Names of kernels by their section.
+SECTIONS: Mapping[str, Sequence[str]] = {
+    title: re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE)
+    for title, text in re.findall(
+        r"^// ---- (\w+)$(.*?)(?=^// ----|\Z)", SOURCE.read_text(), re.MULTILINE | re.DOTALL
+    )
 }
-template <class V> __device__ V by_tree(V *sums, V s) {
-    sums[T] = s;
-    WAIT
-    for (int h = D / 2; h > 0; h /= 2) { if (T < h) sums[T] += sums[T + h]; WAIT }
-    s = sums[0];
-    WAIT
-    return s;
-}
-"""
-#: Right with blocks of any number of whole warps; sums of integers.
-WHOLE_WARPS: Mapping[str, str] = {
-    "scaled_threads": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= m; WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "columns": """
-        R int s = 0; _Pragma("unroll 1") J s += I[j * m + r]; s = of_warps(s); FIRST c[r] = s;
-    """,
-    "slots": """
-        ROW_IN_SLOTS
-        FIRST { int sum = 0; for (int i = 0; i < D / 32; ++i) sum += w[i]; c[r] = sum; }
-    """,
-    "slots_down": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; DOWN
-        if ((t & 31) == 0) w[t >> 5] = s; WAIT
-        s = t < D / 32 ? w[t] : 0;
-        if (t < 32) { DOWN FIRST c[r] = s; }
-    """,
-    "told_all": "R int s = 0; J s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = b[j] * s;",
-    "twice": """
-        R int s = 0; J s += c[r * n + j]; int mean = of_warps(s) / n;
-        s = 0; J s += (c[r * n + j] - mean) * (c[r * n + j] - mean); s = of_warps(s);
-        J a[r * n + j] = (c[r * n + j] - mean) * rsqrtf(s);
-    """,
-    "rows_of_a_grid": """
-        for (int r = blockIdx.x; r < m; r += gridDim.x) {
-            int t = T, s = 0; J s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = s + b[j];
-        }
-    """,
-    "greatest": """
-        __shared__ int w[32]; R int s = -2147483647 - 1; J s = max(s, c[r * n + j]);
-        LARGEST(max)
-        SLOTS
-        s = w[0]; for (int i = 1; i < D / 32; ++i) s = max(s, w[i]);
-        J a[r * n + j] = c[r * n + j] - s;
-    """,
-    "greatest_real": "LARGEST_IN_SLOTS(-INFINITY) LARGEST_OF_SLOTS",
-    "by_redux": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s = __reduce_add_sync(~0u, s);
-        SLOTS
-        if (t < 32) { s = __reduce_add_sync(~0u, t < D / 32 ? w[t] : 0); FIRST c[r] = s; }
-    """,
-    "adds_to_all": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j] + 3; WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) atomicAdd(c, s); }
-    """,
-    "bits": """
-        __shared__ unsigned w[32]; R unsigned s = 0; J s |= c[r * n + j];
-        for (int o = 16; o; o >>= 1) s |= __shfl_xor_sync(~0u, s, o);
-        SLOTS
-        FIRST { for (int i = 1; i < D / 32; ++i) s |= w[i]; c[r] = s; }
-    """,
-    "long_numbers": """
-        __shared__ long long w[32]; R long long s = 0; J s += c[r * n + j];
-        WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) *(long long *)(a + 2 * r) = s; }
-    """,
-    "two_sums": """
-        __shared__ int w[32], v[32]; R int s = 0, q = 0; J { s += c[j]; q += c[j] * c[j]; }
-        for (int o = 16; o; o >>= 1) {
-            s += __shfl_xor_sync(~0u, s, o); q += __shfl_xor_sync(~0u, q, o);
-        }
-        if (t % 32 == 0) w[t / 32] = s, v[t / 32] = q; WAIT
-        FIRST {
-            for (int i = 1; i < D / 32; ++i) s += w[i], q += v[i];
-            c[r] = s * s - q;
-        }
-    """,
-    "vectors_and_a_rest": """
-        R int s = 0, q = n / 4; const int4 *v = (const int4 *)(c + r * q * 4);
-        for (int j = t; j < q; j += D) { int4 e = v[j]; s += e.x; s += e.y; s += e.z; s += e.w; }
-        J if (j >= q * 4) s += I[j]; s = of_warps(s); J a[r * n + j] = s;
-    """,
-    "two_rows": """
-        R int s = 0; J s += c[r * n + j]; for (int j = t; j < m; j += D) s += I[j];
-        s = of_warps(s); J a[r * n + j] = s;
-    """,
-    "two_rows_if_asked": """
-        R int s = 0; J s += c[r * n + j];
-        if (m > 5) for (int j = t; j < m; j += D) s += I[j];
-        s = of_warps(s); J a[r * n + j] = s;
-    """,
-    "some_elements": """
-        R int s = 0; J if (b[j] > 0) s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = s;
-    """,
-    "begins_with_its_row": """
-        R int s = c[r * n]; J s = max(s, c[r * n + j]);
-        LARGEST(max)
-        if (t % 32 == 0) words[t / 32] = s; WAIT
-        s = t < D / 32 ? words[t % 32] : words[0];
-        LARGEST(max)
-        FIRST c[m * n + r] = s;
-    """,
-    "by_a_float": "ROW_IN_SLOTS s = t < D / 32.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }",
-    "adds_to_half_a_word": """
-        ROW_IN_SLOTS
-        FIRST {
-            ADD_SLOTS(i)
-            asm("mov.b32 %0, {%1, %2};" : "=r"(t) : "h"((short)0), "h"(((const short *)b)[r]));
-            c[r] = s + t;
-        }
-    """,
-    "packs_four": """
-        ROW_IN_SLOTS
-        FIRST {
-            ADD_SLOTS(i)
-            long long four; short low = s, x = n;
-            asm("mov.b64 %0, {%1, %2, %2, %2};" : "=l"(four) : "h"(low), "h"(x));
-            ((long long *)a)[r] = four;
-        }
-    """,
-    "all_add_up": """
-        ROW_IN_SLOTS
-        s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; J a[r * n + j] = s;
-    """,
-}
-#: The same for sums that are rounded.
-ROUNDED: Mapping[str, str] = {
-    "some_reals": """
-        __shared__ float w[32]; R float s = 0;
-        J if (b[r * n + j] > 0) s -= b[r * n + j]; else s += 2 * b[j]; WARPS
-        SLOTS
-        if (t < 32) { s = t < D / 32 ? w[t] : 0; WARPS FIRST a[r] = s; }
-    """,
-    "narrowed": """
-        __shared__ float w[32]; R double d = 0; J d += b[r * n + j]; float s = (float)d; WARPS
-        SLOTS
-        FIRST_WARP(WARPS FIRST a[r] = s;)
-    """,
-    "widened": """
-        __shared__ double w[32]; R float q = 0; J q += b[r * n + j]; double s = q; WARPS
-        SLOTS
-        FIRST_WARP(WARPS FIRST *(double *)(a + 2 * r) = s;)
-    """,
-    "means_of_threads": """
-        __shared__ float w[32]; R float s = 0; J s += b[r * n + j]; s = s / n * -0.5f; WARPS
-        SLOTS
-        FIRST_WARP(WARPS FIRST a[r] = s;)
-    """,
-    "means_of_warps": """
-        __shared__ float w[32]; R float s = 0; J s += b[r * n + j];
-        for (int o = 16; o > 1; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-        s *= a[0]; s += __shfl_xor_sync(~0u, s, 1);
-        SLOTS
-        FIRST_WARP(WARPS FIRST a[r + 1] = s;)
-    """,
-    "filled": """
-        LARGEST_IN_SLOTS(-1e20f)
-        s = t < D / 32 ? w[t] : -1e20f;
-        LARGEST(fmaxf)
-        FIRST w[0] = s; WAIT float top = w[0]; WAIT
-        s = 0; J s += expf(b[r * n + j] - top); WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) a[r] = s; }
-    """,
-    "mean": """
-        __shared__ float w[32], mean; R float s = 0; J s += b[r * n + j]; WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) mean = s / n; }
-        WAIT
-        J a[r * n + j] = b[r * n + j] - mean;
-    """,
-    "doubles": """
-        __shared__ double w[32]; R double s = 0; J s += b[r * n + j]; WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) a[r] = s; }
-    """,
-    "product": """
-        __shared__ float w[32]; R float s = 0; J s += b[j] * b[r * n + j]; DOWN
-        SLOTS
-        FIRST_WARP(DOWN FIRST atomicAdd(a + r, s);)
-    """,
-    "softmax": """
-        LARGEST_IN_SLOTS(-INFINITY)
-        s = w[0]; for (int i = 1; i < D / 32; ++i) s = fmaxf(s, w[i]);
-        WAIT
-        float top = s; s = 0; J s += expf(b[r * n + j] - top); WARPS
-        SLOTS
-        s = 0; for (int i = 0; i < D / 32; ++i) s += w[i];
-        J a[r * n + j] = expf(b[r * n + j] - top) / s;
-    """,
-}
-#: Right with blocks of 2^k threads.
-POWERS: Mapping[str, str] = {
-    "tree": "__shared__ int w[1024]; R int s = 0; J s += c[j]; s = by_tree(w, s); FIRST c[r] = s;",
-    "tree_for_all": """
-        __shared__ int w[1024]; R int s = 0; J s += c[j]; s = by_tree(w, s); J a[r * n + j] = s;
-    """,
-    "tree_told": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        for (int h = D / 2; h > 0; h /= 2) { if (t < h) w[t] += w[t + h]; WAIT }
-        J a[r * n + j] = w[0];
-    """,
-    "tree_upwards": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
-        for (int h = 1; h < D; h *= 2) { WAIT if (t % (2 * h) == 0) w[t] += w[t + h]; }
-        FIRST a[r] = w[0];
-    """,
-}
-#: Right with blocks of whole warps, of which the usual ones are run: each takes many steps.
-LONG: Mapping[str, str] = {
-    "chain": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        FIRST { for (int i = 1; i < D; ++i) s += w[i]; c[r] = s; }
-    """,
-    "each_slot_for_all": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        s = 0; for (int i = 0; i < D; ++i) s += w[i]; J a[r * n + j] = s;
-    """,
-}
-#: Wrong, or not proven.
-WRONG: Mapping[str, str] = {
-    "scaled_by_width": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= D; WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "scaled_by_warp": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS s *= t / 32 + 1; SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "scaled_in_some": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; if (t < 9) s *= m; WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "squares_of_threads": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= s; WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "one_more_in_each": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s = s * m + 1; WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "divides_by_threads": """
-        __shared__ float w[32]; R float s = 0; J s += b[r * n + j]; s = n / s; WARPS SLOTS
-        FIRST_WARP(WARPS FIRST a[r] = s;)
-    """,
-    "whole_numbers_of_threads": """
-        __shared__ int w[32]; R float q = 0; J q += b[r * n + j]; int s = (int)q; WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-    """,
-    "scaled_largest": """
-        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]); s *= n;
-        LARGEST(fmaxf) SLOTS LARGEST_OF_SLOTS
-    """,
-    "narrowed_once": """
-        __shared__ double w[32]; R double s = 0; J s += b[r * n + j]; if (t < 32) s = (float)s;
-        WARPS SLOTS FIRST { ADD_SLOTS(i) *(double *)(a + 2 * r) = s; }
-    """,
-    "row_of_rows": """
-        R int s = 0; _Pragma("unroll 1") for (int j = t; j < n; j += D) s += I[(j + D) * m + r];
-        s = of_warps(s); FIRST c[r] = s;
-    """,
-    "packs_its_width": """
-        ROW_IN_SLOTS
-        FIRST {
-            ADD_SLOTS(i)
-            long long four; short low = s, x = D;
-            asm("mov.b64 %0, {%1, %2, %2, %2};" : "=l"(four) : "h"(low), "h"(x));
-            ((long long *)a)[r] = four;
-        }
-    """,
-    "asks_its_sum": "R int s = 0; J if (s < m) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;",
-    "asks_its_place": """
-        R int s = 0; J if (t < 9) s += c[r * n + j]; s = of_warps(s); FIRST c[r] = s;
-    """,
-    "begins_with_its_own": """
-        R int s = c[r * n + t]; J s = max(s, I[r * n + j]);
-        LARGEST(max)
-        if (t % 32 == 0) words[t / 32] = s; WAIT
-        s = words[0]; for (int i = 1; i < D / 32; ++i) s = max(s, words[i]);
-        FIRST c[m * n + r] = s;
-    """,
-    "begins_to_add_with_its_row": """
-        R int s = c[r * n]; J s += c[r * n + j]; s = of_warps(s); FIRST a[r] = s;
-    """,
-    "first_for_each": """
-        R int s = 0; J s += c[r * n + j]; s += 1;
-        for (int j = t; j < m; j += D) s += I[j]; s = of_warps(s); FIRST c[r] = s;
-    """,
-    "forgets_a_row": """
-        R int s = 0; J s += c[r * n + j]; if (s > 9) s = 0;
-        for (int j = t; j < m; j += D) s += I[j]; s = of_warps(s); FIRST c[r] = s;
-    """,
-    "forgets_it_behind": """
-        R int s = 0, p = 0; J s += c[r * n + j]; p = s;
-        for (int j = t; j < m; j += D) s += I[j]; if (s > 9) s = p; s = of_warps(s); FIRST c[r] = s;
-    """,
-    "sum_of_one_greatest_of_other": """
-        R int s = 0; J s += c[r * n + j]; for (int j = t; j < m; j += D) s = max(s, I[j]);
-        s = of_warps(s); FIRST c[r] = s;
-    """,
-    "subtracts_from_elements": """
-        R int s = 0; J { if (b[j] > 0) s = c[j] - s; } s = of_warps(s); FIRST c[r] = s;
-    """,
-    "by_a_rounded_float": """
-        ROW_IN_SLOTS
-        s = t < D / 64.f ? w[t] : 0; if (t < 32) { WARPS FIRST c[r] = s; }
-    """,
-    "goes_round_between_rows": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
-        for (int k = 0; k < 2; ++k) {
-            WARPS SLOTS
-            s = 0; for (int i = 0; i < D / 32; ++i) s += w[i];
-            FIRST c[r] = s;
-            WAIT J s += c[r * n + j];
-        }
-    """,
-    "fixed_warps": "ROW_IN_SLOTS FIRST { for (int i = 1; i < 8; ++i) s += w[i]; c[r] = s; }",
-    "one_slot": """
-        __shared__ int w[1]; R int s = 0; J s += c[r * n + j]; WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "no_barrier": "ROW_OF_WARPS if (t % 32 == 0) w[t / 32] = s; FIRST { ADD_SLOTS(i) c[r] = s; }",
-    "counts_twice": "ROW_IN_SLOTS FIRST { for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }",
-    "begins_at_one": """
-        __shared__ int w[32]; R int s = 1; J s += c[r * n + j]; WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "differences": """
-        __shared__ int w[32]; R int s = 0; J s = c[r * n + j] - s; WARPS
-        SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "half_a_warp": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
-        for (int o = 8; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-        SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "other_operation": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
-        LARGEST(max)
-        SLOTS
-        FIRST { for (int i = 1; i < D / 32; ++i) s = max(s, w[i]); c[r] = s; }
-        """,
-    "all_store_their_own": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        c[r * D + t] = w[D - 1 - t];
-        """,
-    "again_without_barrier": """
-        __shared__ int w[32];
-        for (int r = blockIdx.x; r < m; r += gridDim.x) {
-            int t = T, s = 0; J s += c[r * n + j]; WARPS
-            SLOTS
-            FIRST { ADD_SLOTS(i) c[r] = s; }
-        }
-        """,
-    "reads_a_slot": "ROW_IN_SLOTS J a[r * n + j] = w[0];",
-    "some_barriers": """
-        ROW_OF_WARPS
-        if (t % 32 == 0) { w[t / 32] = s; WAIT }
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "counts_threads": "ROW_IN_SLOTS FIRST { ADD_SLOTS(i) c[r] = s / D; }",
-    "every_warp_stores": "R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) c[r] = s;",
-    "scan": "R int s = 0; J { s += c[r * n + j]; c[r * n + j] = s; }",
-    "skips_the_first": "ROW_IN_SLOTS FIRST { s = 0; ADD_SLOTS(i) c[r] = s; }",
-    "told_too_early": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
-        for (int h = D / 2; h > 0; h /= 2) { WAIT if (t < h) w[t] += w[t + h]; }
-        J a[r * n + j] = w[0];
-    """,
-    "told_too_late": """
-        __shared__ int w[1024];
-        for (int r = blockIdx.x; r < m; r += gridDim.x) {
-            int t = T, s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-            for (int h = D / 2; h > 0; h /= 2) { if (t < h) w[t] += w[t + h]; WAIT }
-            J a[r * n + j] = w[0];
-        }
-    """,
-    "overwrites": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        for (int h = D / 2; h > 0; h /= 2) { if (t < h) w[t] += w[t + h]; WAIT }
-        FIRST w[0] = D; WAIT
-        J a[r * n + j] = w[0];
-    """,
-    "row_ends_early": """
-        __shared__ int w[32]; R int s = 0; for (int j = t; j < n - t; j += D) s += c[r * n + j];
-        WARPS SLOTS
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "a_slot_too_early": """
-        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
-        if (t % 32 == 0) w[t / 32] = s; WARPS WAIT
-        FIRST { ADD_SLOTS(i) c[r] = s; }
-        """,
-    "stores_by_a_volatile_pointer": """
-        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST ((volatile int *)c)[D] = s;
-        """,
-    "stores_through": "R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST __stwt(c + D, s);",
-    "adds_within_a_block": """
-        R int s = 0; J s += c[r * n + j]; s = of_warps(s); FIRST atomicAdd_block(c + D, s);
-        """,
-    "reads_a_constant": """
-        ROW_IN_SLOTS
-        int x = table[D / 32]; FIRST { ADD_SLOTS(i) w[0] = s; }
-        WAIT
-        J a[r * n + j] = w[0] + x;
-        """,
-    "reads_some_slot": "ROW_IN_SLOTS FIRST { int x = w[m]; ADD_SLOTS(i) c[r] = s + x; }",
-    "forgets_its_first": """
-        R int s = 0;
-        if (t < n) { J s += c[r * n + j]; FIRST { s = 0; a[m] = 1; } }
-        s = of_warps(s); FIRST c[r] = s;
-        """,
-    "a_slot_of_before": """
-        R int s = 0; J s += c[r * n + j]; int q = of_warps(s);
-        s = 0; J s += c[r * n + j] ^ q; WARPS
-        if (t % 32 == 0) words[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += words[i]; c[r] = s; }
-        J a[r * n + j] = q + words[0];
-        """,
-    "counts_rounds": """
-        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
-        int k = m, h = D / 2;
-        do { if (t < h) w[t] += w[t + h]; WAIT k += m; h /= 2; } while (h > 0);
-        FIRST c[r] = w[0];
-        J c[4096 + r * n + j] = k;
-        """,
-    "reads_one_of_two": """
-        __shared__ int w[32], v[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        if (t % 32 == 0) { w[t / 32] = s; v[t / 32] = s + 1; } WAIT
-        int q = 0; for (int i = 0; i < D / 32; ++i) q += w[i];
-        const int *p = m > 3 ? w : v;
-        s = 0; J s += c[r * n + j] ^ p[j & 3]; s = of_warps(s);
-        FIRST a[r] = s + q;
-        """,
-    "narrow_slots": """
-        __shared__ unsigned char w[32]; R int s = 0; J s += c[r * n + j]; WARPS
-        SLOTS
-        FIRST { s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }
-        """,
-    "narrow_slot_for_all": """
-        __shared__ short w[1024]; R int s = 0; J s |= c[r * n + j]; w[t] = s; WAIT
-        s = 0; for (int i = 0; i < D; ++i) s |= w[i]; J a[r * n + j] = s;
-        """,
-    "begins_at_nan": "LARGEST_IN_SLOTS(NAN) LARGEST_OF_SLOTS",
-    "begins_at_minus_zero": """
-        __shared__ float w[32]; R float s = -0.f; J s += b[r * n + j]; WARPS
-        SLOTS
-        if (t < 32) { s = t < D / 32 ? w[t] : 0.f; WARPS FIRST a[r] = s; }
-        """,
-    "flushes_between_warps": """
-        LARGEST_IN_SLOTS(-INFINITY)
-        FIRST {
-            for (int i = 1; i < D / 32; ++i) asm("max.ftz.f32 %0, %0, %1;" : "+f"(s) : "f"(w[i]));
-            a[r] = s;
-        }
-        """,
-    "two_types": """
-        __shared__ long long w[32]; int *v = (int *)w;
-        R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) v[t / 32] = s; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) s += v[i]; v[40] = s; } WAIT
-        int q = v[40];
-        long long p = 0; J p += c[r * n + j] - q;
-        for (int o = 16; o; o >>= 1) p += __shfl_xor_sync(~0u, p, o);
-        if (t % 32 == 0) w[t / 32] = p; WAIT
-        FIRST { for (int i = 1; i < D / 32; ++i) p += w[i]; c[r] = p; }
-        """,
-}
-#: Each block adds what its threads have to a sum of all blocks.
-OF_ALL: Mapping[str, str] = {
-    "strided": """
-        __shared__ int w[32]; int t = T, s = 0;
-        IDS s += I[i] * I[i + 2];
-        DOWN SLOTS
-        FIRST_WARP(DOWN FIRST atomicAdd(c, s);)
-    """,
-    "one_each": "OWN_IN_SLOTS(I[i]) FIRST { ADD_SLOTS(k) atomicAdd(c, s); }",
-    "long_of_all": """
-        __shared__ unsigned long long w[32]; int t = T; unsigned long long s = 0;
-        IDS s += I[i];
-        DOWN SLOTS
-        FIRST_WARP(DOWN FIRST atomicAdd((unsigned long long *)c, s);)
-    """,
-    "greatest_of_all": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : -1;
-        LARGEST(max)
-        SLOTS
-        FIRST { for (int k = 1; k < D / 32; ++k) s = max(s, w[k]); atomicMax(c, s); }
-    """,
-    "maps_its_own": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
-        s = s % m + 1;
-        WARPS SLOTS
-        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
-    """,
-    "stores_beside": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = 0;
-        if (i < n) { s = b[i] * 3; a[i] = s; }
-        WARPS SLOTS
-        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
-    """,
-}
-#: Sums of all blocks that are rounded.
-ROUNDED_OF_ALL: Mapping[str, str] = {
-    "means_of_all": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s / n);)",
-    "floats_in_doubles": """
-        PRODUCTS_IN_SLOTS(float)
-        FIRST_WARP(DOWN FIRST atomicAdd((double *)a, (double)s);)
-    """,
-    "doubles_of_all": "PRODUCTS_IN_SLOTS(double) FIRST_WARP(DOWN FIRST atomicAdd((double *)a, s);)",
-}
-#: The same, where another block would add something else.
-NOT_OF_ALL: Mapping[str, str] = {
-    "maps_its_own_by_width": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
-        s = s % D + 1;
-        WARPS SLOTS
-        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
-    """,
-    "maps_twice": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
-        s = s % m + 1; s += __shfl_xor_sync(~0u, s, 16); s = s % m + 1;
-        for (int o = 8; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-        SLOTS
-        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
-    """,
-    "stores_its_part": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) c[blockIdx.x] = s; }",
-    "adds_a_root": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, sqrtf(s));)",
-    "adds_by_its_width": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s / D);)",
-    "adds_a_square": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s * s);)",
-    "adds_more": "PRODUCTS_IN_SLOTS(float) FIRST_WARP(DOWN FIRST atomicAdd(a, s + 1);)",
-    "adds_half": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) atomicAdd(c, s / 2); }",
-    "greatest_of_sums": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) atomicMax(c, s); }",
-    "adds_twice": """
-        OWN_IN_SLOTS(b[i])
-        if (t < 2) { s = 0; for (int k = 0; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
-    """,
-    "adds_to_its_place": "OWN_IN_SLOTS(b[i]) FIRST { ADD_SLOTS(k) atomicAdd(c + blockIdx.x, s); }",
-    "reads_the_sum": "OWN_IN_SLOTS(b[i] + c[0]) FIRST { ADD_SLOTS(k) atomicAdd(c, s); }",
-    "uses_its_result": """
-        OWN_IN_SLOTS(I[i] + c[0])
-        FIRST {
-            ADD_SLOTS(k)
-            int z = atomicAdd(c, s);
-            asm volatile("mov.u32 %0, %1;" : "=r"(z) : "r"(z));
-        }
-    """,
-    "adds_within_a_block_of_ids": """
-        OWN_IN_SLOTS(I[i])
-        FIRST { ADD_SLOTS(k) atomicAdd_block(c, s); }
-    """,
-    "counts_rounds_beside": """
-        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
-        int q = 0, h = D; do { q += m; h /= 2; WAIT } while (h > 0);
-        WARPS SLOTS
-        FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
-        for (int k = 0; k < I[k]; ++k) if (i < n) a[i] = q;
-    """,
-    "by_place": "OWN_IN_SLOTS(b[i] + t) FIRST { ADD_SLOTS(k) atomicAdd(c, s); }",
-}
-GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, LONG, WRONG, OF_ALL, ROUNDED_OF_ALL, NOT_OF_ALL)
-ALL = {name: body for group in GROUPS for name, body in group.items()}
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     """All kernels, compiled at once."""
-    bodies = {name: " ".join(body.split()) for name, body in ALL.items()}
-    return compiled(bodies, COMMON, tmp_path_factory.mktemp("reductions"))
+    return module_of(SOURCE.read_text())
 
 
 def _proven(module: Module, name: str) -> EntryProof:
@@ -638,42 +39,42 @@ def _proven(module: Module, name: str) -> EntryProof:
     return proof
 
 
-@pytest.mark.parametrize("name", [*WHOLE_WARPS, *ROUNDED])
+@pytest.mark.parametrize("name", [*SECTIONS["whole_warps"], *SECTIONS["rounded"]])
 def test_whole_warps(module: Module, name: str) -> None:
     proof = _proven(module, name)
     assert proof.widths == tuple(range(32, 1025, 32))
-    assert proof.reassociates == (name in ROUNDED)
+    assert proof.reassociates == (name in SECTIONS["rounded"])
 
 
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", SECTIONS["long"])
 def test_long_runs(module: Module, name: str) -> None:
     proof = _proven(module, name)
     assert {32, 64, 128, 256, 512, 1024} <= {*proof.widths} < {*range(32, 1025, 32)}
 
 
-@pytest.mark.parametrize("name", POWERS)
+@pytest.mark.parametrize("name", SECTIONS["powers"])
 def test_powers_of_two(module: Module, name: str) -> None:
     proof = _proven(module, name)
     assert proof.widths == (32, 64, 128, 256, 512, 1024)
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", SECTIONS["wrong"])
 def test_wrong(module: Module, name: str) -> None:
     proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)
     assert proof.refused is not None
 
 
-@pytest.mark.parametrize("name", [*OF_ALL, *ROUNDED_OF_ALL])
+@pytest.mark.parametrize("name", [*SECTIONS["of_all"], *SECTIONS["rounded_of_all"]])
 def test_sums_of_all_blocks(module: Module, name: str) -> None:
     proof = prove(module, name)
     assert proof.refused is None, proof.refused
     assert proof.widths == tuple(range(32, 1025, 32))
-    assert proof.reassociates == (name in ROUNDED_OF_ALL)
+    assert proof.reassociates == (name in SECTIONS["rounded_of_all"])
     x = proof.dimensions[0]
     assert x.raw is None and x.bounds == () and x.grid_stride
 
 
-@pytest.mark.parametrize("name", NOT_OF_ALL)
+@pytest.mark.parametrize("name", SECTIONS["not_of_all"])
 def test_parts_that_another_block_does_not_have(module: Module, name: str) -> None:
     refused = prove(module, name).refused
     assert refused is not None

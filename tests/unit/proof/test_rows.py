@@ -9,10 +9,8 @@ import pytest
 
 from cutune.proof.entry import judge, prove
 from cutune.proof.values.built_ins import KeptGrid
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, Variable
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import described
+from tests.support.proof_verdicts import compiled, described
 
 pytestmark = pytest.mark.nvcc
 
@@ -395,15 +393,8 @@ NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b6
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    parameters = "float *a, const float *b, int n, int m, int *c"
-    kernels = "".join(
-        f"__global__ void {name}({parameters}) {{ {body} }}\n"
-        for name, body in (*SHARED.items(), *HOSTILE.items())
-    )
-    path = tmp_path_factory.mktemp("rows") / "kernels.cu"
-    path.write_text(COMMON + 'extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+def module() -> Module:
+    return compiled({**SHARED, **HOSTILE}, COMMON)
 
 
 @pytest.mark.parametrize("name", list(SHARED))

@@ -8,9 +8,8 @@ import pytest
 
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
+from tests.support.proof_verdicts import compiled
 
 pytestmark = pytest.mark.nvcc
 
@@ -44,15 +43,9 @@ TOGETHER: Mapping[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     bodies = {**{name: body for name, (body, _) in ALONE.items()}, **TOGETHER}
-    kernels = "".join(
-        f"__global__ void {name}(float *a, float *b, int n, int m) {{ {body} }}\n"
-        for name, body in bodies.items()
-    )
-    path = tmp_path_factory.mktemp("single") / "kernels.cu"
-    path.write_text('extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+    return compiled(bodies, "", "float *a, float *b, int n, int m")
 
 
 @pytest.mark.parametrize("name", list(ALONE))

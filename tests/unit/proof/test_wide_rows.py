@@ -45,9 +45,9 @@ HOSTILE: Mapping[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     bodies = {**{name: body for name, (body, _) in PROVEN.items()}, **HOSTILE}
-    return compiled(bodies, COMMON, tmp_path_factory.mktemp("wide"))
+    return compiled(bodies, COMMON)
 
 
 @pytest.mark.parametrize("name", list(PROVEN))

@@ -9,10 +9,8 @@ import pytest
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.polynomial import IntegerPolynomial
-from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.toolchain.nvcc import find_nvcc
-from tests.support.proof_verdicts import value_of
+from tests.support.proof_verdicts import compiled, value_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -58,15 +56,9 @@ PITCH: Mapping[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+def module() -> Module:
     sizes = ", ".join(f"unsigned {size}" for size in SIZES)
-    kernels = "".join(
-        f"__global__ void {name}(float *a, const float *b, {sizes}) {{ {body} }}\n"
-        for name, body in (*TOGETHER.items(), *OWN.items(), *PITCH.items())
-    )
-    path = tmp_path_factory.mktemp("numbers") / "kernels.cu"
-    path.write_text('extern "C" {\n' + kernels + "}\n")
-    return parse(find_nvcc().ptx(path))
+    return compiled({**TOGETHER, **OWN, **PITCH}, "", f"float *a, const float *b, {sizes}")
 
 
 @pytest.mark.parametrize("name", list(TOGETHER))
