@@ -229,9 +229,6 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     """
     if not files:
         raise _misused("inspect", NO_SOURCES)
-    for file in files:
-        if os.fspath(file).endswith(".py"):
-            raise CutuneError.at(Code.SCRIPT_UNSEEN, path=os.fspath(file))
     analyzer = Analyzer(_toolchain(flags, nvcc), Reporter(_warn), try_copies=try_copies)
     programs = analyzer.reported(linked([analyzer.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))

@@ -43,10 +43,7 @@ if TYPE_CHECKING:
 
 
 def inspect_verb(options: Options) -> int:
-    """List kernels and launches. Raises CT309."""
-    for file in options.files:
-        if file.endswith(".py"):
-            raise CutuneError.at(Code.SCRIPT_UNSEEN, path=file)
+    """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
     if written is not None:

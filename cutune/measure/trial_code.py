@@ -8,7 +8,7 @@ from functools import lru_cache
 from cutune.emulator.assemble import assemble
 from cutune.emulator.module_metadata import AssembledModule
 from cutune.ptx.control_flow import call_target
-from cutune.ptx.parse import parse
+from cutune.ptx.parse import parsed
 from cutune.ptx.types import Function, Module
 
 #: Registers that tell a thread where it is, and how many there are.
@@ -19,7 +19,7 @@ _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 @lru_cache(maxsize=2)
 def assembled_code(text: str) -> tuple[Module, AssembledModule]:
     """Read and assemble a text: it has all kernels of a program, tried one after another."""
-    return parse(text), assemble(text)
+    return parsed(text), assemble(text)
 
 
 def functions_reached(module: Module, entry: str) -> list[str]:

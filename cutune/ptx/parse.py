@@ -17,6 +17,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 from cutune.ptx.types import (
@@ -80,6 +81,12 @@ def parse(text: str) -> Module:
             return replace(_Parser(text).module(), is_whole=is_whole)
         bounds = pairwise([*starts, len(text)])
         return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
+
+
+@lru_cache(maxsize=4)
+def parsed(text: str) -> Module:
+    """Parse a PTX module, if it is not one of the last: copies of several kernels share a text."""
+    return parse(text)
 
 
 def _linked(units: list[tuple[str, int]]) -> Module:

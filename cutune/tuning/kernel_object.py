@@ -269,7 +269,7 @@ class KernelObject:
         return RuntimeError(f"{self.name} is not launched: {reason}{said} ({shape})")
 
     def _chosen(self, call: ObjectCall, given: Arguments) -> Callable[..., int]:
-        """What launches it with one block; made at its first call. Raises CT309 as ValueError."""
+        """What launches it with one block; made at its first call. Raises CT308 as ValueError."""
         with self._lock:
             known = known_kernel(self._text, self._library, self._signature, call, given)
             if self.block is None and not known.is_free:

@@ -10,18 +10,15 @@ import pytest
 
 from cutune.emulator.launch_log import read_launches
 from cutune.measure.tile_trials import copies_that_do_the_same
-from cutune.passes import ReplaceLaunches
 from cutune.proof.analysis import read_source
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.repeat import NAME
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, Program
-from cutune.source.rewrite.output import Target
-from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.toolchain import Toolchain
-from tests.end_to_end.test_several_ids import ROUTINE
-from tests.support.cutune_runs import QUICK_FLAGS, compiled, run
+from tests.support.cutune_runs import QUICK_FLAGS, run
+from tests.support.told_variants import own_and_told
 
 pytestmark = pytest.mark.nvcc
 
@@ -87,12 +84,7 @@ def test_only_blocks_that_may_come_in_turn_have_copies(program: Program) -> None
 @pytest.fixture(scope="module")
 def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The program as it is, and one that takes the copy that it is told."""
-    folder = tmp_path_factory.mktemp("in_turn")
-    routines = tuple((site.id, "cutune_select_named") for site in program.tunable_launches)
-    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
-    source = Target(folder / "tuned.cu").write(unit)
-    original = compiled(PROGRAM, PROGRAM, folder / "original")
-    return original, compiled(source, PROGRAM, folder / "tuned")
+    return own_and_told(program, tmp_path_factory.mktemp("in_turn"))
 
 
 @pytest.mark.parametrize("size", ["1", "100", "300", "512", "700"])

@@ -11,30 +11,15 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
-from cutune.passes import ReplaceLaunches
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import Program
-from cutune.source.rewrite.output import Target
-from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
+from tests.support.told_variants import own_and_told
 
 pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "several_ids.cu"
-#: The variant that the environment names, in blocks half as wide, wherever it may run.
-ROUTINE = """
-static cutune_chosen cutune_select_named(const cutune_request *asked, cutune_shortlist *) {
-    cutune_chosen chosen = cutune_only_block(asked->block);
-    const char *const name = getenv("VARIANT"), *const halved = getenv("HALVED");
-    for (int v = 1; v <= asked->site->variant_count; ++v)
-        if ((asked->allowed >> v & 1u) != 0 && strcmp(asked->site->variants[v - 1].name, name) == 0)
-            chosen.variant = v;
-    if (*halved != 0 && chosen.variant != 0) chosen.block.x /= 2;
-    return chosen;
-}
-enum : unsigned long long { cutune_select_named_arguments = 0 };
-"""
 BOUNDED = [f"{prefix}bounds256x{blocks}" for prefix in ("", "restrict_") for blocks in (2, 3, 4)]
 BY_AXIS = {"x": 0, "y": 1, "z": 2}
 
@@ -49,12 +34,7 @@ def program() -> Program:
 @pytest.fixture(scope="module")
 def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The program as it is, and one that takes the variant that it is told."""
-    folder = tmp_path_factory.mktemp("several")
-    routines = tuple((site.id, "cutune_select_named") for site in program.tunable_launches)
-    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
-    source = Target(folder / "tuned.cu").write(unit)
-    original = compiled(PROGRAM, PROGRAM, folder / "original")
-    return original, compiled(source, PROGRAM, folder / "tuned")
+    return own_and_told(program, tmp_path_factory.mktemp("several"))
 
 
 def _names(axes: str) -> set[str]:

@@ -10,7 +10,6 @@ import pytest
 
 from cutune.emulator.launch_log import read_launches
 from cutune.measure.tile_trials import copies_that_do_the_same
-from cutune.passes import ReplaceLaunches
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.tiles import NAME
 from cutune.source.kernel_variant import KernelVariant
@@ -18,12 +17,10 @@ from cutune.source.program import (
     Kernel,
     Program,
 )
-from cutune.source.rewrite.output import Target
-from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.toolchain import Toolchain
-from tests.end_to_end.test_several_ids import ROUTINE
-from tests.support.cutune_runs import ARCHITECTURE, QUICK_FLAGS, compiled, cutune, run
+from tests.support.cutune_runs import ARCHITECTURE, QUICK_FLAGS, cutune, run
 from tests.support.short_headers import STANDARD
+from tests.support.told_variants import own_and_told
 
 pytestmark = pytest.mark.nvcc
 
@@ -128,12 +125,7 @@ def binaries(
 ) -> tuple[Path, Path]:
     """The program as it is, and one that takes the copy that it is told."""
     program, _ = analyzed
-    folder = tmp_path_factory.mktemp("tiles")
-    routines = tuple((site.id, "cutune_select_named") for site in program.tunable_launches)
-    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
-    source = Target(folder / "tuned.cu").write(unit)
-    original = compiled(PROGRAM, PROGRAM, folder / "original")
-    return original, compiled(source, PROGRAM, folder / "tuned")
+    return own_and_told(program, tmp_path_factory.mktemp("tiles"))
 
 
 @pytest.mark.parametrize("size", ["33", "100", "256"])

@@ -96,7 +96,9 @@ class Analyzer:
             return self._analyzed(syntax, require_nvcc, pool)
 
     def parsed(self, path: str) -> Syntax:
-        """The text of a file. Raises CT001, CT011, CT1xx."""
+        """The text of a file. Raises CT001, CT011, CT1xx, CT309."""
+        if path.endswith(".py"):
+            raise CutuneError.at(Code.SCRIPT_UNSEEN, path=path)
         source = read_source(path)
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
 from cutune.proof.variants.check import against, launching
 from cutune.proof.variants.text import left_out
 from cutune.proof.variants.tiles import NAME, tile_candidates
-from cutune.ptx.parse import parse
+from cutune.ptx.parse import parsed
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
     DataParameter,
@@ -41,7 +40,6 @@ Try = Callable[
     [str, Kernel, Sequence[KernelVariant]], tuple[list[KernelVariant], Mapping[str, str]]
 ]
 """PTX, a kernel, copies → those that do the same, and what keeps others from it, by their names."""
-_parsed = lru_cache(maxsize=4)(parse)
 Copied = tuple[str, str]
 """The names of a kernel and of a copy."""
 
@@ -84,7 +82,7 @@ def _tried(
     others = dict.fromkeys((one.name for one in copies), "it does not compile")
     groups: dict[tuple[str, tuple[str, ...]], list[KernelVariant]] = {}
     for one in copies:
-        said = against(kernel, one, [_parsed(text) for text in dict.fromkeys(texts[one.name])])
+        said = against(kernel, one, [parsed(text) for text in dict.fromkeys(texts[one.name])])
         if texts[one.name] and said is not None:
             others[one.name] = said
         elif texts[one.name]:

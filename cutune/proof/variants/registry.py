@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compiled, proven
@@ -27,7 +26,7 @@ from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
-from cutune.ptx.parse import parse
+from cutune.ptx.parse import parsed
 from cutune.ptx.types import Module
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
@@ -116,7 +115,7 @@ class Moved(_AsProven):
         usual = list(map(with_places, texts))
         compiled = proven(usual, lambda entry: base_name(entry) == copy.kernel)
         # Without proofs the texts could not be read.
-        modules = map(_parsed, texts) if compiled.proofs else ()
+        modules = map(parsed, texts) if compiled.proofs else ()
         entries = (
             (m, name) for m in modules for name in m.functions if base_name(name) == copy.kernel
         )
@@ -155,8 +154,6 @@ class InTurn(_AsProven):
         return obstacle or super().difference(module, base, entry, variant)
 
 
-#: All copies that are compiled together share their texts.
-_parsed = lru_cache(maxsize=4)(parse)
 Step = SameCode | AsWritten | Moved | AsTried | InTurn
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
 

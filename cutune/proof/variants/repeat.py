@@ -68,7 +68,10 @@ def obstacle(module: Module, entry: str, block: Block) -> str | None:
 
 def reads_other_place(module: Module, entry: str, copy: KernelVariant) -> str | None:
     """Return what a copy has that asks for its own block's place, but where it is written to."""
-    axis = copy.name.removeprefix("blocks_")[0]
+    tile = copy.tile
+    assert tile is not None, "the copy of a tile"
+    pairs = zip(DIMENSIONS, tile.covered, tile.own_covered, strict=True)
+    axis = next(d for d, covered, own in pairs if covered != own)
     read = Counter(
         operand
         for name, function in module.functions.items()

@@ -203,8 +203,8 @@ def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]
             if name.text in found or inside not in words or not key.startswith(_OF_FILE):
                 continue
             # A macro that is defined under several conditions is not resolved.
-            is_free, macro = key.startswith(_FREE), _defined(text, inside, is_macro=True)
-            is_macro = key.startswith(_MACRO) or (is_free and macro is not None)
+            is_free, is_macro = key.startswith(_FREE), key.startswith(_MACRO)
+            is_macro |= is_free and _defined(text, inside, is_macro=True) is not None
             known = constant(name)
             value = _defined(text, inside, is_macro) if known is None else known
             if value is not None and value == int(value) > 0:

@@ -1,0 +1,34 @@
+"""Programs that take the variant that they are told, and the same as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutune.passes import ReplaceLaunches
+from cutune.source.program import Program
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from tests.support.cutune_runs import compiled
+
+#: The variant that the environment names, in blocks half as wide, wherever it may run.
+_ROUTINE = """
+static cutune_chosen cutune_select_named(const cutune_request *asked, cutune_shortlist *) {
+    cutune_chosen chosen = cutune_only_block(asked->block);
+    const char *const name = getenv("VARIANT"), *const halved = getenv("HALVED");
+    for (int v = 1; v <= asked->site->variant_count; ++v)
+        if ((asked->allowed >> v & 1u) != 0 && strcmp(asked->site->variants[v - 1].name, name) == 0)
+            chosen.variant = v;
+    if (*halved != 0 && chosen.variant != 0) chosen.block.x /= 2;
+    return chosen;
+}
+enum : unsigned long long { cutune_select_named_arguments = 0 };
+"""
+
+
+def own_and_told(program: Program, folder: Path) -> tuple[Path, Path]:
+    """Compile a program as it is, and one that takes the variant that VARIANT names."""
+    routines = tuple((site.id, "cutune_select_named") for site in program.tunable_launches)
+    unit = run_passes([ReplaceLaunches(_ROUTINE, routines)], TranslationUnit(program))
+    source, path = Target(folder / "tuned.cu").write(unit), Path(program.source.path)
+    original = compiled(path, path, folder / "original")
+    return original, compiled(source, path, folder / "tuned")
