@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import partial
 from math import isfinite
 
+from cutune.core.processes import awaited
 from cutune.measure.program_runs import Run
 from cutune.model.performance.constants import NEAR_BEST
 from cutune.search.predicted_times import predicted
@@ -37,7 +38,7 @@ def predicted_first(
     trials: TrialRuns, run: Run, space: Space, seconds: float = SECONDS
 ) -> list[Configuration]:
     """The predicted fastest of a size, the first one first; none where the program fails."""
-    if trials.crew.submit(lambda: trials.reference(run).fails, bool).result():
+    if awaited(trials.crew.submit(lambda: trials.reference(run).fails, bool)):
         return []
 
     def timed(configuration: Configuration) -> Timed:
