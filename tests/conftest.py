@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from itertools import chain, groupby, islice
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +45,22 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure() -> None:
     """Workers find what one of them has made."""
     shared_folder()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Where all tests are collected, each worker loads a share of them first.
+
+    The others then find these modules compiled, with what pytest writes into their assertions.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return
+    folder = Path(__file__).parent
+    files = sorted(folder.rglob("test_*.py"))[int(worker["workerid"][2:]) :: worker["workercount"]]
+    for path in files:
+        # To collect it says what is wrong with it.
+        with suppress(Exception):
+            import_module(".".join(path.relative_to(folder.parent).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
