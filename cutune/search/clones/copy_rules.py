@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import pairwise
 
+from cutune.core.reaching import reached
 from cutune.search.clones.declarations import (
     ATTRIBUTES,
     BEFORE_CALL,
@@ -298,19 +299,13 @@ def _check_all_reached(found: Dependent) -> None:
 def _reached(found: Dependent) -> tuple[int, ...]:
     """All declarations that names lead to, but for those that are written again."""
     words = frozenset[str]().union(*(found.versions.words(index) for index in found.declarations))
-    waiting = [
-        index
-        for index, one in enumerate(found.own)
-        if _names(one) & words or _HIDDEN & {*one.texts}
-    ]
-    seen = {*found.declarations}
-    while waiting:
-        index = waiting.pop()
-        if index not in seen:
-            seen.add(index)
-            further = found.own[index].words
-            waiting += [i for i, one in enumerate(found.own) if _names(one) & further]
-    return tuple(sorted(seen - {*found.declarations}))
+    own = {index: one for index, one in enumerate(found.own) if index not in found.declarations}
+    begun = [i for i, one in own.items() if _names(one) & words or _HIDDEN & {*one.texts}]
+
+    def named(index: int) -> list[int]:
+        return [i for i, one in own.items() if _names(one) & own[index].words]
+
+    return tuple(sorted(reached(begun, named)))
 
 
 def _check_reached(found: Dependent, one: Declaration) -> None:
