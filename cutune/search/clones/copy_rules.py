@@ -26,6 +26,7 @@ from cutune.search.clones.declarations import (
     Kind,
 )
 from cutune.search.clones.dependence import Dependent, NotBySize
+from cutune.source.syntax.directives import behind_template, closing
 from cutune.source.syntax.tokens import Token, word_set
 
 CONST_WORDS = frozenset({"const", "constexpr"})
@@ -404,21 +405,7 @@ def _ends_pointer(texts: Sequence[str], opener: int) -> bool:
     return texts[closer + 1 : closer + 2] == ("(",)
 
 
-def closing(texts: Sequence[str], opener: int) -> int:
-    """Return the index of the `)` of a `(`, or the last index without one."""
-    depth = 0
-    for at in range(opener, len(texts)):
-        depth += (texts[at] == "(") - (texts[at] == ")")
-        if depth == 0:
-            return at
-    return len(texts) - 1
-
-
 def _is_type_template(texts: Sequence[str]) -> bool:
     """Is it `template <…> struct`, and not a template of variables?"""
-    depth = 0
-    for at, text in enumerate(texts[:-1]):
-        depth += (text == "<") - (text == ">")
-        if at and depth == 0 and text == ">":
-            return texts[0] == "template" and texts[at + 1] in ("struct", "class", "union", "using")
-    return False
+    behind = behind_template(texts)
+    return 0 < behind < len(texts) and texts[behind] in ("struct", "class", "union", "using")
