@@ -30,14 +30,7 @@ from cutune.proof.values.polynomial import (
     without,
 )
 from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
-from cutune.proof.values.terms import (
-    MOST_THREADS,
-    WARP,
-    AtomProperties,
-    Atoms,
-    Interval,
-    only_atom,
-)
+from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval, only_atom
 from cutune.toolchain.device.thread_block import LARGEST
 
 #: The registers of PTX that hold the raw built-ins, without their dimensions.
