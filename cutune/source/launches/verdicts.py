@@ -16,11 +16,7 @@ from operator import itemgetter
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Span
-from cutune.source.configuration.block_dependence import (
-    bytes_of,
-    inferred_formula,
-    needed_formula,
-)
+from cutune.source.configuration.block_dependence import bytes_of, inferred_formula, needed_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName

@@ -231,3 +231,26 @@ def template_end(tokens: Sequence[Token], places: range, stops: Container[str]) 
         if text in stops:
             break
     return -1
+
+
+def closing(texts: Sequence[str], opener: int) -> int:
+    """The bracket that closes one; the number of texts where none does."""
+    depth = 0
+    for place in range(opener, len(texts)):
+        depth += (texts[place] in CLOSER) - (texts[place] in OPENER)
+        if depth == 0:
+            return place
+    return len(texts)
+
+
+def behind_template(texts: Sequence[str]) -> int:
+    """How many texts the `template <…>` has with which a declaration begins; 0 without it."""
+    if tuple(texts[:2]) != ("template", "<"):
+        return 0
+    depth, place = 0, 1
+    while place < len(texts):
+        depth += {"<": 1, ">": -1, ">>": -2}.get(texts[place], 0)
+        if depth == 0:
+            return place + 1
+        place = closing(texts, place) + 1 if texts[place] in CLOSER else place + 1
+    return 0
