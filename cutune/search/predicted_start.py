@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import awaited
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.measure.program_runs import Run
@@ -47,7 +48,7 @@ def predicted_first(
     trials: TrialRuns, run: Run, space: Space, seconds: float = SECONDS
 ) -> list[Configuration]:
     """The predicted fastest of a size, the first one first; none where the program fails."""
-    if trials.crew.submit(lambda: trials.reference(run).fails, bool).result():
+    if awaited(trials.crew.submit(lambda: trials.reference(run).fails, bool)):
         return []
 
     def timed(configuration: Configuration) -> Timed:

@@ -264,6 +264,13 @@ class _Judged:
         column = next(filter(None, columns), None)
         return Diagnostic.at(Code.SEEN_COLUMN, name=column) if column is not None else None
 
+    @property
+    def _has_no_place_for_a_loop(self) -> bool:
+        """Would it have to be repeated, which parentheses around it do not allow?"""
+        shown = (launch for _, launch in self.file.shown.of(self.launch))
+        is_inside = any(one.in_parentheses for one in (self.launch, *shown))
+        return is_inside and self.kernel is not None and self.callee is None
+
     def _may_be_copy(self, copy: KernelCopy) -> bool:
         text, launch = self.file.syntax.text, self.launch
         written, arguments = map(text, launch.configuration), map(text, launch.arguments)
@@ -301,7 +308,7 @@ class _Judged:
         written = [first <= last for first, last in launch.configuration]
         # An argument of a macro may be all of a statement there.
         is_statement = launch.is_statement or file.shown.macro_line(launch) is not None
-        if not is_statement or function is None:
+        if not is_statement or function is None or self._has_no_place_for_a_loop:
             return Diagnostic.at(Code.NOT_A_STATEMENT)
         if not (2 <= len(written) <= 4 and all(written)):
             texts = ", ".join(map(text, launch.configuration)).split()

@@ -143,30 +143,30 @@ OPENER = {closer: opener for opener, closer in CLOSER.items()}
 _BRACKETS = CLOSER.keys() | OPENER.keys()
 
 #: Open brackets as a linked list, so that a branch remembers its state at no cost.
-_Stack = tuple[int, "_Stack"] | None
+OpenBrackets = tuple[int, "OpenBrackets"] | None
 
 
 @dataclass
 class _Conditional:
     """An `#if`: what was open before it, and behind its first branch that is compiled."""
 
-    before: _Stack
+    before: OpenBrackets
     dead: bool
-    behind_first: tuple[_Stack] | None = None
+    behind_first: tuple[OpenBrackets] | None = None
 
 
 @dataclass
 class Brackets:
     """`partner[i]` is the index of the bracket that closes or opens token i, or -1.
 
-    `around` gives, for each `<<<`, the innermost open bracket. `unbalanced` is the first bracket
-    without a partner; behind it nothing is matched.
+    `around` gives, for each `<<<`, the open brackets, the innermost one first. `unbalanced` is the
+    first bracket without a partner; behind it nothing is matched.
     """
 
     partner: list[int]
-    around: dict[int, int] = field(default_factory=dict)
+    around: dict[int, OpenBrackets] = field(default_factory=dict)
     unbalanced: Token | None = None
-    _stack: _Stack = None
+    _stack: OpenBrackets = None
     _conditionals: list[_Conditional] = field(default_factory=list)
     #: How many of them are in a branch that is not compiled.
     _dead: int = 0
@@ -183,7 +183,7 @@ class Brackets:
                 if found.unbalanced is not None:
                     return found
             elif token.kind == "LAUNCH_OPEN":
-                found.around[index] = found._stack[0] if found._stack else -1
+                found.around[index] = found._stack
         for directive in waiting:
             found._directive(directive)
         found.unbalanced = tokens[found._stack[0]] if found._stack else None
