@@ -1,8 +1,9 @@
-"""Copies of kernels whose blocks do what several blocks do, one after another."""
+"""Copies of kernels whose blocks do what several do, one after another or side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,6 +25,11 @@ pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_in_turn.cu"
 ROWS = {"right_transpose", "right_product", "right_stencil", "right_planes"}
+#: Whose grid follows no argument, or of whose text no piece may stand beside itself.
+NOT_BESIDE = {"right_stride", "right_grid", "right_dynamic", "right_whole_return"} | {
+    "right_function",
+    "right_sort",
+}
 RACE = "its threads or blocks have a race"
 ON_DATA = "what it does depends on data: a branch depends on loaded data"
 WRONG = {
@@ -65,8 +71,10 @@ def program() -> Program:
 
 
 def _names(kernel: str) -> set[str]:
-    axis = "y" if kernel in ROWS else "x"
-    return {f"blocks_{axis}2", f"blocks_{axis}4"}
+    axis, words = "y" if kernel in ROWS else "x", ["blocks"]
+    if kernel not in NOT_BESIDE:
+        words.append("beside")
+    return {f"{word}_{axis}{blocks}" for word in words for blocks in (2, 4)}
 
 
 def test_only_blocks_that_may_come_in_turn_have_copies(program: Program) -> None:
@@ -93,13 +101,16 @@ def test_results_are_those_of_the_kernel_itself(
 ) -> None:
     original, tuned = binaries
     expected = run(original, size)
-    for name in [f"blocks_{axis}{blocks}" for axis in "xy" for blocks in (2, 4)]:
+    forms = product(("blocks", "beside"), "xy", (2, 4))
+    for name in [f"{word}_{axis}{blocks}" for word, axis, blocks in forms]:
         log = tmp_path / name
         found = run(tuned, size, VARIANT=name, HALVED="", CUTUNE_LAUNCH_LOG=str(log))
         assert (found.returncode, found.stdout) == (0, expected.stdout)
         grids = {r.kernel: r.grid for r in read_launches(log)}
         blocks, in_turn = -(-int(size) // 128), int(name[-1]) if "x" in name else 1
         assert _grid_of("right_halo", grids) == (-(-blocks // in_turn), 1, 1)
+        if "beside" in name:
+            continue
         assert _grid_of("right_grid", grids) == (-(-blocks // in_turn), 1, 1)
         # Where no argument tells the grid, it has to be a multiple.
         assert _grid_of("right_stride", grids)[0] == (6 // in_turn if in_turn < 4 else 6)
