@@ -3,14 +3,15 @@
     __global__ void reverse__beside_x2(const int *const a, int *const b, int const n)
     { __shared__ int cutune_part[2][256]; …
       if ((cutune_block * 2u + 1u) * 256u < unsigned(n)) {
+        auto &part_cutune0 = cutune_part[0], &part_cutune1 = cutune_part[1];
         const uint3 cutune_at_0{…}, cutune_at_1{…};
         const int i_cutune0 = cutune_at_0.x * 256 + threadIdx.x;
-        cutune_part[0][threadIdx.x] = a[i_cutune0];
+        part_cutune0[threadIdx.x] = a[i_cutune0];
         const int i_cutune1 = cutune_at_1.x * 256 + threadIdx.x;
-        cutune_part[1][threadIdx.x] = a[i_cutune1];
+        part_cutune1[threadIdx.x] = a[i_cutune1];
         __syncthreads();
-        b[i_cutune0] = cutune_part[0][255 - threadIdx.x];
-        b[i_cutune1] = cutune_part[1][255 - threadIdx.x];
+        b[i_cutune0] = part_cutune0[255 - threadIdx.x];
+        b[i_cutune1] = part_cutune1[255 - threadIdx.x];
       } else … }
 
 Takes the text of a kernel, gives text in which each piece between two barriers is there once for
@@ -26,6 +27,7 @@ it does not compile in this form.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
@@ -57,6 +59,10 @@ _STATEMENTS = frozenset(
 #: Words with which a piece of the body may leave it, or change what is around it.
 _LEAVING = frozenset({"break", "continue", "goto", "return"})
 _NEVER = frozenset({"goto", "asm", "__asm__", "extern", "gridDim", "decltype", "typeid", "this"})
+_UNROLL = re.compile(r"pragma unroll( \d+)?")
+#: What begins an initial value, or the size of an array; what types are made of besides names.
+_INITIAL = frozenset({"=", "[", "(", "{"})
+_OF_TYPES = frozenset({"::", "<", ">", ",", "*", "&", "&&"})
 _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 #: What names begin with that a copy declares, those of places, and what its variables end with.
 OWN, AT, INTERLEAVED = "cutune_", "cutune_at_", "_cutune"
@@ -120,8 +126,14 @@ class _Body:
         tokens = text.body[1:-1]
         function = text.function
         assert function.body is not None, "kernels of a syntax are defined"
-        if text.syntax.directives_within(*function.body):
-            raise not_repeated("its body has a directive")
+        #: By the place of the token behind it.
+        self.pragmas: dict[int, str] = {}
+        for directive in text.syntax.directives_within(*function.body):
+            unroll = _UNROLL.fullmatch(f"{directive.name} {directive.rest.strip()}")
+            if unroll is None:
+                raise not_repeated("its body has a directive")
+            place = text.syntax.tokens[directive.index].start
+            self.pragmas[place] = f'_Pragma("unroll{unroll[1] or ""}") '
         words = {token.text for token in tokens}
         if found := sorted(words & _NEVER):
             raise not_repeated(f"its body has '{found[0]}'")
@@ -132,6 +144,10 @@ class _Body:
             raise not_repeated("it has no barrier of its own")
         if not self.shared:
             raise not_repeated("it declares no shared array")
+        # They are declared before all else.
+        of_arrays = {token.text for array in self.shared.values() for token in array}
+        if self.declared & of_arrays or any(map(self._is_named_before, self.shared)):
+            raise not_repeated("a name has another meaning before a shared array is declared")
         known = {BARRIER, _SHARED, "blockIdx", "gridDim", *_LEAVING, *_NEVER}
         hidden = macros_of(known | self.declared | {*self.shared}, text.texts.files)
         if found := sorted((words & hidden) - known - self.declared - {*self.shared}):
@@ -171,7 +187,11 @@ class _Body:
             raise not_repeated("a loop with a barrier has no braces")
         head = statement[: close + 1]
         names = frozenset(_declared_names(statement[2:close]))
-        return _Loop(head, names, [*self._items(statement[close + 2 : -1])])
+        known = len(self.shared)
+        items = [*self._items(statement[close + 2 : -1])]
+        if len(self.shared) > known:
+            raise not_repeated("a shared array is declared in a loop")
+        return _Loop(head, names, items)
 
     def _note_shared(self, statement: Texts) -> None:
         parts = [*split_commas(statement[1:-1])]
@@ -183,6 +203,11 @@ class _Body:
             if {*plain} & {"(", "*", "&"} or {"=", "{"} & {token.text for token in part}:
                 raise not_repeated("a shared array is not plainly declared")
             self.shared[part[at].text] = [*parts[0][: first - 1], *part[at:]]
+
+    def _is_named_before(self, name: str) -> bool:
+        """Is a name in the text before the declaration of a shared array, or in its head?"""
+        start = next(token.start for token in self.shared[name] if token.text == name)
+        return any(token.text == name and token.start < start for token in self.text.body)
 
     # ---- asking
 
@@ -213,24 +238,32 @@ class _Body:
     # ---- writing
 
     def interleaved(self, factor: int) -> Interleaved:
-        shared = " ".join(
-            f"{_SHARED} {_joined(tokens, lambda t: self._array(t, factor))};"
-            for tokens in self.shared.values()
-        )
-        together = "".join(self._written(self.items, factor, {}))
-        rest = " ".join(
-            _joined(tokens, lambda token: self._shared_at(token, 0))
-            for tokens in self._without_shared(self.text.body[1:-1])
-        )
-        return Interleaved(shared, together, rest)
+        def several(token: Token) -> str:
+            return f"{OWN}{token.text}[{factor}]" if token.text in self.shared else token.text
 
-    def _array(self, token: Token, factor: int) -> str:
-        name = token.text
-        return f"{OWN}{name}[{factor}]" if name in self.shared else name
+        arrays = (self._joined(tokens, several) for tokens in self.shared.values())
+        shared = " ".join(f"{_SHARED} {array};" for array in arrays)
+        own = "".join(
+            f"auto &{self._own(name, number)} = {OWN}{name}[{number}]; "
+            for name in self.shared
+            for number in range(factor)
+        )
+        together = own + "".join(self._written(self.items, factor, {}))
+        first = "".join(f"auto &{name} = {OWN}{name}[0]; " for name in self.shared)
+        others = self._without_shared(self.text.body[1:-1])
+        rest = " ".join(self._joined(tokens, lambda token: token.text) for tokens in others)
+        return Interleaved(shared, together, first + rest)
 
-    def _shared_at(self, token: Token, number: int) -> str:
-        name = token.text
-        return f"{OWN}{name}[{number}]" if name in self.shared else name
+    def _joined(self, tokens: Texts, written: Callable[[Token], str]) -> str:
+        parts = list[str]()
+        for index, token in enumerate(tokens):
+            if index and tokens[index - 1].end != token.start:
+                parts.append(" ")
+            parts += [self.pragmas.get(token.start, ""), written(token)]
+        return "".join(parts)
+
+    def _own(self, name: str, number: int) -> str:
+        return f"{name}{INTERLEAVED}{number}"
 
     def _without_shared(self, tokens: Texts) -> Iterator[Texts]:
         """The statements of a body but for those of shared arrays, wherever these stand."""
@@ -249,7 +282,7 @@ class _Body:
                     yield f"{BARRIER}(); "
                 case _Loop(head, names, inner):
                     own = {name: f"{name}{INTERLEAVED}" for name in names}
-                    yield _joined(head, lambda token: loops.get(token.text, token.text))
+                    yield self._joined(head, lambda token: loops.get(token.text, token.text))
                     yield " { "
                     yield "".join(f"const auto {to} = {name}; " for name, to in own.items())
                     yield from self._written(inner, factor, loops | own)
@@ -269,20 +302,11 @@ class _Body:
                 return name
             if name == "blockIdx":
                 return f"{AT}{number}"
-            if name in self.declared:
-                return f"{name}{INTERLEAVED}{number}"
-            return loops.get(name) or self._shared_at(token, number)
+            if name in self.declared or name in self.shared:
+                return self._own(name, number)
+            return loops.get(name, name)
 
-        return _joined(tokens, own)
-
-
-def _joined(tokens: Texts, written: Callable[[Token], str]) -> str:
-    parts = list[str]()
-    for index, token in enumerate(tokens):
-        if index and tokens[index - 1].end != token.start:
-            parts.append(" ")
-        parts.append(written(token))
-    return "".join(parts)
+        return self._joined(tokens, own)
 
 
 def _matching(tokens: Texts, at: int) -> int:
@@ -318,11 +342,10 @@ def _declared_names(statement: Texts) -> Iterator[str]:
     # Of the head of a loop the first part alone.
     end = next((i for i, token in enumerate(statement) if token.text == ";"), len(statement))
     for number, part in enumerate(split_commas(statement[:end])):
-        words = [token.text for token in part]
-        stop = next((i for i, word in enumerate(words) if word in ("=", "[", "(", "{")), len(words))
-        head = words[:stop]
-        has_type = sum(word.isidentifier() for word in head) > 1
-        if head and head[-1].isidentifier() and (number > 0 or has_type):
-            yield head[-1]
-        elif number == 0:
+        words = [*takewhile(lambda word: word not in _INITIAL, (token.text for token in part))]
+        is_plain = all(word in _OF_TYPES or word[:1].isalnum() or word[:1] == "_" for word in words)
+        *before, name = words or [""]
+        has_type = number > 0 or (before[:1] != [] and before[0].isidentifier())
+        if not (is_plain and name.isidentifier() and has_type):
             return
+        yield name

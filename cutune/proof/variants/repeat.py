@@ -1,4 +1,4 @@
-"""The variants `blocks_x2`, `blocks_y4`: a block does what several blocks do, one after another.
+"""The variants `blocks_x2`, `beside_y4`: a block does what several blocks do.
 
     __global__ void reverse__blocks_x2(const int *a, int *b, int n)
     { const auto cutune_body = [](const uint3 blockIdx, const int *a, int *b, int n) {
@@ -11,16 +11,18 @@
         if (cutune_each > 0u) __syncthreads();
         cutune_body(uint3{cutune_place, blockIdx.y, blockIdx.z}, a, b, n); } }
 
-Takes refused kernels, which keep their block, and what their blocks share out; gives candidates,
-which are tried as other tiles are. The body is called once for each block of the original, which
-exists where what it covers begins below the extent. Where the grid follows no argument, the
-program has to ask for a multiple of what a block does.
+That is `blocks_x2`, one after another; of `beside_x2` the body is that of `interleave`, and the
+same is asked of both. Takes refused kernels, which keep their block, and what their blocks share
+out; gives candidates, which are tried as other tiles are. The body is called once for each block of
+the original, which exists where what it covers begins below the extent. Where the grid follows no
+argument, the program has to ask for a multiple of what a block does.
 
 Blocks of the original may come one after another on one multiprocessor, in any order: none waits
 for another one, as no branch depends on memory. So it is with their bodies, if a barrier keeps what
 is shared apart, and each thread comes to it. `InTurn` asks that of the code: a thread that returns
 early is not gone here (`cutune.proof.flow.together`). And the code must read the register of its
 block's place once, as it is written there: a function that reads it would have that of the copy.
+What bodies make of sizes is what the kernel makes of them, whichever sizes were tried.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def repeated(
     for axis in (one for one in last if tile.own_covered[one] <= _MOST_COVERED):
         for factor in FACTORS:
             yield _copy(text, tile, axis, factor, pointers, _in_turn)
-        if not tile.shared and not tile.is_asked(axis):
+        if not tile.shared:
             with suppress(Illegal):
                 for factor in FACTORS:
                     yield _copy(text, tile, axis, factor, pointers, _side_by_side)
@@ -129,7 +131,7 @@ def _copy(
         tile,
         covered=_with(tile.covered, axis, factor * tile.covered[axis]),
         whole=_with((1, 1, 1), axis, factor if tile.is_asked(axis) else 1),
-        values=((f"blocks in turn in {DIMENSIONS[axis]}", factor),),
+        values=((f"blocks {_SHOWN[form]} in {DIMENSIONS[axis]}", factor),),
     )
     about = name, kernel, text.syntax.source, edit, NAME, *pointers
     return KernelVariant(*about, tile=several, declaration=text.declaration(kernel))
@@ -175,12 +177,16 @@ def _side_by_side(text: KernelText, tile: Tile, axis: int, factor: int) -> Chang
         f"const uint3 {AT}{number} = {_at(axis, place)}; " for number, place in enumerate(places)
     )
     inner = Span(text.body[0].end, text.body[-1].start)
-    written = (
-        f" {several.shared} {_read(_BLOCK, f'ctaid.{DIMENSIONS[axis]}')}"
-        f"if ({_exists(tile, axis, f'({places[-1]})')}) {{ {each}{several.together}}} else {{ "
-        f"const auto {BODY} = [&](const uint3 blockIdx{body.parameters}) {{ {several.rest} }}; "
-        f"{_each(tile, axis, factor, body.values)}}} "
-    )
+    first = f" {several.shared} {_read(_BLOCK, f'ctaid.{DIMENSIONS[axis]}')}"
+    together = f"{each}{several.together}"
+    if tile.is_asked(axis):
+        written = first + together
+    else:
+        written = (
+            f"{first}if ({_exists(tile, axis, f'({places[-1]})')}) {{ {together}}} else {{ "
+            f"const auto {BODY} = [&](const uint3 blockIdx{body.parameters}) {{ {several.rest} }}; "
+            f"{_each(tile, axis, factor, body.values)}}} "
+        )
     edits = (*constant_parameters(text), Edit(inner, written))
     return Changes(edits, taken=(OWN, INTERLEAVED))
 
@@ -213,3 +219,4 @@ def _listed(axis: int, blocks: str) -> str:
 
 _Form = Callable[[KernelText, Tile, int, int], Changes]
 _WORDS: dict[_Form, str] = {_in_turn: "blocks", _side_by_side: "beside"}
+_SHOWN: dict[_Form, str] = {_in_turn: "in turn", _side_by_side: "side by side"}
