@@ -24,10 +24,10 @@ from cutune.source.configuration.block_dependence import (
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
+from cutune.source.launches.block_copies import may_stand_in
 from cutune.source.launches.callees import KernelReference, callee_of_copy, last_name
 from cutune.source.launches.columns import LaunchColumns
 from cutune.source.launches.effects import HostTypes, doubt
-from cutune.source.launches.kernel_copies import may_stand_in
 from cutune.source.launches.shown_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
