@@ -34,14 +34,7 @@ from cutune.source.launches.kernel_copies import (
     launched_alone,
     only_definition,
 )
-from cutune.source.program import (
-    DIMENSIONS,
-    Configuration,
-    Kernel,
-    KernelCopy,
-    LaunchSite,
-    Program,
-)
+from cutune.source.program import DIMENSIONS, Configuration, Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
