@@ -57,10 +57,10 @@ __global__ void right_loops(const int *a, int *b, int n) {
             if (inner == 2) s[from][threadIdx.x] += outer;
             __syncthreads();
         }
-        for (int k = 0; k < T; k++) {
-            if (k > (int)threadIdx.x) break;
-            sum += k;
-        }
+    }
+    for (int k = 0; k < T; k++) {
+        if (k > (int)threadIdx.x) break;
+        sum += k;
     }
     if (i >= n) return;
     b[i] = sum;
