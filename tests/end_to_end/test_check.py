@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.core.codes import Code
 from cutune.emulator.findings import Finding, counted
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import main_run, run_program
@@ -58,6 +59,11 @@ def test_planted_errors_are_found_where_they_are(program: Path, kernel: str) -> 
             parties = (finding.first, finding.other or finding.first)
             found |= {(finding.code.number, party.place.line) for party in parties}
     assert found == planted()[kernel]
+
+
+def test_a_read_of_what_a_store_leaves_is_told_as_a_note(program: Path) -> None:
+    (finding,) = check(program, "read_of_kept_value")
+    assert (finding.code, finding.counts) == (Code.SAME_VALUE_RACE, False)
 
 
 def test_a_finding_names_block_thread_and_count(program: Path) -> None:

@@ -141,16 +141,19 @@ void Checker::touch(const Accessor& a, Cell& cell) {
         return !ordered(a, past);
     };
     const Past now{a.thread, clock_, a.what | (a.silent ? SILENT : 0)};
-    // A store of the value that is there already conflicts neither with readers nor with such
-    // stores.
+    // Whatever the order with a store of the value that is there already, readers and such stores
+    // see the same: that is said, but is no error.
     const bool by_write = conflicts(cell.write);
     if (by_write) race(a, cell.write, a.writes ? a.silent : cell.write.what & SILENT);
+    else if (conflicts(cell.kept)) race(a, cell.kept, !a.writes || a.silent);
     if (a.writes) {
         if (!by_write)
             for (const Past& read : cell.reads)
                 if (conflicts(read)) race(a, read, a.silent);
         // Readers must stay in conflict with the store that changed the value.
-        if (!(a.silent && cell.write.clock >= valid)) cell.write = now;
+        const bool stays = a.silent && cell.write.clock >= valid;
+        (stays ? cell.kept : cell.write) = now;
+        if (!stays) cell.kept = Past();
         return;
     }
     Past* const reads = cell.reads;

@@ -43,10 +43,10 @@ struct Past {
 constexpr u32 STRONG = 1u << 31, SILENT = 1u << 30;
 constexpr u32 INSTRUCTION = SILENT - 1;
 
-// The last accesses of a word: its write; the last read, one by another warp of the same block,
-// and one by another block.
+// The last accesses of a word: its write; a later one that left the value that was there; the last
+// read, one by another warp of the same block, and one by another block.
 struct Cell {
-    Past write, reads[3];
+    Past write, kept, reads[3];
 };
 
 // Cells by address: one per aligned word, or per byte on pages where narrower accesses were seen.

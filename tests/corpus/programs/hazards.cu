@@ -41,6 +41,26 @@ __global__ void shared_race(int *a) {
     s[threadIdx.x] = threadIdx.x;         // CT475
     a[threadIdx.x] = s[63 - threadIdx.x];  // CT475
 }
+// In whatever order its warps run, one of them changes what the other one has stored.
+__global__ void race_of_kept_value(int *a) {
+    __shared__ int s[32];
+    s[threadIdx.x % 32] = 0;
+    __syncthreads();
+    if (threadIdx.x < 32)
+        s[threadIdx.x] = 0;            // CT475
+    else
+        s[threadIdx.x - 32] = threadIdx.x;  // CT475
+    __syncthreads();
+    a[threadIdx.x] = s[threadIdx.x % 32];
+}
+// The other warp's store leaves what is there.
+__global__ void read_of_kept_value(int *a) {
+    __shared__ int s[64];
+    s[threadIdx.x] = 0;
+    __syncthreads();
+    s[threadIdx.x] = 0;
+    a[threadIdx.x] = s[63 - threadIdx.x];
+}
 __global__ void byte_race(int *a) {
     __shared__ char s[64];
     s[threadIdx.x] = threadIdx.x;         // CT475
@@ -175,6 +195,8 @@ int main(int argc, char **argv) {
     CASE(unwritten_dynamic, 1, 64, 256, a)
     CASE(unwritten_global, 1, 64, 0, b, a)
     CASE(shared_race, 1, 64, 0, a)
+    CASE(race_of_kept_value, 1, 64, 0, a)
+    CASE(read_of_kept_value, 1, 64, 0, a)
     CASE(byte_race, 1, 64, 0, a)
     CASE(global_race, 1, 64, 0, a)
     CASE(several_lanes, 1, 64, 0, a)
