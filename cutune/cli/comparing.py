@@ -160,11 +160,11 @@ def _shake_project(options: Options) -> int:
     jobs, found = options.jobs or 1, list[Shaken]()
     conditions, progress = _conditions(options, jobs), options.reporter.progress
     with nullcontext(options.keep) if options.keep else temporary_folder() as folder:
-        plans = _project_plans(options, SHAKEN, Path(folder))
+        original, shaken = _project_plans(options, SHAKEN, Path(folder))
         noted = noted_launches(options.place)
         tunable = sum(one.is_tunable for one in noted)
         if tunable:
-            found = _until_different(shake(*plans, trials, conditions, jobs, progress))
+            found = _until_different(shake(original, shaken, trials, conditions, jobs, progress))
     for one in found:
         for remark in one.remarks():
             show(remark)
