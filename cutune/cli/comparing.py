@@ -33,8 +33,9 @@ VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 def verify_verb(options: Options) -> int:
     """Do a program and its tuned form give the same?"""
     # Wrong options are reported before anything is built.
-    _check_programs(options)
+    _check_named(options)
     conditions = _conditions(options)
+    _check_programs(options)
     runs: list[dict[str, object]] = []
     with temporary_folder() as folder:
         original, tuned = _both_plans(options, Path(folder))
@@ -53,7 +54,7 @@ def verify_verb(options: Options) -> int:
     return 0 if all(run["same"] for run in runs) else 1
 
 
-def _check_programs(options: Options) -> None:
+def _check_named(options: Options) -> None:
     if options.make is not None:
         _check_project(options, [one for one in (options.original, options.tuned) if one])
         return
@@ -62,6 +63,11 @@ def _check_programs(options: Options) -> None:
     for path in (options.original, options.tuned):
         if Path(path).is_dir():
             options.wrong(f"'{path}' is a folder; name the program in it, or its source")
+
+
+def _check_programs(options: Options) -> None:
+    if options.make is not None:
+        return
     _plan(options, Path("program"))
     for path in (options.original, options.tuned):
         if not Path(path).exists():
@@ -148,7 +154,7 @@ def _named_trial(options: Options) -> SeededRun | None:
 
 
 def _shake_project(options: Options) -> int:
-    """The same of what a build makes."""
+    """Shake what a build makes: a program, or libraries that a script loads."""
     from cutune.check.shake import Shaken, shake, trials_of
     from cutune.tuning.nvcc.command import SHAKEN
     from cutune.tuning.nvcc.units import noted_launches
