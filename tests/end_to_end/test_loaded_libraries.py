@@ -104,7 +104,8 @@ def test_both_libraries_are_shaken(project: Path) -> None:
 
 
 def test_a_wrong_annotation_is_shaken_out(tmp_path: Path) -> None:
-    wrong = f"#pragma cutune kernel add data(n) block(x: 32, 128) grid(ceil(n / x))\n{ADD.replace('+= n', '+= threadIdx.x')}"
+    asserted = "#pragma cutune kernel add data(n) block(x: 32, 128) grid(ceil(n / x))\n"
+    wrong = f"{asserted}{ADD.replace('+= n', '+= threadIdx.x')}"
     done = started(written(tmp_path, wrong), "shake", *BUILT, "--vary", "n=777", "--seeds", "3")
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("differs: ")

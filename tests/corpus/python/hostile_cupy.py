@@ -282,7 +282,8 @@ class Arguments(list[Any]):
 
 @case
 def classes_of_ones_own() -> object:
-    kernel, found = loaded(), []
+    kernel = loaded()
+    found: list[object] = []
     x, y = ones(), ones()
     given: list[Any] = [
         (Size.ALL, TWO, x, y),
@@ -304,7 +305,8 @@ def classes_of_ones_own() -> object:
 
 @case
 def numbers_that_are_none() -> object:
-    kernel, found = loaded(), []
+    kernel = loaded()
+    found: list[object] = []
     signalling = np.frombuffer(b"\1\0\x80\x7f", np.float32)[0]
     kinds = (
         np.float32("nan"),
@@ -333,7 +335,7 @@ def calls_by_name() -> object:
         {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y), "unknown": 5},
         {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y), "shared_mem": "1"},
     ]
-    found = []
+    found: list[object] = []
     for named in given:
         for function in (kernel, kernel.kernel):
             try:
@@ -366,7 +368,8 @@ def modules_that_go_meanwhile() -> object:
 
 @case
 def memory_of_the_host_and_managed() -> object:
-    kernel, found = loaded(), []
+    kernel = loaded()
+    found: list[object] = []
     managed = cp.ndarray(N, np.float32, cp.cuda.malloc_managed(4 * N))
     managed.fill(1)
     pinned = np.frombuffer(cp.cuda.alloc_pinned_memory(4 * N), np.float32, N)
