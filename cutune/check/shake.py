@@ -22,7 +22,7 @@ from cutune.core.workspace import make_folder
 from cutune.emulator.link import runtime_library
 from cutune.emulator.program_builds import build_units
 from cutune.measure.program_runs import Run
-from cutune.model.emit.programs import random_program
+from cutune.model.emit.programs import FIRST_SEED, random_program
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import Program, numbers_of
 from cutune.source.rewrite.output import ShadowTree, Target
@@ -145,9 +145,6 @@ def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[Run
             return replace(begun, known=known, trial=trial, reason=reason)
     return replace(begun, known=known, has_changed=has_changed)
 
-
-#: The seed if the environment has none.
-FIRST_SEED = 1
 
 #: Writes a program with other launches; as `random_program`.
 Writer = Callable[[Analyzer, Program, int, Target], Path]

@@ -26,6 +26,7 @@ from cutune.emulator.run import device_environment, program_environment
 from cutune.measure.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.measure.program_runs import Run, failed_kernel
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.locate import found_program
 
 #: Variables that change the choices of a tuned program.
 _OWN_VARIABLES = ("CUTUNE", "CUTUNE_MODE", "CUTUNE_REFINE_FILE", "CUTUNE_SEED", "CUTUNE_VARIANT")
@@ -73,21 +74,22 @@ def outcome_of(
     limit_seconds: float = LONGEST_SECONDS,
 ) -> RunOutcome:
     """Run a program to its end or to the time limit. Raises CT441 when it cannot be started."""
-    for path in conditions.files:
+    files = {path: (run.folder or Path()) / path for path in conditions.files}
+    for place in files.values():
         # Otherwise a file of an earlier run would count, although this run does not write it.
-        Path(path).unlink(missing_ok=True)
+        place.unlink(missing_ok=True)
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
         environment = {**_environment(run, conditions, Path(folder), log), **(variables or {})}
         started = time.monotonic()
-        ended = run_to_end(run.command, environment, limit_seconds)
+        ended = run_to_end(run.command, environment, limit_seconds, run.folder)
         if ended.not_started:
             path, reason = run.command[0], ended.not_started
             raise CutuneError.at(Code.NOT_RUN, path=path, reason=reason)
         seconds = time.monotonic() - started
         launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
     contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
-    contents |= {f"'{path}'": _content(path) for path in conditions.files}
+    contents |= {f"'{path}'": _content(place) for path, place in files.items()}
     named = {name: _without_program(content, run) for name, content in contents.items()}
     return RunOutcome(ended.status, named, seconds, launches)
 
@@ -95,7 +97,7 @@ def outcome_of(
 def _environment(run: Run, conditions: Conditions, folder: Path, log: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
     if conditions.device is not None:
-        emulated = program_environment(Path(run.command[0]))
+        emulated = program_environment(_program(run))
         environment |= {k: v for k, v in emulated.items() if k not in _OWN_VARIABLES}
         environment |= device_environment(conditions.device, folder)
         environment["CUTUNE_PYTHON"] = sys.executable
@@ -108,7 +110,17 @@ def _environment(run: Run, conditions: Conditions, folder: Path, log: Path) -> d
     return {**environment, **run.environment}
 
 
+def _program(run: Run) -> Path:
+    """What a run starts; a word without a folder is looked for as a shell does."""
+    word = run.command[0]
+    is_path = os.sep in word
+    return (run.folder or Path()) / word if is_path else Path(found_program(word) or word)
+
+
 def _without_program(content: bytes, run: Run) -> bytes:
+    if run.folder is not None:
+        # Each program has a copy of the project.
+        return content.replace(os.fsencode(run.folder), b"{folder}")
     words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
     for word in sorted(words, key=len, reverse=True):
         if os.sep in word:
@@ -116,7 +128,7 @@ def _without_program(content: bytes, run: Run) -> bytes:
     return content
 
 
-def _content(path: str) -> bytes:
+def _content(path: Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError:

@@ -6,8 +6,9 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.measure.agreement import Agreement
-from cutune.measure.program_runs import Run, plan_runs
+from cutune.measure.program_runs import Run, RunPlan, plan_runs
 
 if TYPE_CHECKING:
     from cutune.check.shake import SeededRun, Shaken
@@ -32,21 +33,13 @@ VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 def verify_verb(options: Options) -> int:
     """Do a program and its tuned form give the same?"""
     # Wrong options are reported before anything is built.
-    for path in (options.original, options.tuned):
-        if Path(path).is_dir():
-            options.wrong(f"'{path}' is a folder; name the program in it, or its source")
+    _check_named(options)
     conditions = _conditions(options)
-    _plan(options, Path("program"))
-    for path in (options.original, options.tuned):
-        if not Path(path).exists():
-            raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=os.strerror(ENOENT))
+    _check_programs(options)
     runs: list[dict[str, object]] = []
     with temporary_folder() as folder:
-        plans = [
-            _plan(options, _built(path, Path(folder) / name, options))
-            for name, path in (("original", options.original), ("tuned", options.tuned))
-        ]
-        for known, difference in verify(plans[0], plans[1], conditions):
+        original, tuned = _both_plans(options, Path(folder))
+        for known, difference in verify(original, tuned, conditions):
             for remark in known.remarks():
                 show(remark)
             if difference is not None:
@@ -61,16 +54,77 @@ def verify_verb(options: Options) -> int:
     return 0 if all(run["same"] for run in runs) else 1
 
 
+def _check_named(options: Options) -> None:
+    if options.make is not None:
+        _check_project(options, [one for one in (options.original, options.tuned) if one])
+        return
+    if options.tuned is None:
+        options.wrong("name both programs, or what builds them: --make make")
+    for path in (options.original, options.tuned):
+        if Path(path).is_dir():
+            options.wrong(f"'{path}' is a folder; name the program in it, or its source")
+
+
+def _check_programs(options: Options) -> None:
+    if options.make is not None:
+        return
+    _plan(options, Path("program"))
+    for path in (options.original, options.tuned):
+        if not Path(path).exists():
+            raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=os.strerror(ENOENT))
+
+
+def _check_project(options: Options, named: Sequence[str]) -> None:
+    if named:
+        options.wrong("with --make, no programs or sources: the build makes them")
+    if not options.make.strip():
+        options.wrong("--make names no command, as in --make make")
+    if not options.run or "{program}" in options.run:
+        options.wrong("with --make, --run names the program: --run './app {n}'")
+    _plan(options, Path())
+
+
+def _both_plans(options: Options, folder: Path) -> list[list[Run]]:
+    """The runs of the original and of the tuned program, once both are built."""
+    if options.make is not None:
+        from cutune.tuning.nvcc.command import TUNED
+        from cutune.tuning.nvcc.units import models_in
+
+        models_in(options.place)
+        return _project_plans(options, TUNED, folder)
+    return [
+        _plan(options, _built(path, folder / name, options))
+        for name, path in (("original", options.original), ("tuned", options.tuned))
+    ]
+
+
+def _project_plans(options: Options, mode: str, folder: Path) -> list[list[Run]]:
+    """The runs of a project as it is, and as it is built in a mode. Raises CT706, CT707."""
+    from cutune.tuning.nvcc.command import EMULATED, OFF
+    from cutune.tuning.project import ProjectBuild, build_copies
+
+    is_emulated = options.on == "emulated"
+    modes = (EMULATED, f"{mode},{EMULATED}") if is_emulated else (OFF, mode)
+    vary = varied_values(options.vary)
+    project = ProjectBuild(options.make, RunPlan(options.run, vary, "paper"), options.clean)
+    about = options.analyzer, options.device, options.place
+    copies = build_copies(project, *about, modes, folder)
+    plan = _plan(options, Path())
+    return [[replace(run, folder=copy) for run in plan] for copy in copies]
+
+
 def shake_verb(options: Options) -> int:
     """Does a program give the same with random configurations?"""
+    if options.make is not None:
+        return _shake_project(options)
+    if not options.files:
+        options.wrong("name the sources of the program, or what builds it: --make make")
     from cutune.check.shake import SeededRun, Shaken, trials_of
     from cutune.cli.report.programs import print_programs
     from cutune.proof.variants.registry import checked_names
 
     # Wrong options are reported before anything is built.
-    if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
-        options.wrong("--seeds takes a count, --jobs one from 1")
-    named = named_trial() if options.seeds else None
+    named = _named_trial(options)
     _conditions(options)
     _plan(options, Path("program"))
     analyzer = options.analyzer
@@ -87,6 +141,49 @@ def shake_verb(options: Options) -> int:
     for one in found:
         for remark in one.remarks():
             show(remark)
+    status = _show_shaken(options, found, trials, launches, tunable)
+    if not tunable and not options.json:
+        print_programs(programs)
+    return status
+
+
+def _named_trial(options: Options) -> SeededRun | None:
+    if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
+        options.wrong("--seeds takes a count, --jobs one from 1")
+    return named_trial() if options.seeds else None
+
+
+def _shake_project(options: Options) -> int:
+    """Shake what a build makes: a program, or libraries that a script loads."""
+    from cutune.check.shake import Shaken, shake, trials_of
+    from cutune.tuning.nvcc.command import SHAKEN
+    from cutune.tuning.nvcc.units import noted_launches
+
+    _check_project(options, options.files)
+    named = _named_trial(options)
+    trials = [named] if named is not None else trials_of(range(1, options.seeds + 1))
+    # Programs of a project may write the same files.
+    jobs, found = options.jobs or 1, list[Shaken]()
+    conditions, progress = _conditions(options, jobs), options.reporter.progress
+    with nullcontext(options.keep) if options.keep else temporary_folder() as folder:
+        original, shaken = _project_plans(options, SHAKEN, Path(folder))
+        noted = noted_launches(options.place)
+        tunable = sum(one.is_tunable for one in noted)
+        if tunable:
+            found = _until_different(shake(original, shaken, trials, conditions, jobs, progress))
+    for one in found:
+        for remark in one.remarks():
+            show(remark)
+    return _show_shaken(options, found, trials, len(noted), tunable)
+
+
+def _show_shaken(
+    options: Options,
+    found: Sequence[Shaken],
+    trials: Sequence[SeededRun],
+    launches: int,
+    tunable: int,
+) -> int:
     difference = _difference(found, options)
     if options.json:
         counts = {"launches": launches, "tunable": tunable, "trials": len(trials)}
@@ -94,7 +191,6 @@ def shake_verb(options: Options) -> int:
         print(json.dumps({"schema": SHAKE_SCHEMA, **counts, **outcome}, indent=1))
     elif not tunable:
         print(f"nothing may change: 0 of {launches} launches are tunable")
-        print_programs(programs)
     elif difference is not None:
         where = ", ".join(filter(None, [difference["trial"], _values(difference["values"])]))
         print(f"differs: {where}: {difference['reason']}")
@@ -131,12 +227,16 @@ def _shaken(
     built = build_both(analyzer, programs, folder, target)
     original, shaken = (_plan(options, binary) for binary in built)
     progress("compiling", 1, 1)
-    found: list[Shaken] = []
     # Programs that write the same file, or share a GPU's memory, run one after the other.
     is_alone = options.file or (options.on == "gpu" and options.jobs is None)
     jobs = 1 if is_alone else options.jobs or os.cpu_count() or 1
     conditions = _conditions(options, jobs)
-    for one in shake(original, shaken, trials, conditions, jobs, progress):
+    return _until_different(shake(original, shaken, trials, conditions, jobs, progress))
+
+
+def _until_different(runs: Iterator[Shaken]) -> list[Shaken]:
+    found: list[Shaken] = []
+    for one in runs:
         found.append(one)
         if one.trial is not None:
             break

@@ -252,9 +252,17 @@ def add_run(run: Parser) -> None:
 
 
 def add_verify(verify: Parser) -> None:
-    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
-    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
+    program, tuned = "a program or its source", "the tuned program or its source"
+    verify.add_argument("original", metavar="ORIGINAL", nargs="?", help=program)
+    verify.add_argument("tuned", metavar="TUNED", nargs="?", help=tuned)
+    _add_built(verify)
     _add_conditions(verify)
+
+
+def _add_built(verb: Parser) -> None:
+    make = "what builds a project, whose two builds are compared; then no program is given"
+    add_option(verb, "--make COMMAND", make)
+    add_option(verb, "--clean COMMAND", "what to run before each build of --make", default="")
 
 
 SHAKE = """\
@@ -268,7 +276,8 @@ shows it again, and after errors."""
 def add_shake(shake: Parser) -> None:
     option = partial(add_option, shake)
     shake.set_defaults(run="{program}")
-    _add_files(shake)
+    _add_files(shake, nargs="*")
+    _add_built(shake)
     option("--seeds N", "seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone", default=20)
     jobs = "runs at a time (default: one per core; 1 on a GPU or with --file)"
     option("--jobs N", jobs, type=int)

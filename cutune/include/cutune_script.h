@@ -39,7 +39,7 @@ struct _object *PyDict_GetItemString(struct _object *, const char *);
 struct _object *PyUnicode_InternFromString(const char *);
 void Py_IncRef(struct _object *);
 void Py_DecRef(struct _object *);
-extern struct _object _Py_NoneStruct;
+extern struct _object _Py_NoneStruct, PyTuple_Type, PyList_Type;
 void *PyEval_SaveThread();
 void PyEval_RestoreThread(void *);
 }
@@ -207,7 +207,11 @@ inline bool cutune_read_values(struct _object *layout, struct _object *readers,
                                struct _object *values, char *to, ssize_t *size) {
     char *bytes = nullptr;
     ssize_t length = 0;
-    if (PyBytes_AsStringAndSize(layout, &bytes, &length) != 0) return false;
+    // What else may be iterated over may do anything meanwhile.
+    const cutune_held type(PyObject_Type(values));
+    if ((type.object != &PyTuple_Type && type.object != &PyList_Type) ||
+        PyBytes_AsStringAndSize(layout, &bytes, &length) != 0)
+        return false;
     const unsigned *const places = reinterpret_cast<const unsigned *>(bytes);
     const ssize_t count = length / static_cast<ssize_t>(2 * sizeof *places);
     if (PySequence_Size(values) != count) return false;

@@ -98,6 +98,7 @@ class Run:
         shell: the command line before substitution where a shell has to read it; else empty.
         is_cut: it executes more than the emulated device has time for, and is not run to its end.
         script: the words for `{script}`, of which the last one is its path.
+        folder: where it runs; None: in the current one.
     """
 
     words: tuple[str, ...]
@@ -109,6 +110,7 @@ class Run:
     shell: str = ""
     is_cut: bool = False
     script: tuple[str, ...] = ()
+    folder: Path | None = None
 
     @property
     def executes_all(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from cutune.core.codes import ERROR, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Workspace
+from cutune.core.workspace import Workspace, writing
 from cutune.emulator.link import searched_libraries
 from cutune.measure.collect import Part, measure
 from cutune.measure.program_runs import RunPlan
@@ -36,7 +37,16 @@ from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
-from cutune.tuning.nvcc.command import ALL, ASSOCIATIVE, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
+from cutune.tuning.nvcc.command import (
+    ALL,
+    ASSOCIATIVE,
+    EMULATED,
+    INSTRUMENT,
+    NONE,
+    TUNED,
+    VARIANTS,
+    WORKSPACE,
+)
 from cutune.tuning.nvcc.rewriting import OUTPUTS, compiled_sources
 from cutune.tuning.nvcc.units import (
     CompiledSource,
@@ -135,10 +145,6 @@ def tune_project(
     outputs.unlink(missing_ok=True)
     compiled_sources(outputs).unlink(missing_ok=True)
 
-    def remove_built() -> None:
-        for line in filter(os.path.isfile, _listed(outputs)):
-            os.unlink(line)
-
     # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
     # emulated device with a header of its own.
     analyzer = replace(analyzer.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
@@ -148,17 +154,62 @@ def tune_project(
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     if connect(workspace):
         # Some sources launch kernels of others. Only now it is known which source defines them.
-        remove_built()
+        _remove_built(outputs)
         outputs.unlink(missing_ok=True)
         forget(workspace)
         build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     progress("building", 1, 1)
     models = _models(project, analyzer, device, workspace)
-    remove_built()
+    _remove_built(outputs)
     progress("building the tuned program", 0, 1)
     build.run(TUNED, {})
     progress("building the tuned program", 1, 1)
     return models
+
+
+def build_copies(
+    project: ProjectBuild,
+    analyzer: Analyzer,
+    device_name: str,
+    workspace: Workspace,
+    modes: Sequence[str],
+    folder: Path,
+) -> list[Path]:
+    """Build a project in each mode; gives copies of the current folder that hold what was made.
+
+    The project itself is left in its tuned build. Raises CT002, CT706, CT707.
+    """
+    workspace = Workspace(workspace.folder.absolute()).create()
+    outputs = workspace.folder / "outputs"
+    build = _Build(project, analyzer, device_name, workspace)
+    copies, total, progress = [], len(modes) + 1, analyzer.reporter.progress
+    for number, mode in enumerate(modes):
+        progress("building", number, total)
+        _remove_built(outputs)
+        outputs.unlink(missing_ok=True)
+        build.run(mode, {OUTPUTS: str(outputs)})
+        if not _listed(outputs):
+            code, advice = Code.NOTHING_COMPILED, _way_to_cutune(project)
+            raise CutuneError.at(code, command=project.make, advice=advice)
+        copy = folder / str(number)
+        with writing(copy):
+            shutil.copytree(Path(), copy, symlinks=True, ignore=_left_out)
+        copies.append(copy)
+    _remove_built(outputs)
+    progress("building", len(modes), total)
+    build.run(TUNED, {})
+    progress("building", total, total)
+    return copies
+
+
+def _left_out(folder: str, names: Sequence[str]) -> list[str]:
+    """What no program reads: what cutune and git have written."""
+    return [name for name in names if name in (WORKSPACE, ".git")]
+
+
+def _remove_built(outputs: Path) -> None:
+    for line in filter(os.path.isfile, _listed(outputs)):
+        os.unlink(line)
 
 
 def _models(

@@ -42,6 +42,8 @@ WIDTHS = tuple(sorted({*(1 << e for e in range(11)), *(3 << e for e in range(9))
 #: Stands for the width that the program asks for.
 _ASKED = 0
 _LARGEST_SEED = (1 << 64) - 1
+#: The seed if the environment has none.
+FIRST_SEED = 1
 
 
 def random_programs(
@@ -57,10 +59,15 @@ def random_programs(
 
 
 def random_program(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
-    """Write a program whose launches draw blocks and variants; the path of its source.
+    """Write what `random_unit` gives; the path of its source. Raises what `Target.write` raises."""
+    return target.write(random_unit(analyzer, program, seed))
+
+
+def random_unit(analyzer: Analyzer, program: Program, seed: int) -> TranslationUnit:
+    """Make a program whose launches draw blocks and variants.
 
     `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time. Raises CT415
-    when no launch may be tuned, and what `Target.write` raises.
+    when no launch may be tuned.
     """
     sites = program.tunable_launches
     if not sites and not program.is_lent:
@@ -79,7 +86,7 @@ def random_program(analyzer: Analyzer, program: Program, seed: int, target: Targ
         remembers=False,
         threads="cutune_draw_threads",
     )
-    return target.write(rewrite(program, (step,), analyzer.reporter))
+    return rewrite(program, (step,), analyzer.reporter)
 
 
 def random_blocks(kernel: Kernel) -> tuple[Block, ...]:

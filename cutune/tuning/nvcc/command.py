@@ -303,12 +303,21 @@ UNITS = "units"
 LENDS = "lends"
 
 
+#: Macros that torch gives to each extension: its kernels are known with them and without.
+_OF_TORCH = ("TORCH_", "__CUDA_NO_", "PYBIND11_", "_GLIBCXX_USE_CXX11_ABI")
+
+
 def unit_key(command: Command, source: Item) -> str:
     """The key of a source: a hash of its path, macros and forced headers."""
     # Most calls have no workspace, and start quicker without.
     import hashlib  # noqa: PLC0415
 
-    deciding = [(i.name, i.value) for i in command.items if i.name in DECIDES_TEXT]
+    deciding = [
+        (i.name, i.value)
+        for i in command.items
+        if i.name in DECIDES_TEXT
+        and not (i.name == "define-macro" and i.value.startswith(_OF_TORCH))
+    ]
     deciding += [
         ("compiler-options", value)
         for value in command.values("compiler-options")
@@ -318,8 +327,9 @@ def unit_key(command: Command, source: Item) -> str:
     return hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
-TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
-MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
+TUNED, INSTRUMENT, SHAKEN = "tuned", "instrument", "shaken"
+EMULATED, OFF = "emulated", "off"
+MODES = (TUNED, INSTRUMENT, SHAKEN, EMULATED, OFF)
 WORKSPACE = ".cutune"
 _PREFIX = "--cutune-"
 _SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants", "associative-math")
@@ -388,8 +398,8 @@ def _modes(text: str) -> frozenset[str]:
         raise Usage(f"unknown mode '{wrong}'", wrong, MODES)
     if OFF in modes:
         return frozenset()
-    if {TUNED, INSTRUMENT} <= modes:
-        raise Usage("a program is either instrumented or tuned, not both")
+    if len(modes & {TUNED, INSTRUMENT, SHAKEN}) > 1:
+        raise Usage("a program is either instrumented, tuned or shaken")
     return modes
 
 

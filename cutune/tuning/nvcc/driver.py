@@ -5,7 +5,8 @@ with the same argument list. A failure of cutune's own is said once, and what th
 compiled as it is. This module and what it imports start quickly; `rewriting` is loaded when there
 is something to rewrite.
 
-    --cutune-mode=M         tuned (models of the workspace; the default), instrument, emulated, off;
+    --cutune-mode=M         tuned (models of the workspace; the default), instrument, shaken,
+                            emulated, off;
                             several are separated by commas. Also $CUTUNE_MODE
     --cutune-workspace=DIR  where models are (default: .cutune beside the source or above it,
                             then in the current folder or above it).
@@ -31,6 +32,7 @@ from cutune.tuning.nvcc.command import (
     EMULATED,
     INSTRUMENT,
     LENDS,
+    SHAKEN,
     TUNED,
     UNITS,
     Command,
@@ -124,7 +126,7 @@ def something_to_do(command: Command, settings: Settings) -> bool:
         return True
     if not command.makes_host_code:
         return False
-    if INSTRUMENT in settings.modes:
+    if settings.modes & {INSTRUMENT, SHAKEN}:
         texts = (_content(item.value) for item in command.sources)
         return any(word in text for text in texts for word in _MAY_LAUNCH)
     if TUNED in settings.modes:

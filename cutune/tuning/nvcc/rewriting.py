@@ -36,6 +36,7 @@ from cutune.toolchain.nvcc import (
 from cutune.tuning.nvcc.command import (
     EMULATED,
     INSTRUMENT,
+    SHAKEN,
     STOPS_AT_OBJECT,
     TUNED,
     WORKSPACE,
@@ -298,7 +299,7 @@ class _Rewriter:
         Instrumented builds also take notes, and sources that share kernels depend on each other.
         """
         unit, workspace, settings = self.unit, self.workspace, self.settings
-        if self.instruments or knows_others(unit, workspace):
+        if self.settings.modes & {INSTRUMENT, SHAKEN} or knows_others(unit, workspace):
             return None
         from cutune.tuning.inputs import Request
 
@@ -323,17 +324,15 @@ class _Rewriter:
             try_copies=try_copies,
         )
         try:
-            if self.instruments:
-                rewritten = self._instrumented(plain)
-            else:
-                rewritten = self._tuned(plain) if TUNED in self.settings.modes else None
+            made = {INSTRUMENT: self._instrumented, SHAKEN: self._shaken, TUNED: self._tuned}
+            mode = next((mode for mode in made if mode in self.settings.modes), None)
+            rewritten = made[mode](plain) if mode is not None else None
         except CutuneError as error:
             if error.diagnostic.code in (Code.NOT_CUDA, Code.ALREADY_TUNED):
                 return None
             raise
         if rewritten is None:
             return None
-        mode = INSTRUMENT if self.instruments else "tuned"
         folder = self.workspace.folder.absolute() / "nvcc" / f"{self.unit.key}-{mode}"
         shadow = ShadowSource.write(rewritten, folder)
         if mode != INSTRUMENT or shadow.tree is not None:
@@ -353,6 +352,15 @@ class _Rewriter:
         program = plain.with_flags(self.unit.flags).with_checked_variants(program)
         unit = register(self.unit, self.workspace, program)
         return instrument(SiteNumbers(unit.first_site).written(program))
+
+    def _shaken(self, plain: Analyzer) -> TranslationUnit | None:
+        from cutune.model.emit.programs import FIRST_SEED, random_unit
+
+        program = self._program(plain)
+        note(self.unit, self.workspace, program)
+        if not program.tunable_launches and not program.is_lent:
+            return None
+        return random_unit(plain.with_flags(self.unit.flags), program, FIRST_SEED)
 
     def _tuned(self, plain: Analyzer) -> TranslationUnit | None:
         own = self.unit.own_workspace(self.workspace)

@@ -6,10 +6,13 @@ The script prints the same lines when it is tuned.
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import sys
+import zlib
+from enum import IntEnum
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import cupy as cp
@@ -189,6 +192,8 @@ def attributes_that_are_set() -> object:
 @case
 def in_threads() -> object:
     kernel, found = loaded(), []
+    # NVRTC itself fails where threads begin it at once.
+    kernel.compile()
 
     def work(number: int) -> None:
         with cp.cuda.Stream(non_blocking=True):
@@ -235,6 +240,159 @@ def an_exception_in_between() -> object:
         except TypeError:
             kernel(GRID, BLOCK, (N, np.float32(1), y, y))
     return y.get()
+
+
+@case
+def arrays_of_other_types_and_strides() -> object:
+    kernel, memory, doubles = loaded(), ones(3 * N), cp.asarray(np.arange(N, dtype=np.float64))
+    kernel(GRID, BLOCK, (N, TWO, memory[2 * N : 0 : -1], memory))
+    kernel(GRID, BLOCK, (N, TWO, doubles, memory[N:]))
+    kernel(GRID, BLOCK, (1, TWO, cp.zeros((), np.float32), memory[5:6]))
+    kernel(GRID, BLOCK, (N, TWO, memory.reshape(3, -1).T, memory[N : 2 * N].reshape(2, -1)))
+    return memory.get()
+
+
+@case
+def nothing_to_do() -> object:
+    kernel, y, nothing = loaded(), ones(), cp.empty(0, np.float32)
+    for n in (0, -1, np.int32(0)):
+        kernel(GRID, BLOCK, (n, TWO, nothing, nothing))
+    kernel((1,), BLOCK, (0, TWO, None, None))
+    kernel(GRID, BLOCK, (N, TWO, y, y))
+    return y.get()
+
+
+class Own(cp.ndarray):  # type: ignore[misc]
+    """An array of another class."""
+
+
+class Size(IntEnum):
+    """An integer of another class."""
+
+    ALL = N
+
+
+class Arguments(list[Any]):
+    """Arguments that launch while they are read."""
+
+    def __iter__(self) -> Any:
+        loaded()(GRID, BLOCK, (N, TWO, self[2], self[3]))
+        return super().__iter__()
+
+
+@case
+def classes_of_ones_own() -> object:
+    kernel = loaded()
+    found: list[object] = []
+    x, y = ones(), ones()
+    given: list[Any] = [
+        (Size.ALL, TWO, x, y),
+        (N, TWO, x.view(Own), y),
+        Arguments((N, TWO, x, y)),
+        iter((N, TWO, x, y)),
+        np.array([1, 2, 3, 4]),
+        {0: N},
+        "four",
+    ]
+    for args in given:
+        try:
+            kernel(GRID, BLOCK, args)
+            found.append(float(y.get().sum()))
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def numbers_that_are_none() -> object:
+    kernel = loaded()
+    found: list[object] = []
+    signalling = np.frombuffer(b"\1\0\x80\x7f", np.float32)[0]
+    kinds = (
+        np.float32("nan"),
+        signalling,
+        np.float32("-inf"),
+        float("nan"),
+        np.float16(2),
+        np.bool_(1),
+    )
+    for a in kinds:
+        try:
+            found.append(zlib.crc32(called(kernel, a=a).tobytes()))
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def calls_by_name() -> object:
+    kernel, x, y = loaded(), ones(), ones()
+    given: list[Any] = [
+        {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y)},
+        {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y), "shared_mem": 64, "stream": None},
+        {"grid": GRID, "block": BLOCK},
+        {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y), "stream": 5},
+        {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y), "unknown": 5},
+        {"grid": GRID, "block": BLOCK, "args": (N, TWO, x, y), "shared_mem": "1"},
+    ]
+    found: list[object] = []
+    for named in given:
+        for function in (kernel, kernel.kernel):
+            try:
+                function(**named)
+                found.append(float(y.get().sum()))
+            except Exception as error:
+                found.append(type(error).__name__)
+    return found
+
+
+@case
+def modules_that_go_meanwhile() -> object:
+    x, y, kept = ones(), ones(), loaded()
+    kept(GRID, BLOCK, (N, TWO, x, y))
+    is_over = Event()
+
+    def collect() -> None:
+        while not is_over.is_set():
+            gc.collect()
+
+    thread = Thread(target=collect)
+    thread.start()
+    for _ in range(20):
+        cp.RawModule(code=TEXT).get_function("saxpy")(GRID, BLOCK, (N, TWO, x, y))
+        kept(GRID, BLOCK, (N, TWO, x, y))
+    is_over.set()
+    thread.join()
+    return y.get()
+
+
+@case
+def memory_of_the_host_and_managed() -> object:
+    kernel = loaded()
+    found: list[object] = []
+    managed = cp.ndarray(N, np.float32, cp.cuda.malloc_managed(4 * N))
+    managed.fill(1)
+    pinned = np.frombuffer(cp.cuda.alloc_pinned_memory(4 * N), np.float32, N)
+    for x in (managed, managed.data, pinned, pinned.ctypes.data, int(managed.data.ptr)):
+        y = ones()
+        try:
+            kernel(GRID, BLOCK, (N, TWO, x, y))
+            found.append(float(y.get().sum()))
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def in_another_process() -> object:
+    kernel, x, y = loaded(), ones(), ones()
+    kernel(GRID, BLOCK, (N, TWO, x, y))
+    child = os.fork()
+    if child == 0:
+        os._exit(7)
+    status = os.waitpid(child, 0)[1]
+    kernel(GRID, BLOCK, (N, TWO, x, y))
+    return status, y.get().sum()
 
 
 @case

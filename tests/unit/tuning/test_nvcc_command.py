@@ -243,6 +243,26 @@ def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert settings.read_settings([])[0].modes == {"tuned"}
 
 
+@pytest.mark.parametrize("modes", ["instrument,tuned", "shaken,tuned", "shaken,instrument"])
+def test_what_a_program_cannot_be_at_once(modes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert driver.main_nvcc([f"--cutune-mode={modes}"]) == 2
+    assert "either instrumented, tuned or shaken" in capsys.readouterr().err
+
+
+def test_macros_of_torch_do_not_make_another_source() -> None:
+    def key(*words: str) -> str:
+        command = Command.parse([*words, "-c", "ops.cu"])
+        return settings.unit_key(command, command.sources[0])
+
+    added = (
+        "-DTORCH_EXTENSION_NAME=ops",
+        "-D__CUDA_NO_HALF_OPERATORS__",
+        "-DTORCH_API_INCLUDE_EXTENSION_H",
+    )
+    assert key(*added) == key("-std=c++20", "--define-macro", "TORCH_EXTENSION_NAME=other") == key()
+    assert len({key(), key("-DN=1"), key("-DN=2", *added), key("-UTORCH_EXTENSION_NAME")}) == 4
+
+
 def test_variants_are_left_out_by_an_option_or_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

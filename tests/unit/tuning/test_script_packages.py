@@ -269,6 +269,7 @@ def test_a_launch_of_cupy(compiled: Callable[..., Any]) -> None:
         (((4,), (64,), ARGUMENTS, "8"), {}),
         (((4,), (64,), {}), {}),
         (((4,), (64,), "ab"), {}),
+        (((4,), (64,), type("Arguments", (list,), {})(ARGUMENTS)), {}),
     ],
 )
 def test_wrong_calls_are_cupys(
