@@ -29,6 +29,31 @@ KERNELS = {
         " for (int i = t; i < n; i += all) row[i] = in[i] * 2.5f + in[i + 1];",
         True,
     ),
+    # The row's largest element, for which threads meet in an array that is called after the kernel.
+    "by_most": (
+        "__shared__ float most[1024]; int t = threadIdx.x, all = blockDim.x; float own = 0;"
+        " for (int i = t; i < n; i += all) own = fmaxf(own, in[i]); most[t] = own;"
+        " for (int k = all / 2; k > 0; k /= 2) { __syncthreads();"
+        " if (t < k) most[t] = fmaxf(most[t], most[t + k]); } __syncthreads(); own = most[0];"
+        " for (int i = t; i < n; i += all) row[i] = expf(in[i] - own) * own + in[i];",
+        True,
+    ),
+    "by_most_without_waiting": (
+        "__shared__ float most[1024]; int t = threadIdx.x, all = blockDim.x; float own = 0;"
+        " for (int i = t; i < n; i += all) own = fmaxf(own, in[i]); most[t] = own;"
+        " for (int k = all / 2; k > 0; k /= 2) { __syncthreads();"
+        " if (t < k) most[t] = fmaxf(most[t], most[t + k]); } own = most[0];"
+        " for (int i = t; i < n; i += all) row[i] = expf(in[i] - own) * own + in[i];",
+        False,
+    ),
+    "by_total": (
+        "__shared__ float part[1024]; int t = threadIdx.x, all = blockDim.x; float own = 0;"
+        " for (int i = t; i < n; i += all) own += in[i]; part[t] = own;"
+        " for (int k = all / 2; k > 0; k /= 2) { __syncthreads();"
+        " if (t < k) part[t] += part[t + k]; } __syncthreads(); own = part[0];"
+        " for (int i = t; i < n; i += all) row[i] = expf(in[i] - own) * own + in[i];",
+        False,
+    ),
     "by_table": (
         "__shared__ float table[300]; for (int i = threadIdx.x; i < 300; i += WIDTH) table[i] = i;"
         " __syncthreads(); for (int i = threadIdx.x; i < n; i += WIDTH) row[i]"
@@ -80,7 +105,7 @@ def _text() -> str:
     )
     launches = "".join(f"    {name}<<<9, WIDTH>>>(out, in, n);\n" for name in KERNELS)
     return (
-        "#include <cstdio>\n#include <cstdlib>\n#define WIDTH 128\n"
+        "#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#define WIDTH 128\n"
         f"{kernels}{MAIN}{launches}"
         "    if (cudaDeviceSynchronize() != cudaSuccess) return 1;\n"
         "    unsigned sum = 0;\n"

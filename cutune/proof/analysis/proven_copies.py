@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.same_code import code_of, rounds_alike
+from cutune.proof.same_code import code_of, dynamic_arrays, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.callees import callee_of_copy
@@ -96,7 +96,13 @@ def _proven_candidates(
         )
         counts_as = _counts_as(written[name])
         return may_round or all(
-            kernel and rounds_alike(original.functions[kernel], module.functions[copy], counts_as)
+            kernel
+            and rounds_alike(
+                original.functions[kernel],
+                module.functions[copy],
+                counts_as,
+                dynamic_arrays(original) | dynamic_arrays(module),
+            )
             for module, copy, original, kernel in pairs(compiled[name])
         )
 
