@@ -10,6 +10,7 @@ from rich.console import Console
 
 from cutune.cli.report.programs import print_programs
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.suggestions import suggestions
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
@@ -294,3 +295,24 @@ def test_sums_of_ids_are_any_blocks(size: int, tmp_path: Path) -> None:
     assert found == known | {"valued": size == 32}
     shaken = cutune("shake", path, "--run", "{program} 1999", "--seeds", 6, *QUICK)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+NAMED = """
+__global__ void scaled(float *out, const float *in, int n) {
+    int t = threadIdx.x, all = blockDim.x;
+    for (int i = t; i < n; i += all) out[blockIdx.x * n + i] = in[i] * 2.5f;
+}
+void NAME(float *out, const float *in, int n, int rows) { scaled<<<rows, 256>>>(out, in, n); }
+"""
+
+
+def test_a_kernel_with_the_name_of_another_function_needs_one_of_its_own(tmp_path: Path) -> None:
+    said = []
+    for name in ("scaled", "run"):
+        path = tmp_path / f"{name}.cu"
+        path.write_text(NAMED.replace("NAME", name))
+        program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+        said.append([one.text for one in suggestions(program)])
+    (advice,), nothing = said
+    assert "'scaled' may mean another function as well" in advice
+    assert nothing == []

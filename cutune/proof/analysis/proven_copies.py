@@ -201,9 +201,9 @@ def with_copy(
     is_kept = known.needs_warps and found.copy.block == (1, 1, 1)
     if not known.pure_dimensions or is_kept:
         return kernel
-    # Reasons speak of the kernel as it is written.
+    # Reasons, and advice where a launch is none of the copy, speak of the kernel as it is written.
     unproven = tuple((name, kernel.reason or reason) for name, reason in known.unproven)
-    return replace(known, copy=found.copy, unproven=unproven)
+    return replace(known, copy=found.copy, unproven=unproven, block_use=kernel.block_use)
 
 
 def with_entries_of_copies(program: Program) -> Program:
