@@ -42,6 +42,8 @@ SEED = 21
 COUNT = 60
 LIMIT_S = 120.0
 SYSTEM = Path("/usr/include")
+_DEFINED = re.compile(r"__global__[^;{}()]*?(?:\([^()]*\)[^;{}()]*?)?\b(\w+)\s*\([^;{}]*\)\s*\{")
+_LAUNCHED = re.compile(r"\b(\w+)\s*(?:<[^<>;]*>\s*)?<<<")
 HEADERS = (".h", ".hpp", ".cuh")
 _COMPILED_AS = re.compile(r"^//\s+nvcc\s+(.*?)-o\s", re.MULTILINE)
 
@@ -108,15 +110,21 @@ def public_program(collection: Path, name: str) -> ProgramFiles:
 
 
 def repository(collection: Path, name: str) -> ProgramFiles:
-    """Each `.cu` file with a launch as a unit, in sight of its repository's headers."""
+    """Each `.cu` file with a launch, and those that define its kernels, in sight of all headers."""
     folder = collection.resolve() / name
     headers = {path.parent for suffix in HEADERS for path in folder.rglob(f"*{suffix}")}
     roots = {path for word in ("include", "src") for path in folder.rglob(word) if path.is_dir()}
     seen = [path for path in (folder, *sorted(headers | roots)) if not _hides_system(path)]
     flags = ("-std=c++17", *(f"-I{path}" for path in seen))
-    files = (path for path in sorted(folder.rglob("*.cu")) if b"<<<" in path.read_bytes())
-    units = tuple(Unit((str(path.relative_to(folder)),), flags) for path in files)
-    return ProgramFiles(name, name, folder, units)
+    texts = {path: path.read_text(encoding="latin-1") for path in sorted(folder.rglob("*.cu"))}
+    defined = {path: {*_DEFINED.findall(text)} for path, text in texts.items()}
+    units = []
+    for path, text in texts.items():
+        missing = {*_LAUNCHED.findall(text)} - defined[path]
+        files = [path, *(other for other, own in defined.items() if own & missing)]
+        if "<<<" in text:
+            units.append(Unit(tuple(str(one.relative_to(folder)) for one in files), flags))
+    return ProgramFiles(name, name, folder, tuple(units))
 
 
 def _hides_system(folder: Path) -> bool:

@@ -79,8 +79,10 @@ def test_a_repository_is_inspected_file_by_file(tmp_path: Path) -> None:
     for name in ("src/a.cu", "src/b.cu", "none.cu", "lib/own.h", "windows/unistd.h"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("k<<<1, 2>>>();" if name.startswith("src") else "")
+    (folder / "none.cu").write_text("template <int N> __global__ void other(int *a) {}")
+    (folder / "src" / "b.cu").write_text("k<<<1, 2>>>(); other<3><<<1, 2>>>(a);")
     program = repository(tmp_path, "r")
-    assert [unit.files for unit in program.units] == [("src/a.cu",), ("src/b.cu",)]
+    assert [unit.files for unit in program.units] == [("src/a.cu",), ("src/b.cu", "none.cu")]
     (flags,) = {unit.flags for unit in program.units}
     assert [flag.removeprefix(f"-I{folder}") for flag in flags] == [
         "-std=c++17",
