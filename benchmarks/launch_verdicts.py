@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,10 @@ class ProgramFiles:
 
 @dataclass(frozen=True)
 class LaunchVerdict:
-    """One launch. `nth`: among those of the kernel in the same line."""
+    """One launch. `nth`: among those of the kernel in the same line.
+
+    `pragma`: what made it tunable when it was followed, `kernel` or `constant`.
+    """
 
     set: str
     program: str
@@ -60,6 +63,7 @@ class LaunchVerdict:
     pure_dimensions: tuple[str, ...] = ()
     guards: dict[str, str] = field(default_factory=dict)
     needs_warps: bool = False
+    pragma: str = ""
 
     @property
     def is_tunable(self) -> bool:
@@ -86,18 +90,28 @@ class Inspected:
     messages: tuple[str, ...]
     wall_seconds: float
     cpu_seconds: float
+    vain: tuple[str, ...] = ()
 
 
-def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -> Inspected:
+#: Takes a unit and its document; gives the kind of pragma by number of launch, and vain ones.
+Follow = Callable[[Unit, dict[str, Any]], tuple[dict[int, str], list[str]]]
+
+
+def inspected(
+    program: ProgramFiles, limit_s: float, more: Sequence[str] = (), follow: Follow | None = None
+) -> Inspected:
     """Inspect all units of a program; one that ends without an answer is done file by file."""
     launches: dict[tuple[object, ...], LaunchVerdict] = {}
     failures: list[str] = []
     messages: list[str] = []
+    vain: list[str] = []
     begin, before = time.monotonic(), _children_seconds()
     pending = list(program.units)
     while pending:
         unit = pending.pop(0)
-        document, said = _inspect(program.folder, unit, limit_s, more)
+        document, said = document_of(
+            program.folder, unit, limit_s, more, ("--suggest",) if follow else ()
+        )
         if document is None and len(unit.files) > 1:
             pending = [replace(unit, files=(file,)) for file in unit.files] + pending
             continue
@@ -107,7 +121,10 @@ def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -
             failures.append(f"{unit.files[0]}: {(errors or said or ['no answer'])[0]}")
             continue
         failures += errors
-        for launch in _verdicts(program, document):
+        helped, in_vain = follow(unit, document) if follow else ({}, [])
+        vain += in_vain
+        for at, judged in enumerate(_verdicts(program, document)):
+            launch = replace(judged, pragma=helped.get(at, ""))
             known = launches.get(launch.place)
             # A header of several units: what holds in all of them.
             if known is None or (known.is_tunable and not launch.is_tunable):
@@ -120,6 +137,7 @@ def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -
         tuple(messages),
         round(time.monotonic() - begin, 3),
         round(_children_seconds() - before, 3),
+        tuple(vain),
     )
 
 
@@ -159,14 +177,15 @@ def command_line(unit: Unit, more: Sequence[str] = ()) -> list[str]:
     return [sys.executable, "-m", "cutune", "inspect", "--json", "-q", *words, *unit.files]
 
 
-def _inspect(
-    folder: Path, unit: Unit, limit_s: float, more: Sequence[str]
+def document_of(
+    folder: Path, unit: Unit, limit_s: float, more: Sequence[str], asked: Sequence[str] = ()
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The document, or None; and the lines of standard error that say what went wrong."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     seconds = limit_s * len(unit.files)
     # Ends nvcc and what it calls, too.
-    ended = run_to_end(command_line(unit, more), environment, seconds, folder)
+    words = [*command_line(unit, more), *asked]
+    ended = run_to_end(words, environment, seconds, folder)
     if ended.status is None:
         return None, [f"time-out after {limit_s:g} s"]
     errors = ended.errors.decode(errors="replace")

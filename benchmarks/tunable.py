@@ -1,12 +1,15 @@
 """How many launches are tunable: `python -m benchmarks.tunable [--json FILE] [--against FILE]`.
 
     python -m benchmarks.tunable --folder DIR --names FILE [--seed N --count 60 | --all]
+    python -m benchmarks.tunable --folder DIR --names FILE --all --repositories --follow
 
 Without a folder, the samples and all judge sets are counted. With one, programs of a public
 collection: names are drawn from the file by random.Random(seed), and what the Makefile in DIR/NAME
 compiles with nvcc is inspected with its options, or all .cu files where it says nothing. A table
-per set and the refusals by code are printed; `--against` an earlier JSON file also the launches
-that were gained and lost.
+per set and the refusals by code are printed, with `--repositories` one per program: each `.cu` file
+with a launch is then inspected alone, in sight of all folders that hold headers. `--follow` inserts
+the pragmas of `--suggest` (`benchmarks.followed_pragmas`) and counts what they helped. `--against`
+an earlier JSON file lists the launches that were gained and lost, too.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.compile_lines import compile_options, compiled_files
+from benchmarks.followed_pragmas import KINDS, followed
 from benchmarks.launch_verdicts import (
     Inspected,
     LaunchVerdict,
@@ -36,6 +41,10 @@ from tests.support.swept_programs import JUDGES, SAMPLES, set_name
 SEED = 21
 COUNT = 60
 LIMIT_S = 120.0
+SYSTEM = Path("/usr/include")
+_DEFINED = re.compile(r"__global__[^;{}()]*?(?:\([^()]*\)[^;{}()]*?)?\b(\w+)\s*\([^;{}]*\)\s*\{")
+_LAUNCHED = re.compile(r"\b(\w+)\s*(?:<[^<>;]*>\s*)?<<<")
+HEADERS = (".h", ".hpp", ".cuh")
 _COMPILED_AS = re.compile(r"^//\s+nvcc\s+(.*?)-o\s", re.MULTILINE)
 
 
@@ -50,10 +59,14 @@ def main(arguments: Sequence[str] = ()) -> int:
         if not options.all:
             names = random.Random(options.seed).sample(names, min(options.count, len(names)))
             print(f"  {len(names)} programs, random.Random({options.seed})")
-        programs = [public_program(options.folder, name) for name in names]
+        found_by = repository if options.repositories else public_program
+        programs = [found_by(options.folder, name) for name in names]
     found = []
     for program in programs:
-        found.append(inspected(program, options.limit, options.flag))
+        follow = partial(followed, program, limit_s=options.limit, more=options.flag)
+        found.append(
+            inspected(program, options.limit, options.flag, follow if options.follow else None)
+        )
         if options.progress:
             print(_progress(found[-1]), file=sys.stderr, flush=True)
     print(*_table(found), sep="\n")
@@ -96,6 +109,29 @@ def public_program(collection: Path, name: str) -> ProgramFiles:
     return ProgramFiles("public", name, folder, tuple(units))
 
 
+def repository(collection: Path, name: str) -> ProgramFiles:
+    """Each `.cu` file with a launch, and those that define its kernels, in sight of all headers."""
+    folder = collection.resolve() / name
+    headers = {path.parent for suffix in HEADERS for path in folder.rglob(f"*{suffix}")}
+    roots = {path for word in ("include", "src") for path in folder.rglob(word) if path.is_dir()}
+    seen = [path for path in (folder, *sorted(headers | roots)) if not _hides_system(path)]
+    flags = ("-std=c++17", *(f"-I{path}" for path in seen))
+    texts = {path: path.read_text(encoding="latin-1") for path in sorted(folder.rglob("*.cu"))}
+    defined = {path: {*_DEFINED.findall(text)} for path, text in texts.items()}
+    units = []
+    for path, text in texts.items():
+        missing = {*_LAUNCHED.findall(text)} - defined[path]
+        files = [path, *(other for other, own in defined.items() if own & missing)]
+        if "<<<" in text:
+            units.append(Unit(tuple(str(one.relative_to(folder)) for one in files), flags))
+    return ProgramFiles(name, name, folder, tuple(units))
+
+
+def _hides_system(folder: Path) -> bool:
+    """Would its headers be read in place of the system's, such as an `unistd.h` for Windows?"""
+    return any((SYSTEM / path.name).exists() for path in folder.glob("*.h"))
+
+
 def changes(
     before: Sequence[LaunchVerdict], after: Sequence[LaunchVerdict]
 ) -> tuple[list[LaunchVerdict], list[LaunchVerdict]]:
@@ -120,7 +156,10 @@ def changes(
 def _table(found: Sequence[Inspected]) -> Iterator[str]:
     sets = dict.fromkeys(one.set for one in found)
     width = max(map(len, (*sets, "all")), default=0)
-    yield f"  {'set':{width}}  programs  launches  tunable  with a tunable one  failed  CPU s"
+    yield (
+        f"  {'set':{width}}  programs  launches  tunable  by pragma  by constant"
+        "  with a tunable one  failed  CPU s"
+    )
     for name in sets:
         yield _row(name, width, [one for one in found if one.set == name])
     if len(sets) > 1:
@@ -132,17 +171,20 @@ def _table(found: Sequence[Inspected]) -> Iterator[str]:
     if unread:
         yield f"  in part not read by nvcc: {', '.join(unread)}"
     for one in found:
+        yield from (f"  in vain: {one.set}/{one.program}: {pragma}" for pragma in one.vain)
         yield from (f"  failed: {one.set}/{one.program}: {failure}" for failure in one.failures)
 
 
 def _row(name: str, width: int, found: Sequence[Inspected]) -> str:
     launches = [launch for one in found for launch in one.launches]
     tunable = sum(one.is_tunable for one in launches)
+    pragma, constant = (sum(one.pragma == kind for one in launches) for kind in KINDS)
     some = sum(any(launch.is_tunable for launch in one.launches) for one in found)
     failed = sum(len(one.failures) for one in found)
     cpu = sum(one.cpu_seconds for one in found)
     return (
-        f"  {name:{width}}  {len(found):8}  {len(launches):8}  {tunable:7}  {some:18}"
+        f"  {name:{width}}  {len(found):8}  {len(launches):8}  {tunable:7}  {pragma:9}"
+        f"  {constant:11}  {some:18}"
         f"  {failed:6}  {cpu:5.0f}"
     )
 
@@ -167,6 +209,8 @@ def _options(arguments: Iterable[str]) -> argparse.Namespace:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--against", type=Path)
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds per file")
+    parser.add_argument("--repositories", action="store_true", help="file by file, a set each")
+    parser.add_argument("--follow", action="store_true", help="insert what --suggest prints")
     parser.add_argument("--flag", action="append", default=[], help="given to every compilation")
     parser.add_argument("--progress", action="store_true")
     options = parser.parse_args(list(arguments))

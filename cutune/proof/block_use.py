@@ -30,6 +30,7 @@ from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse, FlatUse
 from cutune.source.program import DIMENSIONS
+from cutune.toolchain.kernel_names import base_name
 
 _WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
 _TENSOR = frozenset({"wmma", "mma", "wgmma"})
@@ -328,7 +329,7 @@ def _name(variable: Variable) -> str:
         length = int(found[1])
         if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):
             return found[2][:length]
-    return variable.name
+    return base_name(variable.name)
 
 
 # ---- compare-and-swaps that are repeated until they succeed

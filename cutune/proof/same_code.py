@@ -30,6 +30,7 @@ from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
 _NAME = re.compile(r"[\w$]+")
 #: Texts, and the names of functions as assertions have them.
+_DYNAMIC = "@dynamic"
 _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
 
@@ -45,18 +46,11 @@ def code_of(
     """
     function = module.functions[name]
     texts = {variable.name: in_texts(_text(variable.initial)) for variable in module.variables}
-    # Named by the function that they stand in; the frame has what they are.
-    shared = {
-        variable.name: f"@{index}"
-        for index, variable in enumerate(function.variables)
-        if variable.space == "shared"
-    }
-    # All arrays whose size the launch gives begin at one place, whatever their names are.
-    shared |= {
-        variable.name: f"@dynamic {variable.content}"
-        for variable in module.variables
-        if variable.space == "shared" and variable.size == 0
-    }
+    # The frame has what arrays of the function are.
+    shared = _shared_arrays(function)
+    for variable in module.variables:
+        if variable.name in dynamic_arrays(module):
+            shared[variable.name] = f"{_DYNAMIC} {variable.content}"
 
     def plain(text: str) -> str:
         text = _NAME.sub(lambda found: shared.get(found[0], found[0]), text)
@@ -73,6 +67,18 @@ def code_of(
     limits = tuple(sorted(function.directives.items())) if with_limits else ()
     frame = [tuple(v.content for v in each) for each in (function.parameters, function.variables)]
     return tuple(frame), limits, registers, body
+
+
+def dynamic_arrays(module: Module) -> frozenset[str]:
+    """Names of arrays whose size the launch gives: all begin at one place."""
+    variables = (v for v in module.variables if v.space == "shared")
+    return frozenset(variable.name for variable in variables if variable.size == 0)
+
+
+def _shared_arrays(function: Function) -> dict[str, str]:
+    """Names for shared arrays of a function, which are called after it, without it."""
+    variables = enumerate(function.variables)
+    return {one.name: f"@{index}" for index, one in variables if one.space == "shared"}
 
 
 def _text(initial: str) -> str:
@@ -128,11 +134,13 @@ _OF_PARAMETER = "parameter"
 class FloatOperations:
     """The operations of a function with a body.
 
-    `counts_as`: other names of built-in variables; without one they are left out.
+    `counts_as`: other names of built-in variables; without one they are left out. `dynamic`: shared
+    arrays of the module that begin at one place, whatever they are called.
     """
 
     function: Function
     counts_as: Mapping[str, str] = field(default_factory=dict)
+    dynamic: Collection[str] = ()
     #: The names that registers and memory depend on, whoever writes them.
     _made: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     #: The same of registers that were written before in the same basic block.
@@ -178,6 +186,10 @@ class FloatOperations:
     def _instructions(self) -> list[tuple[int, Instruction]]:
         body = enumerate(self.function.body or ())
         return [(number, item) for number, item in body if isinstance(item, Instruction)]
+
+    @cached_property
+    def _arrays(self) -> Mapping[str, str]:
+        return {**dict.fromkeys(self.dynamic, _DYNAMIC), **_shared_arrays(self.function)}
 
     @cached_property
     def _definitions(self) -> Mapping[str, list[tuple[int, Instruction]]]:
@@ -244,7 +256,8 @@ class FloatOperations:
         found: set[str] = set()
         for name in names(operand):
             made = self._made.get(name, {name})
-            found |= {word for word in made if _OF_PARAMETER in word or word == name}
+            words = {word for word in made if _OF_PARAMETER in word or word == name}
+            found |= {self._arrays.get(word, word) for word in words}
         return f"behind {sorted(found)}"
 
 
@@ -404,9 +417,12 @@ def _may_be(of_copy: Sum, of_kernel: Sum) -> bool:
 
 
 def rounds_alike(
-    kernel: Function, copy: Function, counts_as: Mapping[str, str] = MappingProxyType({})
+    kernel: Function,
+    copy: Function,
+    counts_as: Mapping[str, str] = MappingProxyType({}),
+    dynamic: Collection[str] = (),
 ) -> bool:
-    """Tell whether one of these is known. `counts_as`: as in `FloatOperations`, in both.
+    """Tell whether one of these is known. The rest is as in `FloatOperations`, for both.
 
     - Both have the same floating-point operations and loads in the same order.
     - Both fuse all products.
@@ -414,7 +430,7 @@ def rounds_alike(
     - Both fuse the same products, round the same ones, and add the same ones to each other; these
       are made of different values.
     """
-    of_kernel, of_copy = (FloatOperations(one, counts_as) for one in (kernel, copy))
+    of_kernel, of_copy = (FloatOperations(one, counts_as, dynamic) for one in (kernel, copy))
     if _numbered(of_kernel) == _numbered(of_copy):
         return True
     if of_kernel.fuses_all and of_copy.fuses_all:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from cutune.cli.report.programs import print_programs
 from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.suggestions import suggestions
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
@@ -28,6 +29,31 @@ KERNELS = {
         "int t = threadIdx.x, all = blockDim.x;"
         " for (int i = t; i < n; i += all) row[i] = in[i] * 2.5f + in[i + 1];",
         True,
+    ),
+    # The row's largest element, for which threads meet in an array that is called after the kernel.
+    "by_most": (
+        "__shared__ float most[1024]; int t = threadIdx.x, all = blockDim.x; float own = 0;"
+        " for (int i = t; i < n; i += all) own = fmaxf(own, in[i]); most[t] = own;"
+        " for (int k = all / 2; k > 0; k /= 2) { __syncthreads();"
+        " if (t < k) most[t] = fmaxf(most[t], most[t + k]); } __syncthreads(); own = most[0];"
+        " for (int i = t; i < n; i += all) row[i] = expf(in[i] - own) * own + in[i];",
+        True,
+    ),
+    "by_most_without_waiting": (
+        "__shared__ float most[1024]; int t = threadIdx.x, all = blockDim.x; float own = 0;"
+        " for (int i = t; i < n; i += all) own = fmaxf(own, in[i]); most[t] = own;"
+        " for (int k = all / 2; k > 0; k /= 2) { __syncthreads();"
+        " if (t < k) most[t] = fmaxf(most[t], most[t + k]); } own = most[0];"
+        " for (int i = t; i < n; i += all) row[i] = expf(in[i] - own) * own + in[i];",
+        False,
+    ),
+    "by_total": (
+        "__shared__ float part[1024]; int t = threadIdx.x, all = blockDim.x; float own = 0;"
+        " for (int i = t; i < n; i += all) own += in[i]; part[t] = own;"
+        " for (int k = all / 2; k > 0; k /= 2) { __syncthreads();"
+        " if (t < k) part[t] += part[t + k]; } __syncthreads(); own = part[0];"
+        " for (int i = t; i < n; i += all) row[i] = expf(in[i] - own) * own + in[i];",
+        False,
     ),
     "by_table": (
         "__shared__ float table[300]; for (int i = threadIdx.x; i < 300; i += WIDTH) table[i] = i;"
@@ -80,7 +106,7 @@ def _text() -> str:
     )
     launches = "".join(f"    {name}<<<9, WIDTH>>>(out, in, n);\n" for name in KERNELS)
     return (
-        "#include <cstdio>\n#include <cstdlib>\n#define WIDTH 128\n"
+        "#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#define WIDTH 128\n"
         f"{kernels}{MAIN}{launches}"
         "    if (cudaDeviceSynchronize() != cudaSuccess) return 1;\n"
         "    unsigned sum = 0;\n"
@@ -269,3 +295,24 @@ def test_sums_of_ids_are_any_blocks(size: int, tmp_path: Path) -> None:
     assert found == known | {"valued": size == 32}
     shaken = cutune("shake", path, "--run", "{program} 1999", "--seeds", 6, *QUICK)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+NAMED = """
+__global__ void scaled(float *out, const float *in, int n) {
+    int t = threadIdx.x, all = blockDim.x;
+    for (int i = t; i < n; i += all) out[blockIdx.x * n + i] = in[i] * 2.5f;
+}
+void NAME(float *out, const float *in, int n, int rows) { scaled<<<rows, 256>>>(out, in, n); }
+"""
+
+
+def test_a_kernel_with_the_name_of_another_function_needs_one_of_its_own(tmp_path: Path) -> None:
+    said = []
+    for name in ("scaled", "run"):
+        path = tmp_path / f"{name}.cu"
+        path.write_text(NAMED.replace("NAME", name))
+        program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+        said.append([one.text for one in suggestions(program)])
+    (advice,), nothing = said
+    assert "'scaled' may mean another function as well" in advice
+    assert nothing == []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.same_code import code_of, rounds_alike
+from cutune.proof.same_code import code_of, dynamic_arrays, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.block_copies import block_copies
@@ -98,7 +98,13 @@ def _proven_candidates(
         )
         counts_as = _counts_as(written[name])
         return may_round or all(
-            kernel and rounds_alike(original.functions[kernel], module.functions[copy], counts_as)
+            kernel
+            and rounds_alike(
+                original.functions[kernel],
+                module.functions[copy],
+                counts_as,
+                dynamic_arrays(original) | dynamic_arrays(module),
+            )
             for module, copy, original, kernel in pairs(compiled[name])
         )
 
@@ -197,9 +203,9 @@ def with_copy(
     is_kept = known.needs_warps and found.copy.block == (1, 1, 1)
     if not known.pure_dimensions or is_kept:
         return kernel
-    # Reasons speak of the kernel as it is written.
+    # Reasons, and advice where a launch is none of the copy, speak of the kernel as it is written.
     unproven = tuple((name, kernel.reason or reason) for name, reason in known.unproven)
-    return replace(known, copy=found.copy, unproven=unproven)
+    return replace(known, copy=found.copy, unproven=unproven, block_use=kernel.block_use)
 
 
 def with_entries_of_copies(program: Program) -> Program:

@@ -218,6 +218,11 @@ ONE_BLOCK = (
 TIED = "No other block is known to be right: {obstacle}."
 SEVERAL = "its block has, or may have, threads in y or z, and only blocks without are looked at"
 NARROW = "its arrays and its conditions leave no other width"
+#: Of a launch that could be one of a copy of its kernel, if the name meant nothing else.
+NAMESAKE = (
+    "A copy of it is right with other blocks, but cannot be launched here, since '{name}' may mean "
+    "another function as well: where the kernel has a name of its own, it may be tuned."
+)
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
     "right with that block alone, and no annotation helps."
@@ -362,7 +367,9 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
     remedy = code.meaning
     if code in _PROPOSED and kernel is not None:
         blocks = _blocks(kernel, [site])
-        if blocks and _has_unknown_memory(site):
+        if kernel.copy is not None and site.called is None:
+            remedy = NAMESAKE.format(name=site.kernel)
+        elif blocks and _has_unknown_memory(site):
             code = Code.DYNAMIC_SHARED_MEMORY
             remedy = MEMORY.format(name=site.kernel, clauses=blocks)
         else:

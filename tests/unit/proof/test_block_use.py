@@ -29,6 +29,26 @@ def test_numbers_of_template_arguments_end_no_name() -> None:
     assert "'row' has a place for each threadIdx.x" in site.reason
 
 
+UNNAMED = """
+namespace ns { namespace {
+__global__ void shifted(int *a, int n)
+{
+    extern __shared__ int row[];
+    row[threadIdx.x] = a[blockIdx.x * n + threadIdx.x];
+    __syncthreads();
+    a[blockIdx.x * n + threadIdx.x] = row[threadIdx.x ^ 1];
+}
+} }
+void f(int *a, int n) { ns::shifted<<<8, 64, 256>>>(a, n); }
+"""
+
+
+@pytest.mark.nvcc
+def test_arrays_of_namespaces_have_their_own_names() -> None:
+    (site,) = analyzed(Source("unnamed.cu", UNNAMED)).launches
+    assert "'row' has a place for each threadIdx.x" in site.reason
+
+
 CALLED_X = """
 extern __shared__ int x[];
 __global__ void kernel(int *a, int n)

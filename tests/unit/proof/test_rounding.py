@@ -166,3 +166,28 @@ def test_ids_have_other_names_where_threads_are_numbered_anew(
     kernel, copy = function(OF_ID.format("", *NUMBERED)), function(OF_ID.format(ID, *order))
     anew = {"%tid.x": "", "%ntid.x": ""}
     assert rounds_alike(kernel, copy, anew) is expected
+
+
+#: Squares of what stands in two shared arrays, one of which is rounded before it is added.
+OF_ARRAYS = """\
+.shared .align 4 .b8 {0}_one[4]; .shared .align 4 .b8 {0}_two[4];
+ld.shared.f32 %f2, [{0}_one]; ld.shared.f32 %f3, [{0}_two];
+mul.f32 %f4, {1}, {1}; fma.rn.f32 %f5, {2}, {2}, %f4; st.global.f32 [%rd1], %f5;
+"""
+
+
+@pytest.mark.parametrize(("squares", "expected"), [(("%f2", "%f3"), True), (("%f3", "%f2"), False)])
+def test_shared_arrays_are_called_after_their_functions(
+    squares: tuple[str, str], expected: bool
+) -> None:
+    kernel = function(OF_ARRAYS.format("kernel", "%f2", "%f3"))
+    assert rounds_alike(kernel, function(OF_ARRAYS.format("copy", *squares))) is expected
+
+
+def test_arrays_whose_size_the_launch_gives_begin_at_one_place() -> None:
+    kernel, copy, other = (
+        function(OF_TABLE.replace("[table]", f"[{name}]")) for name in ("own", "copied", "other")
+    )
+    assert not rounds_alike(kernel, copy)
+    assert rounds_alike(kernel, copy, dynamic={"own", "copied"})
+    assert not rounds_alike(kernel, other, dynamic={"own", "copied"})

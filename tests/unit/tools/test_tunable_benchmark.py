@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.compile_lines import compile_options
-from benchmarks.launch_verdicts import LaunchVerdict, Unit, command_line
-from benchmarks.tunable import changes, own_programs, public_program
+from benchmarks.followed_pragmas import followed
+from benchmarks.launch_verdicts import LaunchVerdict, Unit, command_line, inspected
+from benchmarks.tunable import changes, own_programs, public_program, repository
 
 TUNABLE = LaunchVerdict("s", "p", "a.cu", 3, "k", 1, "tunable", None, "global ids only in x")
 REFUSED = replace(TUNABLE, verdict="refused", code="CT211", reason="uses shared memory")
@@ -71,3 +72,62 @@ def test_a_program_is_what_its_makefile_compiles(tmp_path: Path) -> None:
 def test_samples_and_judge_sets_are_programs() -> None:
     sets = {program.set for program in own_programs()}
     assert {"polybench", "tridiagonal", "judges/01", "judges/14"} <= sets
+
+
+def test_a_repository_is_inspected_file_by_file(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    for name in ("src/a.cu", "src/b.cu", "none.cu", "lib/own.h", "windows/unistd.h"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("k<<<1, 2>>>();" if name.startswith("src") else "")
+    (folder / "none.cu").write_text("template <int N> __global__ void other(int *a) {}")
+    (folder / "src" / "b.cu").write_text("k<<<1, 2>>>(); other<3><<<1, 2>>>(a);")
+    program = repository(tmp_path, "r")
+    assert [unit.files for unit in program.units] == [("src/a.cu",), ("src/b.cu", "none.cu")]
+    (flags,) = {unit.flags for unit in program.units}
+    assert [flag.removeprefix(f"-I{folder}") for flag in flags] == [
+        "-std=c++17",
+        "",
+        "/lib",
+        "/src",
+    ]
+
+
+ONE_SUM = """\
+__global__ void sums(float *out, const float *in, int n)
+{
+    extern __shared__ float part[];
+    int t = threadIdx.x, all = blockDim.x;
+    const float *x = in + blockIdx.x * n;
+    float sum = 0;
+    for (int i = t; i < n; i += all) sum += x[i];
+    part[t] = sum;
+    for (int s = all / 2; s > 0; s /= 2) {
+        __syncthreads();
+        if (t < s) part[t] += part[t + s];
+    }
+    __syncthreads();
+    for (int i = t; i < n; i += all) out[blockIdx.x * n + i] = expf(x[i] - part[0]);
+}
+__global__ void turned(float *x) { x[threadIdx.x ^ blockIdx.x] = blockDim.x; }
+void launched(const float *x, float *y, int rows, int n)
+{
+    sums<<<rows, 256, 1024>>>(y, x, n);
+    turned<<<100, 256>>>(y);
+}
+"""
+
+
+@pytest.mark.nvcc
+def test_pragmas_are_followed_as_they_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "a.cu").write_text(ONE_SUM)
+    program = repository(tmp_path, "r")
+    found = inspected(
+        program, 300, follow=lambda unit, document: followed(program, unit, document, 300)
+    )
+    assert not found.failures and not found.vain
+    assert [(one.kernel, one.verdict, one.pragma) for one in found.launches] == [
+        ("sums", "refused", "kernel"),
+        ("turned", "refused", ""),
+    ]
+    assert (tmp_path / "r" / "a.cu").read_text() == ONE_SUM
