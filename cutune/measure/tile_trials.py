@@ -12,14 +12,12 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 That says something of other sizes and other data because what is asked of the code is narrow: what
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
 (`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
-one, no function of the system is called, and no register is read but indices and shapes. Each
-comparison of data comes out both ways (`trial_outcomes`). Numbers that the code names are tried as
-sizes and as data. A real number of the launch (`beta`) that is compared with others is tried as
-each of them, and on both sides.
+one, no function of the system is called, no register is read but indices and shapes. Comparisons of
+data come out both ways (`trial_outcomes`). Numbers of the code are tried as sizes and as data. A
+real number of the launch (`beta`) that is compared is tried as each such number, and on both sides.
 
-Sizes at which the kernel itself has a race are none: it is made for others. Where a copy does the
-same only if what blocks share out, or all integers, are multiples of what both blocks cover, it may
-run there.
+Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
+share out, or all integers, are multiples of what both blocks cover, it may run there.
 """
 
 from __future__ import annotations
@@ -249,6 +247,12 @@ class _Trial:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
+        own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
+        if widest(self._functions(other)) > widest(self._functions(own)):
+            return "it accesses more bytes at once"
+        if self.is_in_turn:
+            # Its bodies are the kernel's, of the same blocks: what they make of sizes is the same.
+            return ""
         most = {
             index: max(sizes[one.name] for sizes in assigned)
             for index, one in enumerate(self.kernel.parameters)
@@ -258,9 +262,6 @@ class _Trial:
         x, y, z = (per_block(tile, axis, assigned, most_of_all) for axis in range(3))
         i, j, k = (per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
         tried = TriedSizes(most, (x, y, z), (i, j, k), self._compared)
-        own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
-        if widest(self._functions(other)) > widest(self._functions(own)):
-            return "it accesses more bytes at once"
         return self._untried_of(own, tried) or self._untried_of(other, tried)
 
     def _untried_of(self, entry: str, tried: TriedSizes) -> str:
@@ -294,8 +295,7 @@ class _Trial:
         """Sizes, and data, near the numbers that the kernel and its copies name."""
         each = (one for entry in self.entries.values() for one in self._functions(entry))
         near, words = near_numbers(*literals(each))
-        most = _FARTHEST * max(self._numbers, default=8)
-        sizes = sorted(one for one in near if 0 <= one <= most)
+        sizes = sorted(one for one in near if 0 <= one <= _FARTHEST * max(self._numbers, default=8))
         return sizes[:: max(1, len(sizes) // _NAMED)], words
 
     @cached_property
@@ -372,8 +372,9 @@ class _Trial:
         different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
             return self.outcomes.objection(partial(self._noted, tile.own(), launches))
-        known = self.kernel.parameters
-        numbers = ((known[index].name, value) for index, value in different.numbers)
+        numbers = (
+            (self.kernel.parameters[index].name, value) for index, value in different.numbers
+        )
         about = [*different.sizes, *(numbers if self._compared else ())]
         sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
@@ -391,12 +392,10 @@ class _Trial:
         several = [one for one in launches if has_several(tile, dict(one.sizes))]
         return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
 
-    def _noted(
-        self, own: Tile, launches: Sequence[_Launch], loaded: LoadedModule
-    ) -> Iterator[None]:
+    def _noted(self, own: Tile, tried: Sequence[_Launch], loaded: LoadedModule) -> Iterator[None]:
         """Launch the program's own kernel, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
-        for launch, contents in product(launches, range(3)):
+        for launch, contents in product(tried, range(3)):
             if (grid := grid_at(own, dict(launch.sizes))) is not None:
                 noting._run(self.entries[self.kernel.name], grid, own, launch, contents)
                 yield
