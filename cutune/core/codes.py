@@ -65,7 +65,7 @@ class Code(Enum):
     HIDDEN_CONFIGURATION = "CT282 warning: '<<<{text}>>>' does not show grid and block one by one; write them with a comma between"
     SIDE_EFFECT = "CT206 warning: {what} in the launch may have a side effect; store its value in a variable first"
     SEEN_COLUMN = "CT289 warning: '{name}' may see the column of its call (std::source_location), which the rewritten launch moves; put the launch on lines of its own, and store the value in a variable above"
-    HIDDEN_LAUNCH = "CT244 warning: the launch stands in the argument of a macro that prints or changes it, or is compiled as something else; write it out as a statement"
+    HIDDEN_LAUNCH = "CT244 warning: the launch stands in the argument of a macro that prints or changes it, behind a #line, or is compiled as something else; write it out as a statement, without #line"
     UNCOMPILED_LAUNCH = "CT277 warning: an #if leaves the launch out of what is compiled; where it should be tuned, give the options that compile it, such as -D"
     LAUNCHED_BY_CALL = "CT280 note: kernel '{kernel}' is launched by {function}, which stays as it is: {advice}"
     EARLY_HEADER = "CT224 warning: -include reads this header before the source; include it in the source instead"

@@ -12,13 +12,12 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 That says something of other sizes and other data because what is asked of the code is narrow: what
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
 (`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
-one, no function of the system is called, and no register is read but indices and shapes. Numbers
-that the code names are tried as sizes and as data. A real number of the launch (`beta`) that is
-compared with others is tried as each of them, and on both sides.
+one, no function of the system is called, no register is read but indices and shapes. Comparisons of
+data come out both ways (`trial_outcomes`). Numbers of the code are tried as sizes and as data. A
+real number of the launch (`beta`) that is compared is tried as each such number, and on both sides.
 
-Sizes at which the kernel itself has a race are none: it is made for others. Where a copy does the
-same only if what blocks share out, or all integers, are multiples of what both blocks cover, it may
-run there.
+Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
+share out, or all integers, are multiples of what both blocks cover, it may run there.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import lcm
 from pathlib import Path
@@ -42,12 +41,14 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
-from cutune.measure import trial_code as code_module
-from cutune.measure import trial_contents as contents_module
-from cutune.measure import trial_grids as grids_module
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
-from cutune.measure.trial_contents import of_each_outcome, same_numbers, trial_contents
+from cutune.measure.trial_contents import (
+    near_numbers,
+    of_each_outcome,
+    same_numbers,
+    trial_contents,
+)
 from cutune.measure.trial_grids import (
     grid_at,
     has_parts,
@@ -56,6 +57,7 @@ from cutune.measure.trial_grids import (
     per_block,
     per_thread,
 )
+from cutune.measure.trial_outcomes import Outcomes
 from cutune.proof.variants import repeat
 from cutune.ptx import tried_sizes
 from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
@@ -90,13 +92,7 @@ _PAGE = 4096
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The modules on which answers depend.
-_JUDGES = (
-    __file__,
-    code_module.__file__,
-    tried_sizes.__file__,
-    contents_module.__file__,
-    grids_module.__file__,
-)
+_JUDGES = (*sorted(Path(__file__).parent.glob("*trial*.py")), Path(tried_sizes.__file__))
 
 Sizes = Mapping[str, int]
 Numbers = tuple[tuple[int, float], ...]
@@ -112,7 +108,7 @@ def copies_that_do_the_same(
     """
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
-    made_of = (Path(str(one)).read_text("utf-8") for one in _JUDGES)
+    made_of = (one.read_text("utf-8") for one in _JUDGES)
     key = key_of(*made_of, digest_of_sources(), text, repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
@@ -152,7 +148,8 @@ def _tried(
         return none("it is compiled to several instances")
     tiles = tuple(one.tile for one in copies if one.tile is not None)
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
-    trial = _Trial(module, loaded, kernel, entries, tiles, is_in_turn)
+    outcomes = Outcomes(text, module, entries[kernel.name])
+    trial = _Trial(module, loaded, kernel, entries, tiles, is_in_turn, outcomes)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
     found, reasons = list[Found](), dict[str, str]()
@@ -208,6 +205,8 @@ class _Trial:
     tiles: tuple[Tile, ...]
     #: Do blocks of the copies what those of the kernel do, one after another?
     is_in_turn: bool
+    outcomes: Outcomes
+    is_noted: bool = False
 
     # ---- what is asked of the code
 
@@ -295,13 +294,9 @@ class _Trial:
     def _literals(self) -> tuple[list[int], NDArray[np.uint32]]:
         """Sizes, and data, near the numbers that the kernel and its copies name."""
         each = (one for entry in self.entries.values() for one in self._functions(entry))
-        integers, reals = literals(each)
-        near = {one + step for one in integers for step in (-1, 0, 1)}
-        bits = {one ^ sign for one in reals for sign in (0, 1 << 31)}
-        words = {word & 0xFFFFFFFF for one in (*near, *bits) for word in (one - 1, one, one + 1)}
-        most = _FARTHEST * max(self._numbers, default=8)
-        sizes = sorted(one for one in near if 0 <= one <= most)
-        return sizes[:: max(1, len(sizes) // _NAMED)], np.array(sorted(words), np.uint32)
+        near, words = near_numbers(*literals(each))
+        sizes = sorted(one for one in near if 0 <= one <= _FARTHEST * max(self._numbers, default=8))
+        return sizes[:: max(1, len(sizes) // _NAMED)], words
 
     @cached_property
     def _compared(self) -> dict[int, frozenset[float]]:
@@ -376,9 +371,10 @@ class _Trial:
         each = enumerate(launches)
         different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
         if different is None:
-            return ""
-        known = self.kernel.parameters
-        numbers = ((known[index].name, value) for index, value in different.numbers)
+            return self.outcomes.objection(partial(self._noted, tile.own(), launches))
+        numbers = (
+            (self.kernel.parameters[index].name, value) for index, value in different.numbers
+        )
         about = [*different.sizes, *(numbers if self._compared else ())]
         sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
@@ -395,6 +391,14 @@ class _Trial:
             return "its threads or blocks have a race"
         several = [one for one in launches if has_several(tile, dict(one.sizes))]
         return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+
+    def _noted(self, own: Tile, tried: Sequence[_Launch], loaded: LoadedModule) -> Iterator[None]:
+        """Launch the program's own kernel, of a module that notes what it does."""
+        noting = replace(self, loaded=loaded, is_noted=True)
+        for launch, contents in product(tried, range(3)):
+            if (grid := grid_at(own, dict(launch.sizes))) is not None:
+                noting._run(self.entries[self.kernel.name], grid, own, launch, contents)
+                yield
 
     def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
         """Return the parameters that are multiples of a number in a domain, and the number."""
@@ -589,7 +593,7 @@ class _Trial:
         before = [one.tobytes() for one in memory]
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
-        about |= {"shared_bytes": tile.shared, "is_checked": contents == 0}
+        about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
         # Races are the same whatever is in memory.
         self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]

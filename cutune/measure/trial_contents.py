@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any
@@ -39,6 +39,16 @@ def trial_contents(
         any_bits = random.integers(0, 1 << 32, count, np.uint32)
         words = np.where(random.random(count) < 1 / 4, any_bits, words)
     return np.resize(words.astype(np.uint32), -(-size // 4)).view(np.uint8)[:size]
+
+
+def near_numbers(
+    integers: Iterable[int], reals: Iterable[int]
+) -> tuple[set[int], NDArray[np.uint32]]:
+    """Return numbers beside integers, and words beside these and the bits of `float` numbers."""
+    near = {one + step for one in integers for step in (-1, 0, 1)}
+    bits = {one ^ sign for one in reals for sign in (0, 1 << 31)}
+    words = {word & 0xFFFFFFFF for one in (*near, *bits) for word in (one - 1, one, one + 1)}
+    return near, np.array(sorted(words), np.uint32)
 
 
 def of_each_outcome(numbers: frozenset[float], other: float) -> list[float]:

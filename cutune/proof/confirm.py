@@ -131,7 +131,8 @@ def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -
         return {}
     names: dict[str, str] = {}
     for index, size in enumerate(proof.parameters):
-        names |= _named(index, 0, size, kernel.parameters[index].name)
+        if name := kernel.parameters[index].name:
+            names |= _named(index, 0, size, name)
     for one in members:
         if proof.parameters[one.argument] == one.bytes:
             names |= one.names

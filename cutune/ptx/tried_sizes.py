@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -172,6 +172,35 @@ def widest(functions: Iterable[Function]) -> int:
     return max(bits, default=0)
 
 
+def comparisons_of_data(function: Function) -> list[Instruction]:
+    """Return the comparisons of what was loaded, and of what was made of that."""
+    loaded = _closed(function.instructions, _is_load)
+    compared = (one for one in function.instructions if one.opcode == "setp")
+    return [one for one in compared if not loaded.isdisjoint(_read(one))]
+
+
+def _closed(
+    instructions: Sequence[Instruction], begins: Callable[[Instruction], bool]
+) -> frozenset[str]:
+    """Registers that follow from those that some instructions give, except by comparisons."""
+    found, size = set[str](), -1
+    while size != (size := len(found)):
+        for one in instructions:
+            stops = one.opcode == "setp" or _is_load(one)
+            if begins(one) or not (stops or found.isdisjoint(_read(one))):
+                found.update(results(one))
+    return frozenset(found)
+
+
+def _is_load(one: Instruction) -> bool:
+    return one.opcode in LOADS | {"atom"} and "param" not in spaces(one)
+
+
+def _read(one: Instruction) -> tuple[str, ...]:
+    """What an instruction reads, but for its guard."""
+    return tuple(name for name in sources(one) if name != one.guard)
+
+
 class _Sizes:
     def __init__(self, function: Function, kernel: Function, tried: TriedSizes) -> None:
         self._function, self._tried = function, tried
@@ -179,16 +208,12 @@ class _Sizes:
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = _tests_of_parameters(kernel) if function is kernel else {}
         self._instructions = function.instructions
-        self._loaded = self._closed(self._is_load)
+        self._loaded = self._closed(_is_load)
         self._pointers = self._closed(self._is_pointer)
         self._reals = self._closed(self._is_real)
         self._scales = self._sizes()
 
     # ---- what registers hold
-
-    @staticmethod
-    def _is_load(one: Instruction) -> bool:
-        return one.opcode in LOADS | {"atom"} and "param" not in spaces(one)
 
     def _is_pointer(self, one: Instruction) -> bool:
         """Loads a kernel's parameter that is no number, or a function's that is followed."""
@@ -223,18 +248,9 @@ class _Sizes:
         return frozenset(found)
 
     def _closed(self, begins: Callable[[Instruction], bool]) -> frozenset[str]:
-        """Registers that follow from those that some instructions give, except by comparisons."""
-        found, size = set[str](), -1
-        while size != (size := len(found)):
-            for one in self._instructions:
-                stops = one.opcode == "setp" or self._is_load(one)
-                if begins(one) or not (stops or found.isdisjoint(self._read(one))):
-                    found.update(results(one))
-        return frozenset(found)
+        return _closed(self._instructions, begins)
 
-    def _read(self, one: Instruction) -> tuple[str, ...]:
-        """What an instruction reads, but for its guard."""
-        return tuple(name for name in sources(one) if name != one.guard)
+    _read = staticmethod(_read)
 
     def _sizes(self) -> Scales:
         scales: Scales = {}
@@ -257,7 +273,7 @@ class _Sizes:
         reads: dict[str, set[str]] = {}
         for one in self._instructions:
             is_integer = _type_of(one, 0) in _WIDE and one.opcode != "setp"
-            for name in results(one) if is_integer and not self._is_load(one) else ():
+            for name in results(one) if is_integer and not _is_load(one) else ():
                 reads.setdefault(name, set()).update(n for n in self._read(one) if n[0] == "%")
         is_new = True
         while is_new:
@@ -313,7 +329,7 @@ class _Sizes:
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
         """By how much a size grows where the result grows by one; 0: it is no size."""
-        if one.opcode == "setp" or self._is_load(one) or _type_of(one, 0) in _REALS:
+        if one.opcode == "setp" or _is_load(one) or _type_of(one, 0) in _REALS:
             return 0
         if self._is_parameter(one):
             return self._of_parameter(one)

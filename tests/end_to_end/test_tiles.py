@@ -37,6 +37,7 @@ RIGHT = {
     "right_halo": {"REACH_32", "REACH_128", "REACH_256"},
     "right_late": {"SIDE_8", "SIDE_32"},
     "right_beta": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
+    "right_threshold": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
     "right_strides": {"STRIDE_32", "STRIDE_64", "STRIDE_256", "STRIDE_512"},
     "right_planes": {"side_8", "side_32"},
     # As many threads do as much, if they are in whole blocks.
@@ -71,6 +72,7 @@ WRONG = {
     "wrong_term": BEYOND,
     "wrong_pair": "it asks whether several sizes are certain numbers",
     "wrong_value": "it asks whether data are one number",
+    "wrong_rare": "it asks of data what trials do not answer both ways",
     "wrong_below": "its results are others at n = ",
     "wrong_pointer": "it uses a pointer as a number",
 }

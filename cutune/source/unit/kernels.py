@@ -276,20 +276,35 @@ class DeclaredParameter(KernelParameter):
 
 
 def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
-    """parameter = type NAME? ("[" … "]")* ("=" default)?."""
-    tokens = list(takewhile(lambda token: token.text != "=", tokens))
-    brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
-    names = [token for token in tokens[:brackets] if token.kind == "IDENTIFIER"]
+    """parameter = attribute* type NAME? attribute* ("[" … "]")* ("=" default)?."""
+    tokens = _without_attributes([*takewhile(lambda token: token.text != "=", tokens)])
+    bracket = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
+    names = [token for token in tokens[:bracket] if token.kind == "IDENTIFIER"]
     is_named = (
-        len(names) > 1 and tokens[brackets - 1] is names[-1] and tokens[brackets - 2].text != "::"
+        len(names) > 1 and tokens[bracket - 1] is names[-1] and tokens[bracket - 2].text != "::"
     )
-    name = tokens[brackets - 1].text if is_named else ""
-    type_tokens = [*tokens[: brackets - 1 if is_named else brackets], *tokens[brackets:]]
+    name = tokens[bracket - 1].text if is_named else ""
+    type_tokens = [*tokens[: bracket - 1 if is_named else bracket], *tokens[bracket:]]
     texts = [token.text for token in type_tokens]
     is_pointer = not {"*", "[", "(", "..."}.isdisjoint(texts)
     is_reference = not {"&", "&&"}.isdisjoint(texts)
     value = () if is_pointer or is_reference else tuple(_folded(texts))
     return DeclaredParameter(name, type_text(texts), value)
+
+
+def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
+    """Tokens without ("[[" … "]]" | "__attribute__" "((" … "))")."""
+    kept, depth, is_within = list[Token](), 0, False
+    for index, token in enumerate(tokens):
+        two = [one.text for one in tokens[index : index + 2]]
+        if not is_within and two in (["[", "["], ["__attribute__", "("]):
+            depth, is_within = 0, True
+        if not is_within:
+            kept.append(token)
+            continue
+        depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(token.text, 0)
+        is_within = depth > 0 or token.text == "__attribute__"
+    return kept
 
 
 def type_text(texts: Sequence[str]) -> str:

@@ -413,6 +413,27 @@ __global__ void wrong_value(const int *a, int *b, int n) {
     if (i < n) b[i] = part[threadIdx.x] + (a[0] == 123456 ? BLOCK : 0);
 }
 
+// Of numbers at random nearly none is asked for.
+__global__ void wrong_rare(const int *a, int *b, int n) {
+    __shared__ int part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int left = threadIdx.x > 0 ? part[threadIdx.x - 1] : 0;
+    const unsigned mixed = part[threadIdx.x] * 2654435761u + 98765u;
+    if (i < n) b[i] = part[threadIdx.x] + (mixed < 1024 ? left : 0);
+}
+
+// Both answers are given.
+__global__ void right_threshold(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x, j = blockIdx.x * BLOCK + BLOCK - 1 - threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const float half = 0.5f * part[BLOCK - 1 - threadIdx.x];
+    if (j < n) b[j] = half > 0.4f ? half : -1.0f;
+}
+
 __global__ void wrong_below(const float *a, float *b, int n) {
     __shared__ float part[BLOCK];
     const int i = blockIdx.x * BLOCK + threadIdx.x;
@@ -493,6 +514,8 @@ int main(int argc, char **argv) {
     wrong_rounded<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     wrong_magnitude<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     wrong_value<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_rare<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    right_threshold<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_below<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_pointer<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost);

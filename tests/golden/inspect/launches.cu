@@ -40,7 +40,7 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     set<<<n, 64>>>(next(n), a);  // expect CT206: 'next' in the launch may have a side effect; store its value in a variable first
     set<float><<<n, 64>>>(next(n), a, 2);
     set<<<n, 64>>>(next(n), a, 2);
-    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch stands in the argument of a macro that prints or changes it, or is compiled as something else; write it out as a statement
+    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch stands in the argument of a macro that prints or changes it, behind a #line, or is compiled as something else; write it out as a statement, without #line
     pointer<<<n, 64>>>(n, a);  // expect CT281: 'pointer' is an argument of 'run' and may be any kernel; launch each kernel by its name where 'run' is called
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;

@@ -156,6 +156,24 @@ def test_each_argument_has_a_bit(further: int, is_tunable: bool) -> None:
     assert is_tunable or (site.code is Code.NOT_PROVEN and "63 arguments" in site.reason)
 
 
+@pytest.mark.parametrize(
+    "n", ["[[maybe_unused]] int n", "int n [[maybe_unused]]", "int n __attribute__((unused))"]
+)
+def test_an_attribute_is_no_part_of_a_type(n: str) -> None:
+    body = f"{INDEX} if (i < n) a[i] = 1;"
+    (kernel,) = program_of(f"__global__ void k([[maybe_unused]] int *a, {n}) {{ {body} }}").kernels
+    assert [(one.name, one.type) for one in kernel.parameters] == [("a", "int *"), ("n", "int")]
+    assert kernel.dimensions[0].guard == "n"
+
+
+def test_a_parameter_whose_name_is_not_read_gives_no_guard() -> None:
+    (kernel,) = program_of(
+        f"__global__ void k(int *a, int (n)) {{ {INDEX} if (i < n) a[i] = 1; }}"
+    ).kernels
+    assert kernel.pure_dimensions == ("x",)
+    assert kernel.dimensions[0].guard is None
+
+
 def test_facts_of_a_kernel() -> None:
     text = f"""
         template <typename T, int Width>
