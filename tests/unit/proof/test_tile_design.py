@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 
@@ -25,7 +26,7 @@ def test_many_constants_all_vary() -> None:
     assert all({values[place] for values in found} == {4, 8, 16} for place in range(8))
 
 
-def _launches(values: list[Chosen]) -> dict[Chosen, tuple[Block, Block]]:
+def _launches(values: Sequence[Chosen]) -> dict[Chosen, tuple[Block, Block]]:
     return {(m, n, k): ((m * n // 16, 1, 1), (m, n, 1)) for m, n, k in values}
 
 
