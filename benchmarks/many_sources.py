@@ -5,8 +5,8 @@
 Sources are made: kernels of six kinds, each with host code that launches it. Of two sources a
 kind differs in constants and in how many kernels there are. A `main` calls all of them. Timed are
 builds from nothing: nvcc's; `cutune nvcc` without models; `tune --make`, which gives models; and
-`cutune nvcc` again, with nothing changed since. CPU time of all processes is what a machine that
-does other things cannot change.
+`cutune nvcc` twice, the second time with nothing changed since. CPU time of all processes is what a
+machine that does other things cannot change.
 """
 
 from __future__ import annotations
@@ -131,6 +131,8 @@ def main() -> None:
     options.add_argument("--folder", type=Path, help="for the project (default: a temporary one)")
     asked = options.parse_args()
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
+    # What is installed has its modules compiled.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
@@ -149,6 +151,7 @@ def _compare(folder: Path, jobs: int) -> None:
         ("nvcc", make),
         ("cutune nvcc, no models", with_cutune),
         ("tune --make", tune),
+        ("cutune nvcc, with models", with_cutune),
         ("cutune nvcc, nothing changed", with_cutune),
     ):
         if command is not tune:

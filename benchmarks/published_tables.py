@@ -30,7 +30,8 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
-from cutune.measure.replay.counted_launch import counted_launch, ghost_launch, static_counters
+from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.measure.replay.counted_launch import counted_launch, static_counters
 from cutune.search.predicted_start import shortlist
 from cutune.search.techniques.registry import DEFAULT, search, technique_named
 from cutune.search.techniques.tries import Allowance, Timed, Tries
@@ -38,6 +39,7 @@ from cutune.space.annotation import Value
 from cutune.space.space import Configuration, Space
 from cutune.space.t1 import read_t1
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.nvcc import find_nvcc
 
 #: The devices of the tables, and their profiles.
@@ -115,10 +117,18 @@ class Counting:
         """The predicted time; infinite where the device cannot run it."""
         ptx, kernel = self.ptx(one), self.kernel
         static = static_counters(find_nvcc(), ptx, device.architecture)
-        launch = ghost_launch(kernel.entry, kernel.grid(one), kernel.block(one), kernel.pointers)
+        launch = _ghost_launch(kernel.entry, kernel.grid(one), kernel.block(one), kernel.pointers)
         launched = counted_launch(ptx, launch, static)
         assert launched is not None, "its work depends on data"
         return launched.microseconds(device)
+
+
+def _ghost_launch(kernel: str, grid: Block, block: Block, pointers: int) -> LaunchRecord:
+    """A launch with so many pointers as its only arguments, none of which is ever looked at."""
+    words = range(0, 8 * pointers, 8)
+    arrays = tuple(Pointer(offset, 0, 0, 0) for offset in words)
+    parameters = bytes(8 * pointers)
+    return LaunchRecord(0, None, kernel, "", grid, block, 0, parameters, arrays, 0, 0)
 
 
 def _key(one: Configuration) -> Key:

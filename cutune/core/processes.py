@@ -11,22 +11,24 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event, Thread
-from typing import IO
+from typing import IO, TypeVar
 
 from cutune.core.diagnostics import Diagnostic
 
 #: A program may leave others behind that hold its output open; so long is more of it awaited.
 GRACE_SECONDS = 2.0
-#: So often it is asked whether the time is over.
+#: So often it is asked whether the time is over, and whether a signal has come.
 _LOOK_SECONDS = 0.2
 _CHUNK_BYTES = 1 << 16
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,16 @@ def ending_in_order() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def awaited(future: Future[T]) -> T:
+    """Return the result of a future, in the main thread until a signal comes.
+
+    `Future.result` sleeps on where another thread got the signal, or where it came just before.
+    """
+    while not future.done():
+        wait([future], _LOOK_SECONDS)
+    return future.result()
+
+
 def run_to_end(
     command: Sequence[str],
     environment: Mapping[str, str],
@@ -98,7 +110,7 @@ def run_to_end(
     assert process.stdout is not None and process.stderr is not None
     captured = [_captured(stream) for stream in (process.stdout, process.stderr)]
     try:
-        status = _awaited(process, seconds, is_over)
+        status = _status(process, seconds, is_over)
     finally:
         end(process)
     last = time.monotonic() + GRACE_SECONDS
@@ -106,7 +118,7 @@ def run_to_end(
     return ProgramResult(status, output, errors)
 
 
-def _awaited(process: Popen[bytes], seconds: float, is_over: Event | None) -> int | None:
+def _status(process: Popen[bytes], seconds: float, is_over: Event | None) -> int | None:
     """Return the status of a program that ends in time; else None."""
     last = time.monotonic() + seconds
     while True:

@@ -17,7 +17,6 @@ from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
-from cutune.proof.retried_swaps import is_retried
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.id_bounds import ordered
@@ -229,7 +228,7 @@ class _Seen:
 
     def tells_no_order(self, item: Instruction) -> bool:
         """Is the result of an atomic operation, if it is one, no matter of the order of threads?"""
-        return item.line in self.last_block.lines or is_retried(item, self.walk.graph)
+        return item.line in self.last_block.lines or _is_retried(item, self.walk.graph)
 
     def follows_block(self) -> bool:
         dynamic = [place.access for place in self.places if place.variable.size == 0]
@@ -330,3 +329,53 @@ def _name(variable: Variable) -> str:
         if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):
             return found[2][:length]
     return variable.name
+
+
+# ---- compare-and-swaps that are repeated until they succeed
+
+
+def _is_retried(swap: Instruction, graph: Graph) -> bool:
+    """Tell whether the result of a swap reaches nothing but whether, and how, it is tried again.
+
+        do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
+
+    Memory holds f of what it held, as after an atomic operation whose result is not used. Which
+    thread came first is not told but to memory. No proof rests on it: what f is, is not asked.
+    """
+    if "cas" not in swap.modifiers:
+        return False
+    instructions = (item for block in graph.flow.blocks for item in block.instructions)
+    swaps = [item for item in instructions if _is_swap_at(item, swap.operands[1])]
+    if swap not in swaps:
+        return False
+    told = _told_by(swaps, graph)
+    # What fails is tried again, with what memory held instead.
+    return told is not None and any(item.operands[2] in told for item in swaps)
+
+
+def _is_swap_at(item: Instruction, place: str) -> bool:
+    return item.opcode == "atom" and "cas" in item.modifiers and item.operands[1] == place
+
+
+def _told_by(swaps: Sequence[Instruction], graph: Graph) -> set[str] | None:
+    """The registers that depend on their results; None where an effect does."""
+    told, before = {item.operands[0] for item in swaps}, 0
+    while before != (before := len(told)):
+        for item, is_decided in _in_order(graph, told):
+            is_read = not told.isdisjoint((*sources(item), item.guard))
+            if item in swaps or not (is_read or is_decided):
+                continue
+            if item.opcode not in FUNCTIONS and (is_read or item.opcode not in ("ld", "bra")):
+                return None
+            told.update(results(item))
+    is_place = any(not told.isdisjoint(names(item.operands[1])) for item in swaps)
+    return told if not is_place else None
+
+
+def _in_order(graph: Graph, told: set[str]) -> Iterator[tuple[Instruction, bool]]:
+    """All instructions but branches; do such registers decide whether a thread comes to one?"""
+    blocks = graph.flow.blocks
+    for index, block in enumerate(blocks):
+        deciding = (blocks[other].terminator for other in graph.dependences[index])
+        is_decided = any(one.guard in told for one in deciding)
+        yield from ((i, is_decided) for i in block.instructions if i.opcode != "bra")

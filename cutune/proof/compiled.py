@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
+import sys
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -18,7 +21,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
-from cutune.proof.kept_proofs import keep_proof, kept_proof, place_of_proof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
@@ -28,6 +30,7 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name, is_named, plain_name
@@ -141,11 +144,11 @@ class _Entries:
 
     def proof(self, name: str) -> EntryProof:
         if name not in self._known:
-            place = place_of_proof(self._text, name)
-            proof = kept_proof(place)
+            place = _place_of_proof(self._text, name)
+            proof = _kept_proof(place)
             if proof is None:
                 proof = prove(self._module, name, self._assembly)
-                keep_proof(place, proof)
+                _keep_proof(place, proof)
             self._known[name] = proof
         return self._known[name]
 
@@ -290,3 +293,36 @@ def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:
 
 def _variants(program: Program) -> Names:
     return frozenset((k.name, one.name) for k in program.kernels for one in k.variants)
+
+
+# ---- proofs that were made before: every verb asks for the same ones
+
+#: The rooms on whose code a proof depends.
+_ROOMS = ("core", "ptx", "toolchain", "space", "source", "proof")
+
+
+@cache
+def _prover() -> str:
+    """A digest of all that makes proofs."""
+    root = Path(__file__).parents[1]
+    files = sorted(file for room in _ROOMS for file in (root / room).rglob("*.py"))
+    return key_of(sys.version, *(file.read_text("utf-8") for file in files))
+
+
+def _place_of_proof(text: str, entry: str) -> Path:
+    """A proof follows from the text, and from the code of the prover."""
+    return cache_folder() / "proofs" / key_of(_prover(), text, entry)
+
+
+def _kept_proof(place: Path) -> EntryProof | None:
+    """The proof that is kept there; None where there is none, or it is damaged."""
+    digest, _, kept = (kept_text(place) or "").partition("\n")
+    if digest != key_of(kept):
+        return None
+    proof: EntryProof = pickle.loads(b64decode(kept))
+    return proof
+
+
+def _keep_proof(place: Path, proof: EntryProof) -> None:
+    kept = b64encode(pickle.dumps(proof)).decode("ascii")
+    keep_text(place, f"{key_of(kept)}\n{kept}")

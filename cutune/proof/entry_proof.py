@@ -17,7 +17,9 @@ from cutune.toolchain.kernel_names import base_name
 
 _ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
 _MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'")
-_CALLED = re.compile(r"'(_Z\w+|%\w+)'")
+_CALLED = re.compile(r"'(_Z\w+|%[a-z]+\d+)'")
+#: Clocks as the source reads them; other special registers it reads by assembly.
+_CLOCKS = {"'%clock'": "clock()", "'%clock64'": "clock64()"}
 _TOGETHER = (Code.BARRIER, Code.SHARED_MEMORY, Code.WARP_LEVEL)
 
 
@@ -120,6 +122,8 @@ def in_source(what: str) -> str:
         return "atomicCAS" if operation[1] == "cas" else f"atomic{operation[1].capitalize()}"
     if (access := _MARKED.fullmatch(what)) is not None:
         return "volatile memory" if access[1] == "volatile" else f"{access[1]} accesses of memory"
+    if what in _CLOCKS:
+        return _CLOCKS[what]
     if (called := _CALLED.fullmatch(what)) is not None:
         return f"'{base_name(called[1])}'" if called[1][0] != "%" else "a function by its address"
     return what

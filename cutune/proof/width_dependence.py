@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
+from cutune.core.reaching import reached
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -89,16 +90,13 @@ class WidthDependence:
         self, value: IntegerPolynomial, with_lanes: bool = True
     ) -> Iterator[IntegerPolynomial]:
         """A value, and all numbers that it is computed from, but not those of conditions."""
-        left, seen = [value], set[IntegerPolynomial]()
-        while left:
-            one = left.pop() if with_lanes else self.without_lanes(left.pop())
-            if one in seen:
-                continue
-            seen.add(one)
-            yield one
-            for atom in one.atoms:
-                operation = self.atoms.operation(atom)
-                left += operation.numbers if operation is not None else []
+        seen_as = (lambda one: one) if with_lanes else self.without_lanes
+
+        def numbers(one: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
+            operations = filter(None, map(self.atoms.operation, one.atoms))
+            return (seen_as(number) for operation in operations for number in operation.numbers)
+
+        return reached([seen_as(value)], numbers)
 
     def is_by_register(self, value: IntegerPolynomial) -> bool:
         return any(

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from cutune.core.reaching import reached
 from cutune.ptx.types import (
     BARRIERS,
     LEAVING,
@@ -246,13 +247,9 @@ def _retarget(block: BasicBlock, places: Mapping[int, int]) -> BasicBlock:
 
 
 def _reachable(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
-    seen, stack = {0}, [0]
-    while stack:
-        new = {*blocks[stack.pop()].terminator.targets} - seen
-        seen |= new
-        stack += new
-    place = {old: new for new, old in enumerate(sorted(seen))}
-    return [_retarget(blocks[old], place) for old in sorted(seen)]
+    kept = sorted(reached([0], lambda index: blocks[index].terminator.targets))
+    place = {old: new for new, old in enumerate(kept)}
+    return [_retarget(blocks[old], place) for old in kept]
 
 
 def _post_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
@@ -305,20 +302,21 @@ def _with_single_latches(blocks: list[BasicBlock]) -> list[BasicBlock]:
 
 def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
     """All loops, an outer one before those in it."""
-    predecessors, loops = _predecessors(blocks), []
-    for header, sources in _back_edges(blocks).items():
-        inside, stack = {header}, [x for x in sources if x != header]
-        while stack:
-            node = stack.pop()
-            if node not in inside:
-                inside.add(node)
-                stack += predecessors[node]
-        loops.append(Loop(header, frozenset(inside)))
+    before = dict(enumerate(_predecessors(blocks)))
+    edges = _back_edges(blocks).items()
+    loops = [Loop(header, leading_to(ends, header, before)) for header, ends in edges]
     nested: list[Loop] = []
     for loop in sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header)):
         around = [i for i, outer in enumerate(nested) if loop.header in outer.blocks]
         nested.append(replace(loop, parent=around[-1] if around else -1))
     return nested
+
+
+def leading_to(
+    ends: Iterable[int], header: int, before: Mapping[int, Sequence[int]]
+) -> frozenset[int]:
+    """The blocks of a loop that goes back from these ends; `before`: those before each block."""
+    return frozenset(reached([header, *ends], lambda b: () if b == header else before[b]))
 
 
 def _order(

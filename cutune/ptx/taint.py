@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 
+from cutune.core.reaching import reached
 from cutune.ptx.control_flow import ControlFlow, call_target, control_flow
 from cutune.ptx.types import (
     BARRIERS,
@@ -57,13 +58,11 @@ def _detour(flow: ControlFlow, branch: Instruction) -> tuple[list[Instruction], 
 
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
     """Blocks that can run after `start` and before `meeting`."""
-    found = set[int]()
-    waiting = {*flow.blocks[start].terminator.targets} - {meeting}
-    while waiting:
-        found |= waiting
-        after = {one for index in waiting for one in flow.blocks[index].terminator.targets}
-        waiting = after - found - {meeting}
-    return found
+
+    def behind(block: int) -> set[int]:
+        return {*flow.blocks[block].terminator.targets} - {meeting}
+
+    return {*reached(behind(start), behind)}
 
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")

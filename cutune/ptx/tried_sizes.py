@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -222,13 +222,10 @@ class _Sizes:
                 found.update(names(one.operands[0 if one.opcode in ("st", "red") else 1]))
         return frozenset(found)
 
-    def _closed(self, begins: object) -> frozenset[str]:
+    def _closed(self, begins: Callable[[Instruction], bool]) -> frozenset[str]:
         """Registers that follow from those that some instructions give, except by comparisons."""
-        assert callable(begins)
-        found = set[str]()
-        size = -1
-        while size != len(found):
-            size = len(found)
+        found, size = set[str](), -1
+        while size != (size := len(found)):
             for one in self._instructions:
                 stops = one.opcode == "setp" or self._is_load(one)
                 if begins(one) or not (stops or found.isdisjoint(self._read(one))):
@@ -448,25 +445,17 @@ class _Sizes:
     @cached_property
     def _products(self) -> frozenset[str]:
         """Registers into which a product of sizes goes, that wraps around beyond what was tried."""
-        found = set[str]()
-        size = -1
-        while size != len(found):
-            size = len(found)
-            for one in self._instructions:
-                factors = one.operands[1:3] if one.opcode in ("mul", "mad") else ()
-                is_product = bool(factors) and all(factor in self._scales for factor in factors)
-                stops = one.opcode == "setp" or self._is_load(one)
-                if is_product or not (stops or found.isdisjoint(self._read(one))):
-                    found.update(results(one))
-        return frozenset(found)
+        return self._closed(self._is_product)
+
+    def _is_product(self, one: Instruction) -> bool:
+        is_product = one.opcode in ("mul", "mad")
+        return is_product and all(factor in self._scales for factor in one.operands[1:3])
 
     @cached_property
     def _tested(self) -> frozenset[str]:
         """Registers of which more is made than addresses and values that are linear in sizes."""
-        found = set[str]()
-        size = -1
-        while size != len(found):
-            size = len(found)
+        found, size = set[str](), -1
+        while size != (size := len(found)):
             for one in self._instructions:
                 is_test = one.opcode not in _LINEAR and one.opcode not in MEMORY
                 if is_test or not found.isdisjoint(results(one)):

@@ -26,6 +26,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import (
     CompilerKilled,
     ProgramResult,
+    awaited,
     ended_by,
     ending_in_order,
     run_to_end,
@@ -91,7 +92,7 @@ class Builds:
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
-        return self._future(configuration).result()
+        return awaited(self._future(configuration))
 
     def require_own(self, built: Built, run: Run) -> None:
         """Refuse a build of the unchanged program with which nothing could be measured."""

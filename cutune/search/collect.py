@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
-from cutune.core.processes import ending_in_order
+from cutune.core.processes import awaited, ending_in_order
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
 from cutune.emulator.link import runtime_library, searched_libraries
@@ -267,7 +267,7 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
     """Return the names of a worker's GPUs. Raises CT421 where it has none, CT839 without it."""
-    gpus = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
+    gpus = awaited(crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]))
     if not gpus and workers != LocalWorkers():
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
     return gpus

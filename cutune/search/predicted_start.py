@@ -6,13 +6,22 @@ and the predicted times of their launches stand in place of times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from math import isfinite
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
 
+from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import awaited
+from cutune.core.temporary import temporary_folder
+from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.measure.program_runs import Run
+from cutune.measure.replay.counted_launch import counted_launch, static_counters
+from cutune.model.measurement.measurement import Origin
 from cutune.model.performance.constants import NEAR_BEST
-from cutune.search.predicted_times import predicted
+from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
 from cutune.search.techniques.registry import TECHNIQUES, search
 from cutune.search.techniques.tries import Allowance, Rows, Timed, Tries
 from cutune.search.trial_runs import EMULATED, Measuring, TrialRuns
@@ -26,18 +35,20 @@ FIRST = 8
 PREDICTED, SECONDS = 64, 120.0
 #: Seconds of a run on the emulated device; a size at which the program takes longer has no start.
 RUN_SECONDS = 20.0
+#: Variables of the emulated device: the file of its launches, and what is counted.
+_LOG, _COUNT = "CUTUNE_LAUNCH_LOG", "CUTUNE_COUNT"
 
 
 def predicting(how: Measuring, nvcc: Nvcc, device: DeviceProfile) -> Measuring:
     """Settings of trials whose times are predicted."""
-    return Measuring(EMULATED, 1, RUN_SECONDS, how.rules, partial(predicted, nvcc, device))
+    return Measuring(EMULATED, 1, RUN_SECONDS, how.rules, partial(_predicted, nvcc, device))
 
 
 def predicted_first(
     trials: TrialRuns, run: Run, space: Space, seconds: float = SECONDS
 ) -> list[Configuration]:
     """The predicted fastest of a size, the first one first; none where the program fails."""
-    if trials.crew.submit(lambda: trials.reference(run).fails, bool).result():
+    if awaited(trials.crew.submit(lambda: trials.reference(run).fails, bool)):
         return []
 
     def timed(configuration: Configuration) -> Timed:
@@ -82,3 +93,49 @@ def _place(space: Space, rows: Rows) -> tuple[float, ...]:
 
 def _away(one: tuple[float, ...], other: tuple[float, ...]) -> float:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+# ---- predicted times of runs on the emulated device
+
+
+def _predicted(
+    nvcc: Nvcc,
+    device: DeviceProfile,
+    run: Run,
+    values: Settings,
+    origin: Origin,
+    environment: Mapping[str, str],
+    *further: Any,
+) -> MeasuredRun | FailedRun:
+    """Run a program as `measure` does, and predict the time of its launches on a device.
+
+    All launches count, those outside of regions as well: their times are added up at the first size
+    of the run. Copies between host and device cost nothing.
+    """
+    with temporary_folder() as folder:
+        log = Path(folder) / "launches.jsonl"
+        counting = {**environment, _LOG: str(log), _COUNT: "trace"}
+        ran = measure(run, values, origin, counting, *further)
+        if isinstance(ran, FailedRun):
+            return ran
+        text_of = cache(_text)  # Many launches are of one module.
+        each = ((text_of(launch.module), launch) for launch in read_launches(log))
+        total = sum(_microseconds(*one, nvcc, device) for one in each) / 1000
+    times = (
+        replace(one, milliseconds=0.0 if index else total) for index, one in enumerate(ran.measured)
+    )
+    return replace(ran, measured=tuple(times))
+
+
+def _text(path: str) -> str:
+    return Path(path).read_text(encoding="latin-1")
+
+
+def _microseconds(ptx: str, launch: LaunchRecord, nvcc: Nvcc, device: DeviceProfile) -> float:
+    """The predicted time; infinite where counters do not tell all that the kernel does."""
+    try:
+        static = static_counters(nvcc, ptx, device.architecture)
+    except CutuneError:  # It may be made for newer devices.
+        return inf
+    counted = counted_launch(ptx, launch, static)
+    return inf if counted is None else counted.microseconds(device)

@@ -23,6 +23,7 @@ from statistics import median
 from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import awaited
 from cutune.measure.program_runs import Run
 from cutune.search.program_space import COMPILED, Setting
 from cutune.search.regions import (
@@ -318,8 +319,8 @@ def finals(batches: Batches, runs: Sequence[Run]) -> tuple[list[Configuration], 
         ]
         left = [
             one
-            for (one, fastest), again in zip(nexts, jobs, strict=True)
-            if one.settle(fastest, again.result())
+            for (one, fastest), again in zip(nexts, map(awaited, jobs), strict=True)
+            if one.settle(fastest, again)
         ]
     ties = [tie for one in at_sizes if (tie := one.tie()) is not None]
     ranked = chain.from_iterable(zip_longest(*(one.configurations for one in at_sizes)))

@@ -16,6 +16,7 @@ from functools import partial
 from math import inf
 from threading import Lock
 
+from cutune.core.processes import awaited
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.search.builds import Builds, Built
@@ -123,12 +124,12 @@ class TrialRuns:
         self.progress()
         trial = self.trial(run, configuration)
         try:
-            ended = self._queued(trial, is_search).result()
+            ended = awaited(self._queued(trial, is_search))
         except StoppedError:
             if self.crew.is_ending:
                 raise
             # Its shared process gave no result for it, and it was no longer queued then.
-            ended = self._queued(trial, is_search).result()
+            ended = awaited(self._queued(trial, is_search))
         self._ahead.pop(trial.id, None)
         self.tried.append(Tried(trial, ended))
         return ended
@@ -177,7 +178,7 @@ class TrialRuns:
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
 
     def own_values(self, run: Run) -> Mapping[str, Value]:
-        return self.crew.submit(lambda: self.reference(run).values, dict[str, Value]).result()
+        return awaited(self.crew.submit(lambda: self.reference(run).values, dict[str, Value]))
 
     def _queued(self, trial: RunTrial, is_search: bool) -> Future[EndedTrial]:
         if not self._is_queued(trial):

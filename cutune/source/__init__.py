@@ -10,7 +10,8 @@ From text to a rewritten program, in the order of the modules:
    `unit.kernels` reads kernels and the structures that they get. `unit.kernel_texts` and
    `syntax.reach` say what the code that a kernel may call does with pointers.
 3. `proof`, another room, decides on compiled code (PTX) what may change about each kernel.
-   `launches.annotations` refines that by pragmas, `launches.kernel_copies` proposes copies.
+   `launches.annotations` refines that by pragmas; `launches.block_copies` and `numbered_copies`
+   propose copies (`kernel_copies`).
 4. `configuration.resolve` follows the definitions of grid and block that reach a launch.
    `launches.verdicts` then says of each launch whether it may be tuned, or why it stays, with
    `launches.callees`, `effects` and `columns`. `tunable_pragmas` reads parameters and regions.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import add, mul, sub
 
-from cutune.source.syntax.directives import template_end
+from cutune.source.syntax.directives import closing, template_end
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import integer_type, literal_value
 from cutune.source.unit.unit import split_commas
@@ -444,13 +444,10 @@ class _FormulaReader:
         return tuple(formula_of(part, self.size_of) for part in split_commas(inner))
 
     def _closer(self, opener: int) -> int:
-        depth = 0
-        for place in range(opener, len(self.tokens)):
-            text = self.tokens[place].text
-            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
-            if depth == 0:
-                return place
-        raise _NoFormula
+        place = closing([token.text for token in self.tokens], opener)
+        if place == len(self.tokens):
+            raise _NoFormula
+        return place
 
 
 def _literal(text: str) -> Formula:

@@ -76,19 +76,19 @@ def state_of(path: Path) -> str:
 def kept_text(path: Path) -> str | None:
     """The text that is kept there, if any; reading renews it, as the oldest are removed first."""
     with suppress(OSError):
-        text = path.read_text(encoding="latin-1")
+        text = path.read_bytes().decode("latin-1")
         os.utime(path)
         return text
     return None
 
 
-def keep_text(path: Path, text: str) -> None:
+def keep_text(path: Path, text: str, most_bytes: int | None = None) -> None:
     """Keep a text and remove the oldest beyond `MOST_BYTES`, where the cache can be written."""
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         with replacing(path) as temporary:
             temporary.write_bytes(text.encode("latin-1"))
-        left = MOST_BYTES
+        left = MOST_BYTES if most_bytes is None else most_bytes
         for one, size in _newest_first(path.parent) if path.name.startswith(_ASKING) else ():
             left -= size
             if left < 0:

@@ -293,7 +293,7 @@ def _processor() -> str:
 
 
 #: The clock of files is read less often than ours.
-_CLOCK_NANOSECONDS = 20_000_000
+CLOCK_NANOSECONDS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class Keeper:
     @staticmethod
     def watching(request: Request) -> Keeper:
         """As `begin`, where options of the linker do not matter."""
-        started = time.time_ns() - _CLOCK_NANOSECONDS
+        started = time.time_ns() - CLOCK_NANOSECONDS
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)
         pool.shutdown(wait=False)

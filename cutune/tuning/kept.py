@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "cutune-kept-1"
 TUNED, MOST_TUNED = "tuned", 64
-REWRITTEN, MOST_REWRITTEN = "rewritten", 256
+#: More than a project has sources: builds go through all of them in turn.
+REWRITTEN, MOST_REWRITTEN = "rewritten", 4096
 _LOADED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)\s*$|^\s*(/\S+) \(0x[0-9a-f]+\)\s*$", re.MULTILINE)
 
 
@@ -125,6 +126,11 @@ class KeptRewriting:
     shadow: Json | None
     texts: dict[str, str]
 
+    @property
+    def identity(self) -> str:
+        """A digest of what it depends on."""
+        return digest(json.dumps(self.inputs, sort_keys=True))
+
     def holds(self, request: Request) -> bool:
         return self.inputs == inputs_of(request).digests
 
@@ -173,16 +179,19 @@ def write_texts(texts: Mapping[str, str]) -> None:
         write_text(Path(path), text)
 
 
-def keep_rewriting(keeper: Keeper, shadow: Json | None, files: Iterable[str]) -> None:
-    """Keep a rewriting that was just made, unless an input has changed since."""
+def keep_rewriting(
+    keeper: Keeper, shadow: Json | None, files: Iterable[str]
+) -> KeptRewriting | None:
+    """Keep a rewriting that was just made, unless an input has changed since: then None."""
     try:
         inputs = keeper.settled()
-        if inputs is not None:
-            texts = {path: text_of(path) for path in files}
-            document = asdict(KeptRewriting(inputs.digests, shadow, texts))
-            _save(REWRITTEN, keeper.request.name, document, MOST_REWRITTEN)
+        if inputs is None:
+            return None
+        kept = KeptRewriting(inputs.digests, shadow, {path: text_of(path) for path in files})
     except UNKNOWN:
-        return  # It is made again then.
+        return None  # It is made again then.
+    _save(REWRITTEN, keeper.request.name, asdict(kept), MOST_REWRITTEN)
+    return kept
 
 
 def digests_of(paths: Iterable[str]) -> dict[str, str]:

@@ -56,6 +56,9 @@ class KnownKernel:
     is_final: bool = True
 
 
+_WARPS = "threads of a warp work together, and the block says which those are"
+
+
 @dataclass(frozen=True)
 class ModelledText:
     """The text whose kernel is modelled, named as a launch names it, and where results go."""
@@ -154,12 +157,15 @@ def _known(text: ModelledText, tuned: TunedProgram, output: Path) -> KnownKernel
     grid_kept = any(any(model.kernel.grid_kept) for model in models)
     is_free = _takes_any_block(proven) and not grid_kept
     versions = tuple(one.rpartition("_")[2] for one in text.toolchain.architectures)
-    return KnownKernel(output.name, is_free, architectures=versions)
+    reason = _WARPS if proven.needs_warps else ""
+    return KnownKernel(output.name, is_free, reason, versions)
 
 
 def _takes_any_block(kernel: ProvenKernel) -> bool:
     """Does it compute the same in any block, without a copy for other blocks, as by ids alone?"""
     is_free = all(one.impurity is None for one in kernel.dimensions if one.indexed)
     is_plain = kernel.impurity is None and kernel.copy is None and not kernel.tiles
-    asks_nothing = not (kernel.must_hold or kernel.asserted or kernel.single_thread)
+    # Which threads make a warp is told by the block that it is written for, whatever that is.
+    is_told = kernel.must_hold or kernel.asserted or kernel.needs_warps
+    asks_nothing = not (is_told or kernel.single_thread)
     return is_free and is_plain and asks_nothing

@@ -19,6 +19,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import FunctionType, ModuleType
 from typing import Any
+from weakref import ref
 
 from cutune.tuning.script_session import (
     FOLDER_OPTIONS,
@@ -213,33 +214,11 @@ class CuPyText:
 
 #: Options that CuPy adds.
 _ADDED = ("-ftz=true",)
-#: What arguments raise that only CuPy may know.
-_NOT_TAKEN = (TypeError, ValueError, OverflowError, AttributeError, struct.error)
 
 
 def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
     """Makes functions of CuPy that ask before they launch."""
     call, current = own.__call__, sys.modules["cupy.cuda.stream"].get_current_stream
-
-    def launched(
-        function: Any,
-        grid: Any,
-        block: Any,
-        args: Any,
-        shared_mem: Any = 0,
-        stream: Any = None,
-        enable_cooperative_groups: Any = False,
-    ) -> None:
-        is_done = False
-        if not enable_cooperative_groups:
-            with_stream = current() if stream is None else stream
-            try:
-                values = function._packed(args)
-                is_done = function._launch(grid, block, shared_mem, with_stream.ptr, values)
-            except _NOT_TAKEN:
-                pass
-        if not is_done:
-            call(function, grid, block, args, shared_mem, stream, enable_cooperative_groups)
 
     def linear_launch(
         function: Any,
@@ -247,74 +226,71 @@ def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
         args: Any,
         shared_mem: Any = 0,
         block_max_size: int = 128,
-        stream: Any = None,
-        enable_cooperative_groups: Any = False,
+        *others: Any,
+        **named: Any,
     ) -> None:
         grid = (min(0x7FFFFFFF, -(-size // block_max_size)),)
         block = (min(block_max_size, size),)
-        launched(function, grid, block, args, shared_mem, stream, enable_cooperative_groups)
-
-    methods = {"__call__": launched, "linear_launch": linear_launch}
-    functions = type("Function", (own,), methods)
+        function(grid, block, args, shared_mem, *others, **named)
 
     def made(module: Any, name: str, launcher: Launcher) -> Any:
-        function: Any = functions(module, name)
-        function._launch, function._packed = launcher.launch, packer(launcher.layout)
-        return function
+        def launch(*words: Any, **named: Any) -> Any:
+            return call(kept(), *words, **named)
+
+        # A function of C, which is no method: each kernel has a class of its own.
+        readers = [ArgumentReaders(size) for _, size in launcher.layout]
+        called = launcher.instead(readers, current, launch)
+        methods = {"__call__": called, "linear_launch": linear_launch}
+        found = type("Function", (own,), methods)(module, name)
+        kept = ref(found)
+        return found
 
     return made
 
 
-def packer(layout: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any]], bytes]:
-    """Makes bytes of the arguments of a kernel, as CuPy does.
+class ArgumentReaders(dict[type, Callable[[Any], bytes] | int]):
+    """What gives the bytes of a parameter, and maybe more, by the type of the argument.
 
-    What it does not know raises one of `_NOT_TAKEN`.
+    What it does not know raises TypeError.
     """
-    form, end = "=", 0
-    for offset, size in layout:
-        form += f"{offset - end}x{size}s"
-        end = offset + size
-    pack, readers = struct.Struct(form).pack, [Readers(size) for _, size in layout]
-
-    def packed(args: Sequence[Any]) -> bytes:
-        if len(args) != len(readers):
-            raise ValueError("another number of arguments")
-        return pack(*[known[type(one)](one) for known, one in zip(readers, args, strict=True)])
-
-    return packed
-
-
-class Readers(dict[type, Callable[[Any], bytes]]):
-    """What gives the bytes of a parameter, and maybe more, by the type of the argument."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size = size
 
-    def __missing__(self, kind: type) -> Callable[[Any], bytes]:
+    def __missing__(self, kind: type) -> Callable[[Any], bytes] | int:
         self[kind] = found = self._found(kind)
         return found
 
-    def _found(self, kind: type) -> Callable[[Any], bytes]:
+    def _found(self, kind: type) -> Callable[[Any], bytes] | int:
         name, size = f"{kind.__module__}.{kind.__qualname__}", self.size
         if name in _BY_NAME:
             return _BY_NAME[name](size)
         if kind.__module__ == "numpy" and kind().nbytes >= size and kind().dtype.kind in "biufc":
+            if kind().dtype.kind in "iu":
+                return _INTEGER
             # What `bytes` makes of an integer is something else.
-            return lambda one: b"".join((one,))
+            return _REALS.get(name) or (lambda one: b"".join((one,)))
         raise TypeError(name)
 
 
-def _number_at_most(size: int, most: int, reader: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+#: Arguments that a library reads itself (`cutune_reader`).
+_ARRAY, _INTEGER, _DOUBLE, _FLOAT = 1, 2, 3, 4
+_REALS = {"numpy.float64": _DOUBLE, "numpy.float32": _FLOAT}
+
+
+def _number_at_most(
+    size: int, most: int, reader: Callable[[Any], bytes] | int
+) -> Callable[[Any], bytes] | int:
     if size > most:
         raise TypeError("the parameter is larger")
     return reader
 
 
-def _array(size: int) -> Callable[[Any], bytes]:
+def _array(size: int) -> Callable[[Any], bytes] | int:
     """Of an array its pointer; or, of CuPy's class `CArray`, that with the shape and strides."""
     if size == 8:
-        return lambda one: one.data.ptr.to_bytes(8, "little")
+        return _ARRAY
     pack = struct.Struct(f"=Qq{(size - 16) // 8}q").pack
     return lambda one: pack(one.data.ptr, one.size, *one.shape, *one.strides)
 
@@ -347,9 +323,9 @@ def _at_least(found: int, size: int) -> int:
     return size
 
 
-_DOUBLE, _COMPLEX = struct.Struct("=d").pack, struct.Struct("=dd").pack
+_COMPLEX = struct.Struct("=dd").pack
 #: What reads an argument for a parameter of a size, as CuPy's `_pointer` does.
-_BY_NAME: dict[str, Callable[[int], Callable[[Any], bytes]]] = {
+_BY_NAME: dict[str, Callable[[int], Callable[[Any], bytes] | int]] = {
     "cupy.ndarray": _array,
     "cupy._core._carray.Indexer": _indexer,
     "cupy._core._scalar.CScalar": _scalar,
@@ -357,9 +333,7 @@ _BY_NAME: dict[str, Callable[[int], Callable[[Any], bytes]]] = {
         size, 8, lambda one: one.ptr.to_bytes(8, "little")
     ),
     "numpy.ndarray": _one_element,
-    "builtins.int": lambda size: _number_at_most(
-        size, 8, lambda one: one.to_bytes(8, "little", signed=one < 0)
-    ),
+    "builtins.int": lambda size: _number_at_most(size, 8, _INTEGER),
     "builtins.bool": lambda size: _number_at_most(size, 1, lambda one: bytes((one,))),
     "builtins.float": lambda size: _number_at_most(size, 8, _DOUBLE),
     "builtins.complex": lambda size: _number_at_most(

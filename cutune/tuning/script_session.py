@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -31,7 +31,7 @@ from typing import Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 
-SCHEMA, TABLE = "cutune-units-1", "units.json"
+SCHEMA, TABLE = "cutune-units-2", "units.json"
 #: Names the folder with the table.
 FOLDER = "CUTUNE_TUNED"
 #: Options before the script: a file that is told of kernels and their units, a row each; and a
@@ -230,12 +230,23 @@ def current_context() -> int | None:
 Launch = Callable[[Any, Any, int, int, bytes], bool]
 
 
+#: What gives the bytes of an argument, by its type: a function, or a number of `cutune_reader`.
+Readers = Mapping[type, Callable[[Any], bytes] | int]
+
+
 @dataclass(frozen=True)
 class Launcher:
-    """A kernel of a library. `layout`: the offset and the size of each parameter."""
+    """A kernel of a library. `layout`: the offset and the size of each parameter.
+
+    `instead`: makes a function that is called as those of CuPy, out of readers for each parameter,
+    what gives the current stream, and what makes the launches that the library does not.
+    """
 
     launch: Launch
     layout: Sequence[tuple[int, int]]
+    instead: Callable[
+        [Sequence[Readers], Callable[[], Any], Callable[..., Any]], Callable[..., Any]
+    ]
 
 
 @dataclass
@@ -254,26 +265,43 @@ class UnitLibrary:
     def launcher(self, kernel: str, context: int) -> Launcher | None:
         """What launches a kernel in the context that it was loaded in, if the library has it."""
         try:
-            function = ctypes.c_char.in_dll(self.library, f"cutune_function_{kernel}")
+            functions = _Functions.in_dll(self.library, f"cutune_functions_{kernel}")
         except ValueError:
             return None
         numbers = (ctypes.c_uint * (2 * _MOST_PARAMETERS))()
-        count = self.library[f"cutune_layout_{kernel}"](numbers)
-        return Launcher(
-            # A function of Python's own takes a tenth of what ctypes needs for a call.
-            _new_function()(ctypes.addressof(function), context, None),
-            [*zip(numbers[: 2 * count : 2], numbers[1 : 2 * count : 2], strict=True)],
-        )
+        count = 2 * self.library[f"cutune_layout_{kernel}"](numbers)
+        places = bytes(numbers)[: count * ctypes.sizeof(ctypes.c_uint)]
+
+        def instead(readers: Sequence[Readers], *others: Callable[..., Any]) -> Callable[..., Any]:
+            return _new_function(functions[1], (context, places, tuple(readers), *others))
+
+        layout = [*zip(numbers[:count:2], numbers[1:count:2], strict=True)]
+        return Launcher(_new_function(functions[0], context), layout, instead)
 
 
-@cache
-def _new_function() -> Callable[..., Launch]:
+class _Function(ctypes.Structure):
+    """`cutune_python_function` of cutune_script.h."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("call", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+_Functions = _Function * 2
+
+
+def _new_function(function: _Function, about: object) -> Callable[..., Any]:
+    """A function of Python's own, which takes a tenth of what ctypes needs for a call."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.argtypes, new.restype = (
         (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p),
         ctypes.py_object,
     )
-    return new
+    made: Callable[..., Any] = new(ctypes.addressof(function), about, None)
+    return made
 
 
 @dataclass

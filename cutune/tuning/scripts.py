@@ -48,9 +48,15 @@ static struct _object *cutune_call_{kernel}(
 {{
     return cutune_call_python(cutune_launch_{kernel}, context, given, count);
 }}
-extern "C" cutune_python_function cutune_function_{kernel};
-cutune_python_function cutune_function_{kernel} = {{
-    "{kernel}", cutune_call_{kernel}, cutune_fast_call, nullptr}};
+static struct _object *cutune_cupy_{kernel}(
+    struct _object *about, struct _object *words, struct _object *named)
+{{
+    return cutune_call_cupy(cutune_launch_{kernel}, about, words, named);
+}}
+extern "C" cutune_python_function cutune_functions_{kernel}[2];
+cutune_python_function cutune_functions_{kernel}[2] = {{
+    {{"{kernel}", (void (*)())cutune_call_{kernel}, cutune_fast_call, nullptr}},
+    {{"{kernel}", (void (*)())cutune_cupy_{kernel}, cutune_named_call, nullptr}}}};
 extern "C" int cutune_layout_{kernel}(unsigned *to)
 {{
     return cutune_write_layout({spelled}, to);

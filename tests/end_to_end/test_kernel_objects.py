@@ -31,11 +31,12 @@ def test_a_kernel_chooses_and_another_keeps_its_block(tmp_path: Path) -> None:
             command, env={**os.environ, **variables}, capture_output=True, text=True, check=False
         )
     assert done.returncode == 0, done.stderr
-    shown, wrong, refused, kept = done.stdout.splitlines()
+    shown, wrong, refused, kept, warps = done.stdout.splitlines()
     assert shown.startswith("<kernel space::saxpy(n: int32, a: float32, x: array of float32,")
     assert wrong.endswith("and this one of float64; give x.astype('float32')")
     assert Code.BLOCK_NEEDED.number in refused and "threadIdx.x in a stored value" in refused
     assert kept.count(Code.KERNEL_KEPT.number) == 1
+    assert Code.BLOCK_NEEDED.number in warps and "threads of a warp work together" in warps
     assert "cutune: saxpy, 100003 x 1 x 1 threads: block 256x1x1 -> " in done.stderr
     assert "space::saxpy: 1 launch, " in done.stderr
     assert "ranks: 2 launches, grid 4x1x1, block 32x1x1" in done.stderr

@@ -135,6 +135,7 @@ IN_MACROS = r"""
         }                                                                   \
     }()
 #define CHECKED(...) do { __VA_ARGS__; if (cudaGetLastError()) puts("bad"); } while (0)
+#define GROUPED(...) do { (__VA_ARGS__); } while (0)
 #define NAMED(name, ...) do { puts(name); __VA_ARGS__ } while (0)
 #define SHOWN(...) do { puts(#__VA_ARGS__); __VA_ARGS__; } while (0)
 #define SHADOWING(...) do { const int width = 64; __VA_ARGS__; } while (0)
@@ -152,6 +153,10 @@ void all(int n, int *x, int type) {
         add<scalar><<<(n + threads - 1) / threads, threads>>>(n, (scalar *)x, 2);  // tunable
     });
     CHECKED(add<int><<<blocks, width>>>(n, x, 4));  // tunable
+    CHECKED((add<int><<<blocks, width>>>(n, x, 4)));  // tunable
+    GROUPED(add<int><<<blocks, width>>>(n, x, 4));  // tunable
+    ((add<int><<<blocks, width>>>(n, x, 4)));  // tunable
+    GROUPED((void)add<int><<<blocks, width>>>(n, x, 4));  // CT205
     NAMED("named", { add<int><<<blocks, width>>>(n, x, 8); });  // tunable
     SHOWN(add<int><<<blocks, width>>>(n, x, 16));  // CT205
     SHADOWING(add<int><<<(n + width - 1) / width, width>>>(n, x, 32));  // CT205

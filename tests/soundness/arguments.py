@@ -41,7 +41,7 @@ INTEGERS = (
     ("Cursor $N($E);", "*++$N", "note($N.at);"),
     ("Cursor $N($E);", "$N.next()", "note($N.at);"),
     ("int ${N}a[] = {$E, 9, 9}; int *$N = ${N}a;", "*$N++", "note($N - ${N}a);"),
-    ("int ${N}a[] = {9, $E}; int $N = 0;", "${N}a[++$N]", "note($N);"),
+    ("int ${N}a[] = {9, $E, 9, 9}; int $N = 0;", "${N}a[++$N]", "note($N);"),
     ("Getter $N($E);", "$N.get()", "note($N.reads);"),
     ("Getter $N($E);", "$N.size()", "note($N.reads);"),
     ("Getter $N($E);", "$N.value()", "note($N.reads);"),

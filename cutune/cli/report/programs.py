@@ -55,7 +55,7 @@ Json = dict[str, object]
 def to_json(programs: Sequence[Program]) -> Json:
     """All launches and kernels; `schema` names the form of the document."""
     return {
-        "schema": "cutune.cli.report.programs/1",
+        "schema": "cutune-inspect-1",
         "launches": [_launch_json(p, site) for p in programs for site in p.launches],
         "kernels": [_kernel_json(p, kernel) for p in programs for kernel in p.kernels],
         "tunables": [_tunable_json(tunable) for p in programs for tunable in p.tunables],

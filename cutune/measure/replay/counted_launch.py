@@ -14,7 +14,7 @@ from functools import cache
 from math import prod
 
 from cutune.emulator.assemble import assemble
-from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.replay.logged import logged_measurement
 from cutune.measure.replay.replay import Replayer, compiled_kernel
@@ -58,14 +58,6 @@ class CountedLaunch:
 
 def _point(extents: Block) -> dict[str, int]:
     return dict(zip(EXTENTS, extents, strict=True))
-
-
-def ghost_launch(kernel: str, grid: Block, block: Block, pointers: int) -> LaunchRecord:
-    """A launch with so many pointers as its only arguments, none of which is ever looked at."""
-    words = range(0, 8 * pointers, 8)
-    arrays = tuple(Pointer(offset, 0, 0, 0) for offset in words)
-    parameters = bytes(8 * pointers)
-    return LaunchRecord(0, None, kernel, "", grid, block, 0, parameters, arrays, 0, 0)
 
 
 @cache

@@ -19,12 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from cutune.model.fit.fitted_model import (
-    REPEATED,
-    FeatureColumn,
-    FittedModel,
-    in_single_precision,
-)
+from cutune.model.fit.fitted_model import REPEATED, FeatureColumn, FittedModel, in_single_precision
 from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
 from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (

@@ -10,13 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cutune.model.fit.fitted_model import (
-    BETWEEN,
-    LOADED,
-    REPEATED,
-    SECTOR,
-    in_single_precision,
-)
+from cutune.model.fit.fitted_model import BETWEEN, LOADED, REPEATED, SECTOR, in_single_precision
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import Features, resident_on, resources_of
 from cutune.model.rational.program import (

@@ -17,8 +17,10 @@ from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.same_code import code_of, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
+from cutune.source.launches.block_copies import block_copies
 from cutune.source.launches.callees import callee_of_copy
-from cutune.source.launches.kernel_copies import CopyCandidate, copies, index_copies
+from cutune.source.launches.kernel_copies import CopyCandidate
+from cutune.source.launches.numbered_copies import numbered_copies
 from cutune.source.program import DIMENSIONS, Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.rewrite.edits import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -28,7 +30,7 @@ from cutune.toolchain.kernel_names import base_name, demangled, namespaces
 _OWNER = "copies"
 #: Built-ins that differ between a block of 32 x y threads and one of 32 * y.
 _INDICES = ("%tid.x", "%tid.y", "%ntid.x", "%ntid.y")
-#: What stands for a built-in in a copy (`index_copies`).
+#: What stands for a built-in in a copy (`numbered_copies`).
 _CALL = re.compile(r"\bcutune_(threadIdx|blockIdx|blockDim|gridDim)_([xyz])\(\)")
 
 
@@ -52,7 +54,7 @@ def proven_copies(
     `originals`: the PTX of the program as it is. `is_associative`: may sums be rounded otherwise?
     """
     found: dict[str, ProvenCopy] = {}
-    for candidates in (copies, index_copies):
+    for candidates in (block_copies, numbered_copies):
         others = {n: one for n, one in candidates(program, unsteady).items() if n not in found}
         found |= _proven_candidates(program, others, originals, compile_unit, is_associative)
     return found

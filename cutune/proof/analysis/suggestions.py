@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from math import prod
 
 from cutune.core.codes import Code
+from cutune.core.reaching import reached
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ASSERTABLE
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
@@ -135,14 +136,8 @@ def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
 
 def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
     """The names in the block, and in the definitions of those that are variables before it."""
-    block, found = site.configuration_spans[1], list[str]()
-    left = _words(syntax, block.start, block.end)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.append(name)
-            left += _said_of(syntax, name, site.span.start)
-    return found
+    words = _words(syntax, *site.configuration_spans[1])
+    return [*reached(words, lambda name: _said_of(syntax, name, site.span.start))]
 
 
 def _words(syntax: Syntax, start: int, end: int) -> list[str]:

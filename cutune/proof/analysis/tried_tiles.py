@@ -91,10 +91,11 @@ def _tried(
     tried = [_in_all(each, kernel, some, try_copies) for (_, each), some in groups.items()]
     others |= {variant: said for tiles in tried for variant, said in tiles.others}
     same = [one for tiles in tried for one in tiles.same if one.tile is not None]
-    others |= dict.fromkeys((one.name for one in same), "its launches are not those of others")
-    # All have the launches of the kernel in common.
+    # One launch chooses among all that are kept, by one number of threads.
     kept = tuple(one for one in same if one.tile and one.tile.extents == _extents(same[0]))
-    names = {one.name for one in kept}
+    names = dict.fromkeys(one.name for one in kept)
+    said = f"its grid follows other values than that of {', '.join(names)}, which it has instead"
+    others |= dict.fromkeys((one.name for one in same), said)
     return Tiles(kept, tuple(pair for pair in others.items() if pair[0] not in names))
 
 

@@ -41,13 +41,7 @@ from cutune.proof.collectives.lanes import (
 )
 from cutune.proof.collectives.linear_maps import with_mapped_parts
 from cutune.proof.collectives.run_ends import Effect, Stop, Unsettled, detour
-from cutune.proof.collectives.shared_memory import (
-    Clock,
-    Race,
-    SharedAddresses,
-    SharedArray,
-    used,
-)
+from cutune.proof.collectives.shared_memory import Clock, Race, SharedAddresses, SharedArray, used
 from cutune.proof.flow.graph import Graph
 from cutune.proof.memory.accesses import ADDRESS, BARRIER_WORDS
 from cutune.proof.values.operations import FUNCTIONS, parts

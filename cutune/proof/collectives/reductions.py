@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from cutune.core.codes import Code
+from cutune.core.reaching import reached
 from cutune.proof.collectives.block_run import BlockRun
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
@@ -388,14 +389,9 @@ class Reductions:
         """Basic blocks that threads may come to behind a point before they begin again."""
         if stop is None:
             return set()
-        waiting = [stop.block] if stop.is_in_front else list(self._targets(stop.block))
-        found = set[int]()
-        while waiting:
-            block = waiting.pop()
-            if block not in found and block != begin:
-                found.add(block)
-                waiting += self._targets(block)
-        return found
+        begun = [stop.block] if stop.is_in_front else self._targets(stop.block)
+        ways = reached(begun, lambda block: () if block == begin else self._targets(block))
+        return {*ways} - {begin}
 
     def _targets(self, block: int) -> Sequence[int]:
         return self.graph.flow.blocks[block].terminator.targets

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cutune.core.reaching import reached
 from cutune.proof.collectives.lanes import Summand, can_begin, combining, is_idempotent
 from cutune.proof.collectives.linear_maps import mapped
 from cutune.proof.flow.walk import Walk
@@ -104,14 +105,12 @@ class ThreadSums:
 
     def _after(self, value: Value) -> set[int]:
         """Basic blocks that a thread may come to behind the loop that a value sums up."""
-        graph, found = self.walk.graph, set[int]()
-        waiting = [*self._left_at(value)]
-        while waiting:
-            here = waiting.pop()
-            if here not in found:
-                found.add(here)
-                waiting += [t for t in graph.flow.blocks[here].terminator.targets if t > here]
-        return found
+        blocks = self.walk.graph.flow.blocks
+
+        def onwards(here: int) -> list[int]:
+            return [target for target in blocks[here].terminator.targets if target > here]
+
+        return {*reached(self._left_at(value), onwards)}
 
     def _left_at(self, value: Value) -> Iterator[int]:
         atom = only_atom(value) if isinstance(value, IntegerPolynomial) else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from cutune.core.reaching import reached
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, control_flow, on_all_ways
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction
@@ -202,16 +203,12 @@ class Phases:
 
     def beginning_at(self, begin: tuple[int, ...]) -> frozenset[int]:
         """Return the basic blocks that threads come to from these without a barrier."""
-        phase: set[int] = set()
-        waiting = list(begin)
-        while waiting:
-            block = waiting.pop()
-            if block in phase:
-                continue
-            phase.add(block)
-            if block not in self.barriers:
-                waiting += self.graph.flow.blocks[block].terminator.targets
-        return frozenset(phase)
+        blocks = self.graph.flow.blocks
+
+        def behind(block: int) -> tuple[int, ...]:
+            return () if block in self.barriers else blocks[block].terminator.targets
+
+        return frozenset(reached(begin, behind))
 
 
 #: 32-bit registers by the end of a PTX type; predicates have registers of their own.

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.ptx.control_flow import ControlFlow, Loop, control_flow
+from cutune.ptx.control_flow import ControlFlow, Loop, control_flow, leading_to
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function, Instruction
 
@@ -114,10 +114,4 @@ def _inner_loops(flow: ControlFlow, loop: Loop) -> Iterator[frozenset[int]]:
     if flow.blocks[latch].instructions or len(before[latch]) < 2:
         return
     for end in before[latch]:
-        found, waiting = {loop.header, latch}, [end]
-        while waiting:
-            block = waiting.pop()
-            if block not in found:
-                found.add(block)
-                waiting += before[block]
-        yield frozenset(found)
+        yield leading_to([end], loop.header, before) | {latch}

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from cutune.proof.values.first_threads import first_threads
 from cutune.proof.values.id_bounds import ID_BITS, ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
@@ -31,14 +30,8 @@ from cutune.proof.values.polynomial import (
     without,
 )
 from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
-from cutune.proof.values.terms import (
-    MOST_THREADS,
-    WARP,
-    AtomProperties,
-    Atoms,
-    Interval,
-    only_atom,
-)
+from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval, only_atom
+from cutune.toolchain.device.thread_block import LARGEST
 
 #: The registers of PTX that hold the raw built-ins, without their dimensions.
 REGISTERS = {THREAD: "%tid", BLOCK: "%ctaid", BLOCK_SIZE: "%ntid", GRID_SIZE: "%nctaid"}
@@ -200,8 +193,20 @@ class KeptGrid(BuiltIns):
         return IntegerPolynomial.atom(OPAQUE, f"{_PREFIX}{header}")
 
     def first_threads(self, known: Iterable[Predicate]) -> int:
-        """Return N where comparisons say that a thread is one of the first N; 0 where none does."""
-        return first_threads(known, self.thread)
+        """Return N where comparisons say that a thread is one of the first N; 0 where none does.
+
+        `if (threadIdx.x < 256) table[threadIdx.x] = 0;` fills a row of 256 elements in blocks of
+        at least so many threads, and nothing but a part of it in smaller ones. An index in the
+        block may have a sign or none: it is small.
+        """
+        pairs = (
+            pair
+            for one in known
+            if isinstance(one, Relation) and one.bits >= ID_BITS and one.relation != "eq"
+            for pair in ordered(one)
+        )
+        limits = (large.literal for small, large in pairs if small == self.thread)
+        return min((n for n in limits if n is not None and 0 < n <= LARGEST), default=0)
 
     def element_of(self, threads: int, atoms: Atoms) -> IntegerPolynomial:
         """Return J of a row that so many first threads do, one element each."""

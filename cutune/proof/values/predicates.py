@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from cutune.core.reaching import reached
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms
 
@@ -96,18 +97,14 @@ def operands_of(value: object) -> tuple[Value, ...]:
 
 def all_parts_of(values: Iterable[object], atoms: Atoms) -> Iterator[object]:
     """Yield values, and all numbers and conditions that they are computed from, each once."""
-    left, seen = list(values), set[object]()
-    while left:
-        value = left.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        yield value
-        if isinstance(value, IntegerPolynomial):
-            operations = map(atoms.operation, value.atoms)
-            left += [part for one in operations if one is not None for part in one.operands]
-        else:
-            left += operands_of(value)
+
+    def parts_of(value: object) -> Sequence[object]:
+        if not isinstance(value, IntegerPolynomial):
+            return operands_of(value)
+        operations = map(atoms.operation, value.atoms)
+        return [part for one in operations if one is not None for part in one.operands]
+
+    return reached(values, parts_of)
 
 
 def properties_of(value: Value, atoms: Atoms) -> AtomProperties:

@@ -19,6 +19,7 @@ from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.launches.callees import selector_name
 from cutune.source.program import Impurity, Kernel
 from cutune.source.rewrite.c_text import one_line
+from cutune.source.syntax.directives import behind_template
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts, declared_early
@@ -168,7 +169,7 @@ class KernelText:
         source = self.syntax.source
         texts = (one_line(source[Span(one[0].start, one[-1].end)]) for one in parts if one)
         parameters = f"({', '.join(texts)})"
-        end = _end_of_templates(head)
+        end = behind_template([token.text for token in head])
         template = one_line(source[Span(head[0].start, head[end - 1].end)]) if end else ""
         text = f" {template} auto {name}{parameters} -> void (*){parameters};"
         return source, Edit.insert(self.body[-1].end, text)
@@ -202,20 +203,6 @@ class KernelText:
 def declared(parameter: Sequence[Token]) -> Sequence[Token]:
     """Return a parameter without its default value."""
     return list(takewhile(lambda token: token.text != "=", parameter))
-
-
-def _end_of_templates(head: Sequence[Token]) -> int:
-    """The number of tokens of `template <…>` at the beginning of a declaration; 0 without it."""
-    if not head or head[0].text != "template":
-        return 0
-    depth, round_brackets = 0, 0
-    for index, token in enumerate(head):
-        round_brackets += {"(": 1, ")": -1}.get(token.text, 0)
-        if round_brackets == 0:
-            depth += token.text.count("<") - token.text.count(">")
-            if depth == 0 and ">" in token.text:
-                return index + 1
-    return 0
 
 
 def span_of(token: Token) -> Span:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import pairwise
 
+from cutune.core.reaching import reached
 from cutune.search.clones.declarations import (
     ATTRIBUTES,
     BEFORE_CALL,
@@ -25,6 +26,7 @@ from cutune.search.clones.declarations import (
     Kind,
 )
 from cutune.search.clones.dependence import Dependent, NotBySize
+from cutune.source.syntax.directives import behind_template, closing
 from cutune.source.syntax.tokens import Token, word_set
 
 CONST_WORDS = frozenset({"const", "constexpr"})
@@ -298,19 +300,13 @@ def _check_all_reached(found: Dependent) -> None:
 def _reached(found: Dependent) -> tuple[int, ...]:
     """All declarations that names lead to, but for those that are written again."""
     words = frozenset[str]().union(*(found.versions.words(index) for index in found.declarations))
-    waiting = [
-        index
-        for index, one in enumerate(found.own)
-        if _names(one) & words or _HIDDEN & {*one.texts}
-    ]
-    seen = {*found.declarations}
-    while waiting:
-        index = waiting.pop()
-        if index not in seen:
-            seen.add(index)
-            further = found.own[index].words
-            waiting += [i for i, one in enumerate(found.own) if _names(one) & further]
-    return tuple(sorted(seen - {*found.declarations}))
+    own = {index: one for index, one in enumerate(found.own) if index not in found.declarations}
+    begun = [i for i, one in own.items() if _names(one) & words or _HIDDEN & {*one.texts}]
+
+    def named(index: int) -> list[int]:
+        return [i for i, one in own.items() if _names(one) & own[index].words]
+
+    return tuple(sorted(reached(begun, named)))
 
 
 def _check_reached(found: Dependent, one: Declaration) -> None:
@@ -409,21 +405,7 @@ def _ends_pointer(texts: Sequence[str], opener: int) -> bool:
     return texts[closer + 1 : closer + 2] == ("(",)
 
 
-def closing(texts: Sequence[str], opener: int) -> int:
-    """Return the index of the `)` of a `(`, or the last index without one."""
-    depth = 0
-    for at in range(opener, len(texts)):
-        depth += (texts[at] == "(") - (texts[at] == ")")
-        if depth == 0:
-            return at
-    return len(texts) - 1
-
-
 def _is_type_template(texts: Sequence[str]) -> bool:
     """Is it `template <…> struct`, and not a template of variables?"""
-    depth = 0
-    for at, text in enumerate(texts[:-1]):
-        depth += (text == "<") - (text == ">")
-        if at and depth == 0 and text == ">":
-            return texts[0] == "template" and texts[at + 1] in ("struct", "class", "union", "using")
-    return False
+    behind = behind_template(texts)
+    return 0 < behind < len(texts) and texts[behind] in ("struct", "class", "union", "using")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.core.diagnostics import CutuneError
+from cutune.core.reaching import reached
 from cutune.passes import ReplaceTunables
 from cutune.proof.compiled import UnitCompiler
 from cutune.search.clones.declarations import (
@@ -90,25 +91,22 @@ class Versions:
 
     def direct(self) -> tuple[set[int], set[int]]:
         """Return constants and types that depend on the values, and functions that name them."""
-        constants, functions = set[int](), set[int]()
         versions = enumerate(zip(*(version.declarations for version in self.all), strict=True))
-        waiting = [index for index, own in versions if len({one.texts for one in own}) > 1]
-        while waiting:
-            index = waiting.pop()
-            declaration = self.own.declarations[index]
-            if index in constants or index in functions:
-                continue
-            if declaration.kind is Kind.FUNCTION:
-                functions.add(index)
-            elif declaration.kind in (Kind.VARIABLE, Kind.TYPE):
-                constants.add(index)
-                for name in declaration.names:
-                    waiting += self._users.get(name, ())
-            else:
-                text = " ".join(declaration.texts[:6])[:40]
-                remedy = "let functions, constants and plain types alone use it"
-                raise NotBySize(f"'{text} …' depends on it", remedy)
-        return constants, functions
+        begun = [index for index, own in versions if len({one.texts for one in own}) > 1]
+        found = {*reached(begun, self._users_of)}
+        functions = {i for i in found if self.own.declarations[i].kind is Kind.FUNCTION}
+        return found - functions, functions
+
+    def _users_of(self, index: int) -> list[int]:
+        """Return what depends on a declaration that depends on the values; raise NotBySize."""
+        declaration = self.own.declarations[index]
+        if declaration.kind is Kind.FUNCTION:
+            return []
+        if declaration.kind not in (Kind.VARIABLE, Kind.TYPE):
+            text = " ".join(declaration.texts[:6])[:40]
+            remedy = "let functions, constants and plain types alone use it"
+            raise NotBySize(f"'{text} …' depends on it", remedy)
+        return [user for name in declaration.names for user in self._users.get(name, ())]
 
     def callers(self, function: int, inside: set[int]) -> frozenset[int]:
         declaration = self.own.declarations[function]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, takewhile
 
+from cutune.source.syntax.directives import behind_template
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
 from cutune.source.unit.unit import Unit
@@ -113,14 +114,8 @@ def _until(tokens: Sequence[Token], index: int, ends: Container[str]) -> Iterato
 
 def _without_parameters(head: Sequence[Token]) -> Sequence[Token]:
     """A declaration without its `template <class T>`; all of it where that does not end."""
-    depth = 0
-    if not head or head[0].text != "template":
-        return head
-    for index, token in enumerate(head):
-        depth += (token.text == "<") - token.text.count(">") * (token.text in (">", ">>"))
-        if depth <= 0 and token.text in (">", ">>"):
-            return _without_parameters(head[index + 1 :])
-    return head
+    end = behind_template([token.text for token in head])
+    return _without_parameters(head[end:]) if end else head
 
 
 def _around(syntax: Syntax, index: int) -> Iterator[str]:

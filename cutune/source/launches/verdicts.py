@@ -16,18 +16,14 @@ from operator import itemgetter
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Span
-from cutune.source.configuration.block_dependence import (
-    bytes_of,
-    inferred_formula,
-    needed_formula,
-)
+from cutune.source.configuration.block_dependence import bytes_of, inferred_formula, needed_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ByName
+from cutune.source.launches.block_copies import may_stand_in
 from cutune.source.launches.callees import KernelReference, callee_of_copy, last_name
 from cutune.source.launches.columns import LaunchColumns
 from cutune.source.launches.effects import HostTypes, doubt
-from cutune.source.launches.kernel_copies import may_stand_in
 from cutune.source.launches.shown_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
@@ -268,6 +264,13 @@ class _Judged:
         column = next(filter(None, columns), None)
         return Diagnostic.at(Code.SEEN_COLUMN, name=column) if column is not None else None
 
+    @property
+    def _has_no_place_for_a_loop(self) -> bool:
+        """Would it have to be repeated, which parentheses around it do not allow?"""
+        shown = (launch for _, launch in self.file.shown.of(self.launch))
+        is_inside = any(one.in_parentheses for one in (self.launch, *shown))
+        return is_inside and self.kernel is not None and self.callee is None
+
     def _may_be_copy(self, copy: KernelCopy) -> bool:
         text, launch = self.file.syntax.text, self.launch
         written, arguments = map(text, launch.configuration), map(text, launch.arguments)
@@ -305,7 +308,7 @@ class _Judged:
         written = [first <= last for first, last in launch.configuration]
         # An argument of a macro may be all of a statement there.
         is_statement = launch.is_statement or file.shown.macro_line(launch) is not None
-        if not is_statement or function is None:
+        if not is_statement or function is None or self._has_no_place_for_a_loop:
             return Diagnostic.at(Code.NOT_A_STATEMENT)
         if not (2 <= len(written) <= 4 and all(written)):
             texts = ", ".join(map(text, launch.configuration)).split()

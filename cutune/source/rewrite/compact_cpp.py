@@ -21,7 +21,7 @@ from itertools import product, takewhile
 from string import ascii_letters, ascii_lowercase
 
 from cutune.source.rewrite.c_text import one_line
-from cutune.source.syntax.directives import CLOSER, OPENER
+from cutune.source.syntax.directives import CLOSER, OPENER, behind_template
 from cutune.source.syntax.tokens import TRIVIA, lex, word_set
 
 WIDTH = 160
@@ -288,7 +288,7 @@ def _declarations(tokens: Sequence[str]) -> Iterator[_Declaration]:
 
 
 def _named(tokens: tuple[str, ...]) -> _Declaration:
-    words = tokens[_behind_template(tokens) :]
+    words = tokens[behind_template(tokens) :]
     taken: Sequence[str] = ()
     name = ""
     if words and words[0] in ("struct", "class", "using") and words[-1] == ";":
@@ -308,14 +308,3 @@ def _always_taken(parameters: Sequence[str]) -> Sequence[str]:
         return parameters
     before = parameters[: parameters.index("=")]
     return before[: max((i for i, word in enumerate(before) if word == ","), default=0)]
-
-
-def _behind_template(words: Sequence[str]) -> int:
-    if not words or words[0] != "template":
-        return 0
-    depth = 0
-    for place, word in enumerate(words[1:], 1):
-        depth += {"<": 1, ">": -1, ">>": -2}.get(word, 0)
-        if depth == 0:
-            return place + 1
-    return 0

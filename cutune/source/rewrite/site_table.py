@@ -15,13 +15,7 @@ from operator import attrgetter
 
 from cutune.source.host_formula import names_in, renamed
 from cutune.source.kernel_variant import KernelVariant, Tile
-from cutune.source.program import (
-    DIMENSIONS,
-    DistinctPlaces,
-    Kernel,
-    LaunchSite,
-    Program,
-)
+from cutune.source.program import DIMENSIONS, DistinctPlaces, Kernel, LaunchSite, Program
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.edits import variants_at
 from cutune.source.unit.integers import integer_type

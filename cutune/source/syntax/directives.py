@@ -143,30 +143,30 @@ OPENER = {closer: opener for opener, closer in CLOSER.items()}
 _BRACKETS = CLOSER.keys() | OPENER.keys()
 
 #: Open brackets as a linked list, so that a branch remembers its state at no cost.
-_Stack = tuple[int, "_Stack"] | None
+OpenBrackets = tuple[int, "OpenBrackets"] | None
 
 
 @dataclass
 class _Conditional:
     """An `#if`: what was open before it, and behind its first branch that is compiled."""
 
-    before: _Stack
+    before: OpenBrackets
     dead: bool
-    behind_first: tuple[_Stack] | None = None
+    behind_first: tuple[OpenBrackets] | None = None
 
 
 @dataclass
 class Brackets:
     """`partner[i]` is the index of the bracket that closes or opens token i, or -1.
 
-    `around` gives, for each `<<<`, the innermost open bracket. `unbalanced` is the first bracket
-    without a partner; behind it nothing is matched.
+    `around` gives, for each `<<<`, the open brackets, the innermost one first. `unbalanced` is the
+    first bracket without a partner; behind it nothing is matched.
     """
 
     partner: list[int]
-    around: dict[int, int] = field(default_factory=dict)
+    around: dict[int, OpenBrackets] = field(default_factory=dict)
     unbalanced: Token | None = None
-    _stack: _Stack = None
+    _stack: OpenBrackets = None
     _conditionals: list[_Conditional] = field(default_factory=list)
     #: How many of them are in a branch that is not compiled.
     _dead: int = 0
@@ -183,7 +183,7 @@ class Brackets:
                 if found.unbalanced is not None:
                     return found
             elif token.kind == "LAUNCH_OPEN":
-                found.around[index] = found._stack[0] if found._stack else -1
+                found.around[index] = found._stack
         for directive in waiting:
             found._directive(directive)
         found.unbalanced = tokens[found._stack[0]] if found._stack else None
@@ -231,3 +231,26 @@ def template_end(tokens: Sequence[Token], places: range, stops: Container[str]) 
         if text in stops:
             break
     return -1
+
+
+def closing(texts: Sequence[str], opener: int) -> int:
+    """The bracket that closes one; the number of texts where none does."""
+    depth = 0
+    for place in range(opener, len(texts)):
+        depth += (texts[place] in CLOSER) - (texts[place] in OPENER)
+        if depth == 0:
+            return place
+    return len(texts)
+
+
+def behind_template(texts: Sequence[str]) -> int:
+    """How many texts the `template <…>` has with which a declaration begins; 0 without it."""
+    if tuple(texts[:2]) != ("template", "<"):
+        return 0
+    depth, place = 0, 1
+    while place < len(texts):
+        depth += {"<": 1, ">": -1, ">>": -2}.get(texts[place], 0)
+        if depth == 0:
+            return place + 1
+        place = closing(texts, place) + 1 if texts[place] in CLOSER else place + 1
+    return 0

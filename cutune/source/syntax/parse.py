@@ -24,6 +24,7 @@ from cutune.source.syntax.directives import (
     Brackets,
     Directive,
     Macro,
+    OpenBrackets,
     Pragma,
     macros,
     pragmas,
@@ -279,6 +280,8 @@ class Launch:
     function: SourceFunction | None
     directive_inside: bool
     is_statement: bool
+    #: Is it a statement in parentheses? Only an expression can take its place then.
+    in_parentheses: bool = False
 
 
 @dataclass(frozen=True)
@@ -418,6 +421,7 @@ class _Launches:
             if callee is None or closer is None or end < 0:
                 continue
             before, within = (bisect_right(self.directives, i, key=_index) for i in (callee, end))
+            outer = self._in_parentheses((callee, end), self.brackets.around[opener])
             yield Launch(
                 (callee, opener - 1),
                 tuple(self.split(opener + 1, closer - 1)),
@@ -425,7 +429,8 @@ class _Launches:
                 end,
                 around[-1][1] if around else None,
                 before < within,
-                self._is_statement(callee, opener, end),
+                self._is_statement(*outer),
+                outer[0] != (callee, end),
             )
 
     def _closer(self, opener: int) -> int | None:
@@ -493,21 +498,29 @@ class _Launches:
         if first <= last:
             yield begin, last
 
-    def _is_statement(self, callee: int, opener: int, end: int) -> bool:
-        tokens, partner = self.tokens, self.brackets.partner
-        around = self.brackets.around[opener]
-        if around < 0 or tokens[around].text != "{" or end + 1 >= len(tokens):
+    def _in_parentheses(self, launch: Range, around: OpenBrackets) -> tuple[Range, OpenBrackets]:
+        """A launch with the parentheses that hold nothing else, and the brackets around these."""
+        (first, last), partner = launch, self.brackets.partner
+        while around is not None and around[0] == first - 1 and partner[around[0]] == last + 1:
+            if self.tokens[around[0]].text != "(":
+                break
+            first, last, around = first - 1, last + 1, around[1]
+        return (first, last), around
+
+    def _is_statement(self, launch: Range, around: OpenBrackets) -> bool:
+        tokens, (first, last) = self.tokens, launch
+        if around is None or tokens[around[0]].text != "{" or last + 1 >= len(tokens):
             return False
-        while (attribute := attribute_opener(tokens, self.brackets, callee - 1)) > 0:
-            callee = attribute
-        if tokens[end + 1].text != ";":
+        while (attribute := attribute_opener(tokens, self.brackets, first - 1)) > 0:
+            first = attribute
+        if tokens[last + 1].text != ";":
             return False
-        before = tokens[callee - 1].text
+        before = tokens[first - 1].text
         if before == ")":
-            head = partner[callee - 1] - 1
+            head = self.brackets.partner[first - 1] - 1
             return head >= 0 and tokens[head].text in _CONTROL
         if before == ":":
-            return self._ends_label(callee - 1, around)
+            return self._ends_label(first - 1, around[0])
         return before in (";", "{", "}", "else", "do")
 
     def _ends_label(self, colon: int, around: int) -> bool:

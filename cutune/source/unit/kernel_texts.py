@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Edit, Source
-from cutune.source.syntax.directives import CLOSER, OPENER, renumbers
+from cutune.source.syntax.directives import closing, renumbers
 from cutune.source.syntax.parse import SourceFunction, Syntax, parse
 from cutune.source.syntax.reach import Reach
 from cutune.source.syntax.tokens import Token, word_set
@@ -334,12 +334,7 @@ class _Reader:
         return self.texts.index("(", index) if "(" in self.texts[index:] else index
 
     def _end(self, opener: int) -> int:
-        depth = 0
-        for index in range(opener, len(self.texts)):
-            depth += (self.texts[index] in CLOSER) - (self.texts[index] in OPENER)
-            if depth == 0:
-                return index
-        return len(self.texts)
+        return closing(self.texts, opener)
 
     def _text(self, index: int) -> str:
         return self.texts[index] if 0 <= index < len(self.texts) else ""

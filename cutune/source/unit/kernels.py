@@ -21,12 +21,7 @@ from cutune.source.syntax.directives import CLOSER
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
-from cutune.source.unit.unit import (
-    FunctionText,
-    Unit,
-    scope_around,
-    split_commas,
-)
+from cutune.source.unit.unit import FunctionText, Unit, scope_around, split_commas
 
 _REFUSED = word_set("union class enum struct private protected volatile")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")

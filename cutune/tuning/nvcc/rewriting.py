@@ -3,10 +3,8 @@
 nvcc compiles shadow copies of the sources. If that fails, or cutune itself fails, nvcc compiles the
 originals, whose status and messages count.
 
-A copy lies in the workspace, at a path that is a function of what is compiled, so that ccache finds
-it again. `#line` gives messages, debugging information and `__FILE__` the user's names; the
-compiler is told where quoted includes are and which prefix of paths to forget. Dependency files
-name the user's own files: of what nvcc wrote, rules with the originals are made.
+What an earlier call has made is given again where all that it depends on is as it was: the copy,
+and the object.
 """
 
 from __future__ import annotations
@@ -15,29 +13,17 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import CompilerKilled, ended_by
-from cutune.core.source import Source, apply_edits
 from cutune.core.temporary import run_folder
-from cutune.core.workspace import (
-    Json,
-    Workspace,
-    append_text,
-    make_folder,
-    replace_file,
-    write_text,
-)
-from cutune.source.rewrite.c_text import c_string, prelude_edit
-from cutune.source.rewrite.output import ShadowTree
-from cutune.source.syntax.tokens import BYTE_ORDER_MARK
-from cutune.toolchain.compiler_commands import PLAIN, quote_folder
+from cutune.core.workspace import Workspace, append_text, replace_file
 from cutune.toolchain.device.present import named_devices
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import (
@@ -47,11 +33,8 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
-from cutune.tuning.inputs import try_copies
 from cutune.tuning.nvcc.command import (
     EMULATED,
-    IN_ENVIRONMENT,
-    IN_FILE,
     INSTRUMENT,
     STOPS_AT_OBJECT,
     TUNED,
@@ -60,195 +43,18 @@ from cutune.tuning.nvcc.command import (
     Settings,
     names,
     run_instead,
-    split_list,
     workspaces_of,
 )
+from cutune.tuning.nvcc.kept_objects import place_of
+from cutune.tuning.nvcc.shadows import ShadowSource, restore_dependencies, with_copies
 from cutune.tuning.nvcc.units import CompiledSource, knows_others, lenders_of, lends, note, register
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.source.program import Program
     from cutune.source.rewrite.pipeline import TranslationUnit
-    from cutune.toolchain.built_code import BuiltCode
     from cutune.toolchain.toolchain import Toolchain
     from cutune.tuning.inputs import Request
-
-
-@dataclass(frozen=True)
-class ShadowSource:
-    """A rewritten source on disk: the copy at `path` takes its place.
-
-    `host_options`: of the host compiler, which preprocesses for nvcc. `originals`: copy → the name
-    by which the user knows it. `tree`: where all files of the user were copied, if headers are
-    rewritten too. `code`: its device code, where that is known.
-    """
-
-    path: str
-    host_options: tuple[str, ...]
-    originals: dict[str, str] = field(default_factory=dict)
-    tree: ShadowTree | None = None
-    code: BuiltCode | None = None
-
-    def to_json(self) -> Json:
-        tree = self.tree and [str(self.tree.root), str(self.tree.folder)]
-        options, originals = list(self.host_options), self.originals
-        return {"path": self.path, "host_options": options, "originals": originals, "tree": tree}
-
-    @staticmethod
-    def from_json(entry: Json) -> ShadowSource:
-        tree = entry["tree"] and ShadowTree(*map(Path, entry["tree"]))
-        return ShadowSource(entry["path"], tuple(entry["host_options"]), entry["originals"], tree)
-
-    @staticmethod
-    def write(unit: TranslationUnit, folder: Path) -> ShadowSource:
-        """Write a rewritten program below a folder. Raises CT002."""
-        source = unit.rewritten()
-        # For the prelude the user has no line: it stands in cutune's header.
-        mark = BYTE_ORDER_MARK if source.text.startswith(BYTE_ORDER_MARK) else ""
-        header = c_string(str(INCLUDE_DIRECTORY / "cutune_tuned.h"))
-        text = f"{mark}#line 1 {header}\n{source.text[len(mark) :]}"
-        source = Source(source.path, text)
-        if any(owned.path != source.path for owned in unit.edits):
-            # Not beside the copy of a source alone, which would find old copies of headers there.
-            return _write_tree(unit, source, folder.with_name(f"{folder.name}-tree"))
-        make_folder(folder)
-        path = folder / os.path.basename(source.path)
-        write_text(path, source.text)
-        spelled = os.path.dirname(source.path)
-        options = _host_options([spelled or os.curdir], folder, spelled)
-        return ShadowSource(str(path), options, {str(path): source.path})
-
-
-def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSource:
-    program = unit.program
-    tree = ShadowTree.of(program, folder)
-    headers = [_renamed(header) for header in unit.rewritten_headers()]
-    path = tree.write(source, headers)
-    files = [file.path for file in (source, *headers)]
-    folders = list(dict.fromkeys(os.path.dirname(file) or os.curdir for file in files))
-    root = str(tree.root) if os.path.isabs(source.path) else os.path.relpath(tree.root)
-    spelled = "" if root == os.curdir else root
-    # Copies first: a folder that -I names too is found here before it is found there.
-    copied = [copy for one in folders if (copy := tree.copy_of(one)) is not None]
-    options = _host_options([*copied, *folders], folder, spelled)
-    originals = {copy: file for file in files if (copy := tree.copy_of(file)) is not None}
-    return ShadowSource(str(path), options, originals, tree)
-
-
-def _renamed(header: Source) -> Source:
-    if re.match(r'(\xef\xbb\xbf)?#line 1 "', header.text):
-        return header
-    return apply_edits(header, [prelude_edit(header, "")])
-
-
-def with_copies(
-    command: Command, shadows: dict[str, ShadowSource], dependencies: str = "", made: str = ""
-) -> list[str]:
-    """The words of a command, its sources (by their path) replaced by their shadows.
-
-    `dependencies`, `made`: other places for the dependency file and its object; empty: none.
-    Response files are taken apart where what they hold is replaced.
-    """
-    tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
-    in_files = {item.value for item in command.sources if item.first == IN_FILE}
-    takes_apart = tree is not None or not in_files.isdisjoint(shadows)
-    elsewhere = {"dependency-output": dependencies, "output-file": made}
-    words: list[str] = []
-    for item in command.items:
-        is_file = item.name == "options-file" or (not item.name and item.value.startswith("@"))
-        is_left_out = is_file if takes_apart else item.first == IN_FILE
-        if is_left_out or item.first == IN_ENVIRONMENT or elsewhere.get(item.name):
-            continue
-        if not item.name and item.value in shadows:
-            words.append(shadows[item.value].path)
-        elif tree and item.name in ("include-path", "pre-include"):
-            words += _redirected(item.name, item.value, tree)
-        else:
-            words += command.words_of(item)
-    options = dict.fromkeys(o for shadow in shadows.values() for o in shadow.host_options)
-    # One word each: ccache, which reads words, takes `-Xcompiler -iquote,src` apart.
-    words += [f"-Xcompiler={option}" for option in options]
-    words += ["-MF", dependencies] if dependencies else []
-    target = command.last("output-file") or ""
-    if made and command.last("dependency-target-name") is None:
-        words += ["-MT", target]
-    return [*words, "-o", made] if made else words
-
-
-def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:
-    """The words of an include option that looks into the copy first."""
-    words = []
-    for path in split_list(value):
-        copy = tree.copy_of(path)
-        if name == "pre-include":
-            is_copied = copy is not None and os.path.exists(copy)
-            words += ["-include", copy if is_copied and copy else path]
-        else:
-            words += [*([f"-I{copy}"] if copy else []), f"-I{path}"]
-    return words
-
-
-def _host_options(includes: Sequence[str], copies: Path, spelled: str) -> tuple[str, ...]:
-    """Options for `#include "…"`, also of cutune's headers, and for names in debuggers."""
-    own = [*includes, str(INCLUDE_DIRECTORY)]
-    options = [quote_folder(folder) for folder in own]
-    prefix = f"{spelled}/" if spelled else ""
-    if PLAIN.fullmatch(f"{copies}/{prefix}"):
-        options.append(f"-ffile-prefix-map={copies}/={prefix}")
-    return tuple(options)
-
-
-_WORD = re.compile(r"(?:\\.|[^\s\\])+")
-
-
-def restore_dependencies(
-    written: str, path: str, original_of: Callable[[str], str | None], sources: Container[str]
-) -> None:
-    """Turn the dependency file that nvcc wrote into the user's, whole or not at all.
-
-    `written` is removed, unless it is `path` itself. `original_of` gives the name that the user
-    knows a file by; None for a file of cutune's. `sources`: the user's names that are no headers.
-    """
-    file = Path(written)
-    if not file.is_file():
-        return
-    text = file.read_text(encoding="utf-8", errors="surrogateescape")
-    restored = restored_dependencies(text, original_of, sources)
-    if restored != text or written != path:
-        replace_file(Path(path), restored.encode("utf-8", errors="surrogateescape"))
-    if written != path:
-        file.unlink(missing_ok=True)
-
-
-def restored_dependencies(
-    text: str, original_of: Callable[[str], str | None], sources: Container[str] = ()
-) -> str:
-    """Rules as make reads them, `target : file \\ …`, with other file names."""
-    lines = re.sub(r"\\\r?\n", " ", text).splitlines()
-    rules = [_rule(line, original_of, sources) for line in lines]
-    text = "".join(f"{rule}\n" for rule in rules if rule is not None)
-    return re.sub(r"\n\n\n+", "\n\n", text)
-
-
-def _rule(
-    line: str, original_of: Callable[[str], str | None], sources: Container[str]
-) -> str | None:
-    match = re.match(r"((?:\\.|[^\\:])*?)(\s*):(?=\s|$)", line)
-    if match is None:
-        return line
-    files = [_unescaped(word) for word in _WORD.findall(line[match.end() :])]
-    if not files:
-        # What -MP adds, so that make does not mind when a header goes away.
-        target = _unescaped(match[1])
-        return line if original_of(target) == target and target not in sources else None
-    known = (original_of(file) for file in files)
-    paths = (file.replace("$", "$$") for file in known if file is not None)
-    listed = dict.fromkeys(re.sub(r"([ \t#])", r"\\\1", path) for path in paths)
-    return f"{match[1]}{match[2]}: " + " \\\n    ".join(listed)
-
-
-def _unescaped(word: str) -> str:
-    return re.sub(r"\\([ \t#])", r"\1", word).replace("$$", "$")
 
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
@@ -283,6 +89,10 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         whole = _object_elsewhere(command) if elsewhere else ""
         words = with_copies(command, shadows, elsewhere, whole) if shadows else []
         is_nvcc = shadows and list(launcher) == [str(nvcc.path)]
+        is_plain = is_nvcc and settings.modes == {TUNED}
+        place = place_of(nvcc, command, shadows) if is_plain else None
+        if place is not None and place.given():
+            return 0
         is_built = is_nvcc and _is_built(nvcc, command, words, shadows.values())
     except CompilerKilled as error:
         print(error.diagnostic.render(), file=sys.stderr)
@@ -291,6 +101,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
+    is_silent = True
     if not is_built:
         done = subprocess.run([*launcher, *words], capture_output=True, check=False)
         if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
@@ -301,6 +112,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             said = (done.stderr or done.stdout).decode(errors="replace")
             remark = _not_rewritten(command, said)
             return _compile_original(launcher, command, said, remark, settings.strict)
+        is_silent = not done.stdout and not done.stderr
         sys.stdout.buffer.write(done.stdout)
         sys.stderr.buffer.write(done.stderr)
     try:
@@ -310,6 +122,8 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
     except CutuneError as error:
         print(_said(error), file=sys.stderr)
         return 1
+    if place is not None and is_silent:
+        place.keep()
     return 0
 
 
@@ -460,7 +274,8 @@ class _Rewriter:
 
         if (kept := kept_rewriting(request)) is not None:
             write_texts(kept.texts)
-            return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
+            shadow = None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
+            return shadow and replace(shadow, made_of=kept.identity)
         own = self.unit.own_workspace(self.workspace)
         if own.models.exists() or self.workspace.models.exists():
             # nvcc is at work while the rest of this program is loaded.
@@ -474,8 +289,8 @@ class _Rewriter:
             if begun is not None:
                 begun.wait()
         files = shadow.originals if shadow is not None else ()
-        keep_rewriting(keeper, None if shadow is None else shadow.to_json(), files)
-        return shadow
+        kept = keep_rewriting(keeper, None if shadow is None else shadow.to_json(), files)
+        return replace(shadow, made_of=kept.identity) if shadow and kept else shadow
 
     def _request(self) -> Request | None:
         """The request that a rewritten source answers; None where it is not kept.
@@ -498,6 +313,7 @@ class _Rewriter:
 
     def _made(self) -> ShadowSource | None:
         from cutune.proof.analysis.analyzer import Analyzer
+        from cutune.tuning.inputs import try_copies
 
         plain = Analyzer(
             self.toolchain,

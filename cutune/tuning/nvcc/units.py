@@ -27,8 +27,6 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
 from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typed, write_document
-from cutune.model.fit.fitted_model import FittedModel, read_models
-from cutune.toolchain.kernel_names import instance_names, whole_instance_names
 from cutune.tuning.nvcc.command import (
     IN_ENVIRONMENT,
     LENDS,
@@ -40,6 +38,7 @@ from cutune.tuning.nvcc.command import (
 )
 
 if TYPE_CHECKING:
+    from cutune.model.fit.fitted_model import FittedModel
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.read_source import ReadSource
     from cutune.proof.analysis.recorded_launches import SeenLaunch
@@ -162,6 +161,9 @@ def _notes(workspace: Workspace, name: str) -> list[Path]:
 
 def models_in(workspace: Workspace) -> list[FittedModel]:
     """The models of a workspace and its units, the newest of a source. Raises as `read_models`."""
+    # `cutune nvcc`, which needs none, starts quicker without.
+    from cutune.model.fit.fitted_model import read_models
+
     # What is not compiled any more has no unit.json.
     units = workspace.folder.glob(f"{UNITS}/*/unit.json")
     found = filter(Path.exists, (unit.with_name("models.json") for unit in units))
@@ -177,6 +179,8 @@ def models_in(workspace: Workspace) -> list[FittedModel]:
 
 def instances_of(models: Sequence[FittedModel]) -> list[str]:
     """Unique names of the models, with template arguments where there are any."""
+    from cutune.toolchain.kernel_names import instance_names
+
     return instance_names(*_named_entries(models))
 
 
@@ -186,6 +190,8 @@ def _named_entries(models: Sequence[FittedModel]) -> tuple[list[str], list[str]]
 
 def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
     """The model of a kernel by its name in source or PTX. Raises CT510 for none, CT514 for two."""
+    from cutune.toolchain.kernel_names import whole_instance_names
+
     if file is not None:
         path = str(Path(file).resolve())
         models = [model for model in models if model.kernel.origin.path == path]

@@ -62,3 +62,14 @@ with warnings.catch_warnings(record=True) as said:
     kept(100, ranks, 100)
 print(*(one.message for one in said))
 assert (ranks.get() == np.arange(100) % 32).all()
+
+grid = np.arange(64 * 40, dtype=np.int32).reshape(40, 64)
+rows, sums = Array(grid), Array(np.zeros_like(grid))
+try:
+    cutune.kernel(SOURCE, "pairs")((64, 40), rows, sums, 64, 40)
+except ValueError as error:
+    print(error)
+assert not sums.get().any()
+cutune.kernel(SOURCE, "pairs", block=(16, 2))((64, 40), rows, sums, 64, 40)
+swapped = grid.reshape(20, 2, 64)[:, ::-1].reshape(40, 64)
+assert (sums.get() == grid + swapped).all()

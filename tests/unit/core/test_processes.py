@@ -7,13 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event, Timer, get_ident
 
 import pytest
 
 from cutune.core.diagnostics import CutuneError
-from cutune.core.processes import GRACE_SECONDS, ProgramResult, end, run_to_end, signal_name
+from cutune.core.processes import (
+    GRACE_SECONDS,
+    ProgramResult,
+    awaited,
+    end,
+    ending_in_order,
+    run_to_end,
+    signal_name,
+)
 from cutune.measure.program_runs import Run, check_kernels, needs_shell, plan_runs, run_program
 
 LONG = 60.0
@@ -107,6 +116,30 @@ def test_a_program_that_ends_is_not_kept_by_what_it_left_behind() -> None:
 def test_output_that_comes_just_after_the_end_counts() -> None:
     ended = shell(f"(sleep {GRACE_SECONDS / 4}; echo late) & echo early")
     assert ended == ProgramResult(0, b"early\nlate\n")
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_another_thread_gets_ends_what_is_awaited(told: signal.Signals) -> None:
+    future: Future[None] = Future()
+    release = Timer(LONG, future.set_result, (None,))
+    release.start()
+    with pytest.raises(KeyboardInterrupt), ending_in_order():
+        # While this thread sleeps.
+        Timer(0.3, lambda: signal.pthread_kill(get_ident(), told)).start()
+        awaited(future)
+    assert not future.done()
+    release.cancel()
+
+
+def test_what_is_awaited_gives_its_result_or_its_error() -> None:
+    future: Future[int] = Future()
+    Timer(0.0, future.set_result, (7,)).start()
+    assert awaited(future) == 7
+    failed: Future[int] = Future()
+    # That is what a wait ends with, too.
+    Timer(0.0, failed.set_exception, (TimeoutError("its own"),)).start()
+    with pytest.raises(TimeoutError, match="its own"):
+        awaited(failed)
 
 
 def test_output_that_is_no_text() -> None:

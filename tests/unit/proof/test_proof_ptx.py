@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.proof.entry import prove
+from cutune.proof.entry_proof import in_source
 from cutune.proof.memory.access_places import AccessPlace
 from cutune.proof.memory.thread_meetings import _ThreadMeetings
 from cutune.ptx.parse import parse
@@ -386,6 +387,20 @@ def test_functions_that_are_called(called: str, expected: str) -> None:
 )
 def test_instructions_besides(instruction: str, expected: str) -> None:
     assert verdict(BELOW + instruction + STORE.format("%r2")) == expected
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("'%clock'", "clock()"),
+        ("'%clock64'", "clock64()"),
+        ("'%globaltimer'", "'%globaltimer'"),
+        ("'%rd12'", "a function by its address"),
+        ("'_Z4walkPi'", "'walk'"),
+    ],
+)
+def test_what_code_uses_is_named_as_in_the_source(what: str, named: str) -> None:
+    assert in_source(what) == named
 
 
 @pytest.mark.parametrize(("directive", "most"), [("", 1024), (".maxntid 128, 2, 1\n", 256)])

@@ -129,6 +129,14 @@ def test_no_launch(text: str) -> None:
         ("CHECK(", ");", False),
         ("", ", a = 1;", False),
         ("MACRO(a) ", ";", False),
+        ("(", ");", True),
+        ("if (a) ((", "));", True),
+        ("(a, ", ");", False),
+        ("(void)(", ");", False),
+        ("sizeof(", ");", False),
+        ("while (", ") ;", False),
+        ("for (; (", "); ) ;", False),
+        ("return (", ");", False),
     ],
 )
 def test_statements(before: str, after: str, is_statement: bool) -> None:

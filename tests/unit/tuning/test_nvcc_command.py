@@ -18,7 +18,7 @@ from cutune.toolchain import locate
 from cutune.tuning.nvcc import command as settings
 from cutune.tuning.nvcc import driver
 from cutune.tuning.nvcc.command import Command, split_list
-from cutune.tuning.nvcc.rewriting import ShadowSource, restored_dependencies, with_copies
+from cutune.tuning.nvcc.shadows import ShadowSource, restored_dependencies, with_copies
 from tests.support.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
 EVERY = [*lines(PASSIVE), *lines(COMPILING), *lines(FAILS)]

@@ -6,6 +6,7 @@ import ctypes
 import json
 import struct
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -15,8 +16,8 @@ import numpy as np
 import pytest
 
 from cutune.tuning import script_packages
-from cutune.tuning.script_packages import packer
 from cutune.tuning.script_session import CompiledUnit, Launcher, Session
+from tests.support.noting_library import Noted, noting_launcher
 
 SOURCE = 'extern "C" __global__ void k(int n) { }\n'
 NVCC = "/no/nvcc"
@@ -36,7 +37,16 @@ class Library:
             self.asked.append(words)
             return self.answer
 
-        return Launcher(launch, [(0, 8), (8, 4)]) if kernel == "k" else None
+        def instead(*about: Any) -> Callable[..., Any]:
+            found = noting_launcher([(0, 8), (8, 4)], self.note, CONTEXT)
+            return found.instead(*about)
+
+        return Launcher(launch, [(0, 8), (8, 4)], instead) if kernel == "k" else None
+
+    def note(self, noted: Noted) -> bool:
+        assert noted.context == CONTEXT
+        self.asked.append(noted[1:])
+        return self.answer
 
 
 def session_of(source: str, answer: bool, *options: str) -> tuple[Session, Asked]:
@@ -150,7 +160,7 @@ class CuPyFunction:
     def __init__(self, module: CuPyModule, name: str) -> None:
         self.module, self.name, self.own = module, name, []
 
-    def __call__(self, *launch: Any) -> None:
+    def __call__(self, *launch: Any, **named: Any) -> None:
         self.own.append(launch)
 
 
@@ -219,6 +229,7 @@ ARGUMENTS = (Array(0x1000, 4), np.int32(-2))
 PACKED = struct.pack("=qi", 0x1000, -2)
 
 
+@pytest.mark.nvcc
 def test_a_launch_of_cupy(compiled: Callable[..., Any]) -> None:
     module, asked = compiled(backend="nvrtc", arch=None, jitify=False)
     assert module.ptr == 5
@@ -228,15 +239,91 @@ def test_a_launch_of_cupy(compiled: Callable[..., Any]) -> None:
     function((4, 2), (8, 8), [*ARGUMENTS], shared_mem=16, stream=SimpleNamespace(ptr=9))
     function.linear_launch(1000, ARGUMENTS, block_max_size=256)
     function.linear_launch(10, ARGUMENTS, 0, 128, None, False)
+    function(grid=(5,), block=(64,), args=ARGUMENTS, shared_mem=8, stream=None)
     assert asked == [
-        ((4,), (64,), 0, 3, PACKED),
-        ((4, 2), (8, 8), 16, 9, PACKED),
-        ((4,), (256,), 0, 3, PACKED),
-        ((1,), (10,), 0, 3, PACKED),
+        ((4, 1, 1), (64, 1, 1), 0, 3, PACKED),
+        ((4, 2, 1), (8, 8, 1), 16, 9, PACKED),
+        ((4, 1, 1), (256, 1, 1), 0, 3, PACKED),
+        ((1, 1, 1), (10, 1, 1), 0, 3, PACKED),
+        ((5, 1, 1), (64, 1, 1), 8, 3, PACKED),
     ]
     assert function.own == []
 
 
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ((), {}),
+        (((4,), (64,)), {}),
+        (((4,), (64,), ARGUMENTS, 0, None, False, 1), {}),
+        (((4,), (64,), ARGUMENTS), {"unknown": 1}),
+        (((4,), (64,), ARGUMENTS), {"grid": (1,)}),
+        (([4], (64,), ARGUMENTS), {}),
+        (((4, 1, 1, 1), (64,), ARGUMENTS), {}),
+        (((), (64,), ARGUMENTS), {}),
+        (((4,), (0,), ARGUMENTS), {}),
+        (((2**31,), (64,), ARGUMENTS), {}),
+        ((("4",), (64,), ARGUMENTS), {}),
+        (((4,), (64,), ARGUMENTS, -1), {}),
+        (((4,), (64,), ARGUMENTS, "8"), {}),
+        (((4,), (64,), {}), {}),
+        (((4,), (64,), "ab"), {}),
+    ],
+)
+def test_wrong_calls_are_cupys(
+    compiled: Callable[..., Any], words: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    module, asked = compiled()
+    function = module.get_function("k")
+    function(*words, **named)
+    assert (function.own, asked) == ([words], [])
+
+
+class Leaving:
+    """An array of CuPy at which the program ends."""
+
+    @property
+    def data(self) -> object:
+        raise KeyboardInterrupt
+
+
+Leaving.__module__, Leaving.__qualname__ = "cupy", "ndarray"
+
+
+@pytest.mark.nvcc
+def test_who_ends_the_program_ends_it(compiled: Callable[..., Any]) -> None:
+    module, asked = compiled()
+    function = module.get_function("k")
+    with pytest.raises(KeyboardInterrupt):
+        function((4,), (64,), (Leaving(), 1))
+    assert (function.own, asked) == ([], [])
+
+
+@pytest.mark.nvcc
+def test_what_cupy_raises_is_raised(
+    compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*words: Any, **named: Any) -> None:
+        raise RuntimeError("refused")
+
+    monkeypatch.setattr(CuPyFunction, "__call__", refused)
+    function = compiled(answer=False)[0].get_function("k")
+    with pytest.raises(RuntimeError, match="refused"):
+        function((4,), (64,), ARGUMENTS)
+
+
+@pytest.mark.nvcc
+def test_a_kernel_that_is_let_go_unloads_its_module(compiled: Callable[..., Any]) -> None:
+    module, _ = compiled()
+    function = module.get_function("k")
+    function((4,), (64,), ARGUMENTS)
+    left = weakref.ref(function)
+    del function
+    assert left() is None
+
+
+@pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("about", "name", "args", "named"),
     [
@@ -279,6 +366,7 @@ def test_debugged_and_linked_code_is_cupys(
     assert asked == []
 
 
+@pytest.mark.nvcc
 def test_instances_of_templates(compiled: Callable[..., Any]) -> None:
     text = SOURCE + "".join(
         f"\n__attribute__((used)) static auto *const cutune_instance_{n} = &{name};"
@@ -298,6 +386,7 @@ def test_tune_says_what_it_does_not_know(compiled: Any, tmp_path: Path) -> None:
     assert "kernel 'k': it is not known" in json.loads(noted.read_text())["left"]
 
 
+@pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("size", "argument", "read"),
     [
@@ -330,6 +419,13 @@ def test_tune_says_what_it_does_not_know(compiled: Any, tmp_path: Path) -> None:
         (4, True, None),
         (8, 0.1, struct.pack("=d", 0.1)),
         (4, 0.1, struct.pack("=d", 0.1)[:4]),
+        (8, float("nan"), struct.pack("=d", float("nan"))),
+        (4, np.float32("nan"), None),
+        (4, np.float64(0.1), struct.pack("=d", 0.1)[:4]),
+        (2, np.float16(0.5), np.float16(0.5).tobytes()),
+        (8, np.uint64(2**64 - 1), bytes([255] * 8)),
+        (8, np.int64(-1), bytes([255] * 8)),
+        (4, np.float32(-1e-45), np.float32(-1e-45).tobytes()),
         (16, 1 + 2j, struct.pack("=2d", 1, 2)),
         (8, None, bytes(8)),
         (16, None, None),
@@ -340,12 +436,21 @@ def test_tune_says_what_it_does_not_know(compiled: Any, tmp_path: Path) -> None:
     ],
 )
 def test_arguments_of_cupy(size: int, argument: Any, read: bytes | None) -> None:
-    pack = packer([(0, 1), (8, size)])
-    try:
-        found = pack((np.int8(-1), argument))
-    except (TypeError, ValueError, OverflowError, struct.error):
-        found = None
-    assert found == (None if read is None else b"\xff" + bytes(7) + read)
+    noted: list[Noted] = []
+
+    def note(one: Noted) -> bool:
+        noted.append(one)
+        return True
+
+    launcher = noting_launcher([(0, 1), (8, size)], note, CONTEXT)
+    readers = [script_packages.ArgumentReaders(size) for _, size in launcher.layout]
+    own: list[object] = []
+    call = launcher.instead(readers, lambda: SimpleNamespace(ptr=3), lambda *_: own.append(_))
+    for _ in range(2):  # by readers that are made, and by those that are known
+        call((1,), (1,), (np.int8(-1), argument))
+    found = [one.data for one in noted]
+    assert found == ([] if read is None else 2 * [b"\xff" + bytes(7) + read])
+    assert len(own) == 2 - len(found)
 
 
 def test_code_of_a_compiler_inside_of_the_process(compiled: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cutune.core.reading import read_source
 from cutune.emulator.program_builds import instrument
-from cutune.tuning.nvcc.rewriting import ShadowSource
+from cutune.tuning.nvcc.shadows import ShadowSource
 from tests.support.analyzed import analyzed
 
 HEADER = """#pragma once
