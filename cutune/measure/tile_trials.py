@@ -68,6 +68,7 @@ from cutune.toolchain.kernel_names import base_name
 
 #: Copies that are tried; others only where none of these does the same.
 MOST_TRIED = 12
+_OTHER_LAUNCHES = "its launches are not those of others"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
@@ -153,13 +154,17 @@ def _tried(
     trial = _Trial(module, loaded, kernel, entries, _tiles_of(copies), is_in_turn)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
-    found, reasons = list[Found](), none(_NOT_PREFERRED)[1]
+    found, reasons = list[Found](), dict[str, str]()
+    names = [*dict.fromkeys(one.name for one in copies)]
     for some in _batches(trial.order(copies), copies):
         # Sizes that are tried follow the blocks of the copies that are.
         trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]))
+        reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
         if found:
             break
+    left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
+    reasons |= dict.fromkeys((name for name in names if name not in reasons), left)
     kept = {copies[index].name for index, *_ in found}
     return found, {name: said for name, said in reasons.items() if name not in kept}
 
