@@ -47,6 +47,7 @@ from cutune.proof.variants.registry import checked_names
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.toolchain.toolchain import Toolchain
+from cutune.tuning.inputs import try_copies
 from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
 
 STATE, COUNT = 20261124, 60
@@ -130,7 +131,7 @@ def judged(subject: Subject, exact: Conditions, folder: Path) -> Found:
     if not subject.sources:
         return Found(subject.name, "no sources")
     flags = (*subject.flags, *(GPU_FLAGS if exact.device is None else ()))
-    analyzer = Analyzer(Toolchain(flags=flags))
+    analyzer = Analyzer(Toolchain(flags=flags), try_copies=try_copies)
     loaded = analyzer.load_all(subject.sources, require_nvcc=True)
     launches = sum(len(program.tunable_launches) for program in loaded)
     if not launches:

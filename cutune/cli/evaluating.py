@@ -23,14 +23,19 @@ from cutune.check.evaluate import (
     training_rows,
 )
 from cutune.cli.main import Options, show
-from cutune.cli.options import CACHE_STATES
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.measure.collect import measurements
 from cutune.measure.gpu_sweep import sweep
 from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import by_entry
-from cutune.model.measurement.sweep import read_sweep, write_sweep
+from cutune.model.measurement.sweep import (
+    REPEATED,
+    RESTORED,
+    SweptConfiguration,
+    read_sweep,
+    write_sweep,
+)
 from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text, shape
@@ -54,16 +59,18 @@ def evaluate_verb(options: Options) -> int:
         )
         return 0
     if options.recorded is not None:
-        if options.cache is not None or options.save is not None:
-            options.wrong("with --from nothing is swept; leave out --cache and --save")
+        if options.cache is not None or options.save is not None or options.energy:
+            options.wrong("with --from nothing is swept; leave out --cache, --save and --energy")
         swept = read_sweep(Path(options.recorded))
         if not options.names_device:
             known = profile_of(swept.device)
             device = DeviceProfile.named(known) if known else device
     else:
+        if options.energy and options.cache not in (None, REPEATED):
+            options.wrong("energy is that of a repeated launch: leave out --cache")
         programs = analyzer.load_all(options.files, require_nvcc=True)
-        cache = options.cache or CACHE_STATES[0]
-        swept = sweep(analyzer, programs, plan, device, workspace, cache)
+        cache = options.cache or (REPEATED if options.energy else RESTORED)
+        swept = sweep(analyzer, programs, plan, device, workspace, cache, options.energy)
         if options.save is not None:
             write_sweep(Path(options.save), swept)
     found = evaluate(swept, models, device, options.files, options.train, options.model)
@@ -79,6 +86,8 @@ def print_evaluation(evaluation: Evaluation, per_launch: bool) -> None:
     """The scores, and a row per launch (Table 3 of the paper, with its picture) if asked for."""
     if per_launch:
         standard_output().print(_launches(evaluation))
+        if _has_energy(evaluation):
+            standard_output().print(_energies(evaluation))
     table = Table(*_SCORES, box=None)
     for score in map(evaluation.score, evaluation.strategies):
         table.add_row(*(cell(score) for cell in _SCORES.values()))
@@ -126,6 +135,38 @@ def _launches(evaluation: Evaluation) -> Table:
     return table
 
 
+def _has_energy(evaluation: Evaluation) -> bool:
+    return any(case.launch.energies for case in evaluation.cases)
+
+
+def _energies(evaluation: Evaluation) -> Table:
+    heads = ("kernel", "size", "default mJ", "chosen mJ", "best mJ", "least energy", "mJ")
+    table = Table(*heads, box=None)
+    for case in evaluation.cases:
+        row = {**_row(case, evaluation.judged), **_energy(case, evaluation.judged)}
+        least = row.pop("least_energy")
+        own, chosen, best, mj = (
+            "" if row[name] is None else f"{row[name]:.4g}"
+            for name in ("own_mj", "chosen_mj", "best_mj", "least_mj")
+        )
+        name, size = f"{row['program']}: {row['kernel']}", str(row["size"])
+        table.add_row(name, size, own, chosen, best, least or "", mj)
+    return table
+
+
+def _energy(case: Case, judged: str) -> dict[str, Any]:
+    """Millijoules of a launch, with the configuration that needs least; None: not measured."""
+    launch, energies = case.launch, case.launch.energies
+    least = min(energies, key=energies.__getitem__, default=None)
+    return {
+        "own_mj": energies.get(SweptConfiguration(launch.own)),
+        "chosen_mj": energies.get(case.configuration(judged)),
+        "best_mj": energies.get(launch.fastest),
+        "least_energy": None if least is None else configuration_text(*least),
+        "least_mj": None if least is None else energies[least],
+    }
+
+
 def _row(case: Case, judged: str) -> dict[str, Any]:
     launch, chosen, times = case.launch, case.configuration(judged), case.launch.times
     return {
@@ -145,6 +186,12 @@ def _row(case: Case, judged: str) -> dict[str, Any]:
     }
 
 
+def _whole_row(case: Case, evaluation: Evaluation) -> dict[str, Any]:
+    judged = evaluation.judged
+    energy = _energy(case, judged) if _has_energy(evaluation) else {}
+    return {**_row(case, judged), **energy}
+
+
 def _picture(case: Case, judged: str) -> str:
     """Where default and choice lie between best and worst, on a logarithmic scale."""
     spread = math.log(case.launch.spread)
@@ -161,7 +208,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "judged": evaluation.judged,
         "scores": [asdict(evaluation.score(name)) for name in evaluation.strategies],
         "launches": [
-            {**_row(case, evaluation.judged), "regrets": _regrets(case, evaluation)}
+            {**_whole_row(case, evaluation), "regrets": _regrets(case, evaluation)}
             for case in evaluation.cases
         ],
     }
@@ -174,7 +221,7 @@ def _regrets(case: Case, evaluation: Evaluation, before: str = "") -> dict[str, 
 def to_csv(evaluation: Evaluation) -> str:
     """A row per launch: Table 3, then the regret of every strategy."""
     rows = [
-        {**_row(case, evaluation.judged), **_regrets(case, evaluation, "regret of ")}
+        {**_whole_row(case, evaluation), **_regrets(case, evaluation, "regret of ")}
         for case in evaluation.cases
     ]
     text = io.StringIO()

@@ -209,6 +209,7 @@ def add_evaluate(evaluate: Parser) -> None:
         " the same launch left, or what the program left (one run for each configuration)"
     )
     option("--cache", cache, choices=CACHE_STATES)
+    option("--energy", "measure the energy of launches as well; implies --cache repeated")
     option("--train N", "judge sizes above N; timings at N may be reused", type=int)
     training = "MWP-CWP on collected and on fitted counters instead (collect --fit paper, no GPU)"
     option("--training", training)

@@ -208,6 +208,7 @@ class Code(Enum):
     CUT_SHORT = "CT445 note: '{command}' executes more than the emulated device has time for: from some launch on its kernels were only recorded, not executed; if these launches depend on what kernels compute, choose smaller sizes{advice}"
     NOT_TRIED = "CT446 note: kernel '{kernel}' takes too long at these sizes to try all of its thread blocks; that they give the same is proven, but not tried besides"
     NOT_TIMED = "CT428 error: '{command}' timed no launch: {reason}"
+    NO_ENERGY = "CT484 error: no energy of launches: {reason}; leave out --energy"
     NO_COUNTERS = "CT429 error: no hardware counters: {reason}"
     NEVER_LAUNCHED = "CT412 warning: this launch of '{kernel}' did not happen in any run, and stays as it is; choose --run such that it happens"
     OTHER_ENTRY = "CT444 warning: '{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named, and the launch stays as it is; build all of the program again"

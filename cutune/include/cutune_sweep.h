@@ -17,6 +17,8 @@ inline int cutune_environment_number(const char *name, int otherwise) {
     return value > 0 ? value : otherwise;
 }
 
+#include "cutune_energy.h"
+
 // A launch as it was asked for, kept after its arguments are gone, and what tells it apart from
 // others in the output.
 struct cutune_kept_launch {
@@ -181,6 +183,7 @@ class cutune_experiment {
         if (cache_ == cutune_cache_program) return next_in_place(now);
         if (running_) finish();
         running_ = false;
+        if (meter_.is_on() && next_metered(now)) return cutune_turn_candidate;
         if (over_ || at_ == steps_.size()) {
             buffers_.restore();
             cutune_refused(cudaStreamSynchronize(launch_.stream));
@@ -222,6 +225,9 @@ class cutune_experiment {
     bool identical_ = true;
     cutune_difference place_;  // where it differs
     cutune_array<double> milliseconds_;
+    cutune_energy energy_;  // is asked for where the same launch is repeated
+    cutune_meter meter_;
+    double millijoules_ = 0;  // of a launch; 0: not known
 
     // The one step of this run, $CUTUNE_STEP, in place of the program's own; there may be none.
     cutune_turn next_in_place(cutune_step *now) {
@@ -359,7 +365,33 @@ class cutune_experiment {
         const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > most;
         if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
             milliseconds_.more() = static_cast<double>(elapsed);
-        if (run_++ >= runs_of(elapsed) || hopeless) step_done(nullptr);
+        if (run_++ < runs_of(elapsed) && !hopeless) return;
+        if (hopeless || cache_ != cutune_cache_repeated || !energy_.is_told())
+            step_done(nullptr);
+        else
+            meter_.start(energy_, static_cast<double>(elapsed));
+    }
+
+    // The step once more, whose energy is measured; false: that is over.
+    bool next_metered(cutune_step *now) {
+        if (!meter_.has_more()) {
+            cudaError_t error = cudaGetLastError();
+            if (error == cudaSuccess) error = cudaStreamSynchronize(launch_.stream);
+            const double read = error == cudaSuccess ? meter_.read(energy_) : -1;
+            if (error != cudaSuccess) {
+                cutune_refused(error);
+                over_ = cudaDeviceSynchronize() != cudaSuccess;
+            }
+            if (read != 0) {
+                millijoules_ = read > 0 ? read : 0;
+                meter_.stop();
+                step_done(error == cudaSuccess ? nullptr : cudaGetErrorString(error));
+                return false;
+            }
+            meter_.has_more();
+        }
+        *now = steps_[at_];
+        return true;
     }
 
     // Times of short launches differ by half a microsecond from run to run; more runs cost little.
@@ -375,6 +407,7 @@ class cutune_experiment {
         for (const double time : milliseconds_)
             if (best_ <= 0 || time < best_) best_ = time;
         milliseconds_.resize(0);
+        millijoules_ = 0;
         difference_ = 0;
         identical_ = true;
         run_ = 0;
@@ -425,6 +458,10 @@ class cutune_experiment {
         else
             line->add_real(median());
         line->add(",\"modelled\":%s", truth(cutune_is_emulated()));
+        if (millijoules_ > 0) {
+            line->add(",\"millijoules\":");
+            line->add_real(millijoules_);
+        }
     }
 
     double median() const {

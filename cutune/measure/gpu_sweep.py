@@ -62,6 +62,13 @@ from cutune.toolchain.ptxas import StaticCounters, by_kernel
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
 DRIVER = "libcuda.so.1"
+#: NVIDIA's library about its GPUs, a part of the driver, and what of it tells energy.
+NVML = "libnvidia-ml.so.1"
+_OF_ENERGY = (
+    "nvmlInit_v2",
+    "nvmlDeviceGetHandleByPciBusId_v2",
+    "nvmlDeviceGetTotalEnergyConsumption",
+)
 REPETITIONS = 5
 #: Launches of each site that are timed in the program's sequence; the last of them counts: only
 #: from the second on a site's own launches are before it.
@@ -153,11 +160,21 @@ def sweep(
     device: DeviceProfile,
     workspace: Workspace,
     cache: str = RESTORED,
+    with_energy: bool = False,
 ) -> RecordedSweep:
-    """Time every configuration of every tunable launch of some programs, each run on its own."""
+    """Time every configuration of every tunable launch of some programs, each run on its own.
+
+    `with_energy`: measure that as well, where the same launch is repeated. Raises as
+    `sweep_on_gpu`; CT484: NVML does not tell the energy.
+    """
+    if with_energy:
+        require_energy()
     launches: list[SweptLaunch] = []
     for program in map(analyzer.with_checked_variants, programs):
-        launches += sweep_on_gpu(GpuBuild.of(analyzer, program, plan, device, workspace), cache)
+        build = GpuBuild.of(analyzer, program, plan, device, workspace)
+        launches += sweep_on_gpu(build, cache, with_energy)
+    if with_energy and not any(launch.millijoules for launch in launches):
+        raise CutuneError.at(Code.NO_ENERGY, reason="this GPU does not count what it uses")
     name, driver = gpu_name()
     return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 
@@ -189,7 +206,9 @@ def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
     return f"{site.id} {' '.join(map(str, block))}{variant}\n"
 
 
-def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch]:
+def sweep_on_gpu(
+    build: GpuBuild, cache: str = RESTORED, with_energy: bool = False
+) -> Iterator[SweptLaunch]:
     """Time every candidate of the first launch of each site, in one process per run.
 
     `cache`: what lies in the caches. In the program's own sequence the third launch counts, or the
@@ -197,6 +216,7 @@ def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch
     """
     for run, output, candidates in _with_files(build, "sweeping"):
         environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}
+        environment |= {"CUTUNE_NVML": NVML} if with_energy else {}
         if cache == IN_PROGRAM:
             timings = _in_sequence(run, environment, output, candidates)
         else:
@@ -285,6 +305,19 @@ def require_gpu() -> None:
         raise CutuneError.at(Code.NO_GPU, reason=error) from error
     if status != 0:
         raise CutuneError.at(Code.NO_GPU, reason=f"the driver does not start (error {status})")
+
+
+def require_energy() -> None:
+    """Check that the driver's library tells the energy of GPUs. Raises CT484."""
+    try:
+        library = ctypes.CDLL(NVML)
+    except OSError as error:
+        raise CutuneError.at(Code.NO_ENERGY, reason=error) from error
+    lacking = next((name for name in _OF_ENERGY if not hasattr(library, name)), None)
+    if lacking is not None:
+        raise CutuneError.at(Code.NO_ENERGY, reason=f"{NVML} has no function {lacking}")
+    if (status := library.nvmlInit_v2()) != 0:
+        raise CutuneError.at(Code.NO_ENERGY, reason=f"NVML does not start (error {status})")
 
 
 def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:

@@ -280,6 +280,12 @@ class _Trial:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
+        own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
+        if widest(self._functions(other)) > widest(self._functions(own)):
+            return "it accesses more bytes at once"
+        if self.is_in_turn:
+            # Its bodies are the kernel's, of the same blocks: what they make of sizes is the same.
+            return ""
         most = {
             index: max(sizes[one.name] for sizes in assigned)
             for index, one in enumerate(self.kernel.parameters)
@@ -289,9 +295,6 @@ class _Trial:
         x, y, z = (per_block(tile, axis, assigned, most_of_all) for axis in range(3))
         i, j, k = (per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
         tried = TriedSizes(most, (x, y, z), (i, j, k), self._compared)
-        own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
-        if widest(self._functions(other)) > widest(self._functions(own)):
-            return "it accesses more bytes at once"
         return self._untried_of(own, tried) or self._untried_of(other, tried)
 
     def _untried_of(self, entry: str, tried: TriedSizes) -> str:

@@ -31,7 +31,6 @@ from cutune.space.annotation import Value
 from cutune.space.columns import holds
 from cutune.space.parameter import shown
 
-LINE_SCHEMA = "cutune-region-1"
 #: How a shell says that signal 9 ended what it ran.
 _KILLED_IN_SHELL = 128 + signal.SIGKILL
 

@@ -342,12 +342,7 @@ def known_kernel(
 ) -> KnownKernel:
     """All that is known of a kernel with one block, from its files or from small runs."""
     # Loaded where something is to be made; a kernel that is known needs no more than its library.
-    from cutune.tuning.kernel_models import (  # noqa: PLC0415
-        KnownKernel,
-        ModelledText,
-        Sample,
-        tuned_kernel,
-    )
+    from cutune.tuning.kernel_models import KnownKernel, ModelledText, Sample, tuned_kernel  # noqa: PLC0415
 
     devices = hashlib.sha256(repr(text.devices).encode()).hexdigest()[:16]
     name = f"{'x'.join(map(str, call.block))}-{call.shared}-{devices}"

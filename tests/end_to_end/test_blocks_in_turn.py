@@ -1,29 +1,32 @@
-"""Copies of kernels whose blocks do what several blocks do, one after another."""
+"""Copies of kernels whose blocks do what several do, one after another or side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from cutune.emulator.launch_log import read_launches
-from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.proof.analysis import read_source
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.variants.repeat import NAME
-from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import Kernel, Program
+from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, run
-from tests.support.told_variants import own_and_told
+from tests.support.told_variants import in_turn_alone, own_and_told
 
 pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_in_turn.cu"
 ROWS = {"right_transpose", "right_product", "right_stencil", "right_planes"}
+#: Whose grid follows no argument, or of whose text no piece may stand beside itself.
+NOT_BESIDE = {"right_stride", "right_grid", "right_dynamic", "right_whole_return"} | {
+    "right_function",
+    "right_sort",
+}
 RACE = "its threads or blocks have a race"
 ON_DATA = "what it does depends on data: a branch depends on loaded data"
 WRONG = {
@@ -47,26 +50,20 @@ WRONG = {
 }
 
 
-def _in_turn_alone(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[KernelVariant], dict[str, str]]:
-    if any(one.transform != NAME for one in copies):
-        return [], {}
-    return copies_that_do_the_same(text, kernel, copies)
-
-
 @pytest.fixture(scope="module")
 def program() -> Program:
     """The program with the copies that do the same."""
-    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=_in_turn_alone)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=in_turn_alone)
     # Copies that read their block take a compilation for each kernel here, and are not asked for.
     with patch.object(read_source, "proven_copies", return_value={}):
         return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
 
 
 def _names(kernel: str) -> set[str]:
-    axis = "y" if kernel in ROWS else "x"
-    return {f"blocks_{axis}2", f"blocks_{axis}4"}
+    axis, words = "y" if kernel in ROWS else "x", ["blocks"]
+    if kernel not in NOT_BESIDE:
+        words.append("beside")
+    return {f"{word}_{axis}{blocks}" for word in words for blocks in (2, 4)}
 
 
 def test_only_blocks_that_may_come_in_turn_have_copies(program: Program) -> None:
@@ -93,13 +90,16 @@ def test_results_are_those_of_the_kernel_itself(
 ) -> None:
     original, tuned = binaries
     expected = run(original, size)
-    for name in [f"blocks_{axis}{blocks}" for axis in "xy" for blocks in (2, 4)]:
+    forms = product(("blocks", "beside"), "xy", (2, 4))
+    for name in [f"{word}_{axis}{blocks}" for word, axis, blocks in forms]:
         log = tmp_path / name
         found = run(tuned, size, VARIANT=name, HALVED="", CUTUNE_LAUNCH_LOG=str(log))
         assert (found.returncode, found.stdout) == (0, expected.stdout)
         grids = {r.kernel: r.grid for r in read_launches(log)}
         blocks, in_turn = -(-int(size) // 128), int(name[-1]) if "x" in name else 1
         assert _grid_of("right_halo", grids) == (-(-blocks // in_turn), 1, 1)
+        if "beside" in name:
+            continue
         assert _grid_of("right_grid", grids) == (-(-blocks // in_turn), 1, 1)
         # Where no argument tells the grid, it has to be a multiple.
         assert _grid_of("right_stride", grids)[0] == (6 // in_turn if in_turn < 4 else 6)

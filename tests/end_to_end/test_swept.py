@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cutune_runs import host_program
+from cutune.core.diagnostics import CutuneError
+from cutune.measure import gpu_sweep
+from cutune.toolchain.nvcc import host_compiler
+from tests.support.cutune_runs import NATIVE, host_program
 
 pytestmark = pytest.mark.nvcc  # for its headers alone
 
@@ -68,6 +71,67 @@ def test_a_sweep_leaves_the_program_as_it_was(program: Path, cache: str) -> None
         times = line["milliseconds"]
         assert len(times) == (0 if "error" in line else 5)
         assert line["median"] == (statistics.median(times) if times else None)
+
+
+@pytest.fixture(scope="module")
+def nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that stands for NVML."""
+    library = tmp_path_factory.mktemp("nvml") / "libnvml.so"
+    command = [host_compiler(), "-shared", "-fPIC", str(NATIVE / "nvml.cpp"), "-o", str(library)]
+    subprocess.run(command, check=True)
+    return library
+
+
+def test_the_energy_of_repeated_launches(program: Path, nvml: Path) -> None:
+    settings = {"CUTUNE_NVML": str(nvml), "CUTUNE_ENERGY_MS": "1", "CUTUNE_CACHE": "repeated"}
+    printed, texts = told(program, "sweep", **settings)
+    assert printed == told(program, "off")[0], "the program goes on as without"
+    found = {line["block"][0]: line for line in map(json.loads, texts)}
+    assert sorted(found) == sorted(BLOCKS) and len(texts) == len(BLOCKS)
+    for line in found.values():
+        if "error" in line:
+            assert "millijoules" not in line
+        else:
+            # 3 J for as many launches of 1 to 1.6 ms as take about 5 ms.
+            assert 3000 / line["millijoules"] in (3, 4, 5)
+            assert len(line["milliseconds"]) == 5
+
+
+def test_no_energy_where_nvml_tells_none(program: Path, nvml: Path) -> None:
+    asked = {"CUTUNE_NVML": str(nvml), "CUTUNE_ENERGY_MS": "1"}
+    for settings in ({"CUTUNE_CACHE": "repeated", "STATUS": "3"}, {"CUTUNE_CACHE": "restored"}):
+        _, texts = told(program, "sweep", **asked, **settings)
+        assert len(texts) == len(BLOCKS)
+        assert not any("millijoules" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (None, "cannot open shared object file"),
+        ("", "has no function nvmlInit_v2"),
+        ('extern "C" int nvmlInit_v2() { return 0; }', "has no function nvmlDeviceGetHandle"),
+        (
+            "#define nvmlInit_v2 other\n{all}\n#undef nvmlInit_v2\n"
+            'extern "C" int nvmlInit_v2() {{ return 9; }}',
+            "NVML does not start (error 9)",
+        ),
+    ],
+)
+def test_where_there_is_no_nvml_it_is_said(
+    code: str | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "libnvml.so"
+    if code is not None:
+        text = code.format(all=(NATIVE / "nvml.cpp").read_text()) if "{all}" in code else code
+        (tmp_path / "nvml.cpp").write_text(text)
+        command = [host_compiler(), "-shared", "-fPIC", "nvml.cpp", "-o", str(library)]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    monkeypatch.setattr(gpu_sweep, "NVML", str(library))
+    with pytest.raises(CutuneError) as raised:
+        gpu_sweep.require_energy()
+    said = raised.value.diagnostic.render()
+    assert reason in said and said.endswith("leave out --energy [CT484]")
 
 
 def test_more_runs_are_asked_for(program: Path) -> None:

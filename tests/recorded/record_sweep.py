@@ -41,6 +41,7 @@ from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.ptxas import by_kernel
 from cutune.toolchain.toolchain import Toolchain
+from cutune.tuning.inputs import try_copies
 from tests.support.swept_programs import JUDGES, SAMPLES, may_reassociate, recorded_sweep
 
 ARCHITECTURE = "sm_90"
@@ -74,7 +75,7 @@ def prepare(folder: Path, only: Sequence[str], brief: bool, with_variants: bool)
     make_folder(folder)
     toolchain, runs = Toolchain(architectures=(EMULATED, ARCHITECTURE)), []
     for place, programs in PLAN.items():
-        analyzer = Analyzer(toolchain, is_associative=may_reassociate(place))
+        analyzer = _analyzer(toolchain, place)
         wanted = _brief_runs(recorded_sweep(place, with_variants)) if brief else None
         for name, all_sizes in programs.items():
             sizes = [n for n in all_sizes if wanted is None or (name, n) in wanted]
@@ -104,6 +105,10 @@ def _run(name: str, size: int) -> dict[str, object]:
     return run | {"repetitions": 1, "seconds": SLOW_SECONDS} if slow else run
 
 
+def _analyzer(toolchain: Toolchain, place: Path) -> Analyzer:
+    return Analyzer(toolchain, is_associative=may_reassociate(place), try_copies=try_copies)
+
+
 def _program(analyzer: Analyzer, path: Path, with_variants: bool) -> Program:
     program = analyzer.load(str(path), require_nvcc=True)
     return analyzer.with_checked_variants(program) if with_variants else program
@@ -114,7 +119,7 @@ def save(output: Path, with_variants: bool) -> None:
     about = json.loads((output / "about.json").read_text())
     toolchain = Toolchain(architectures=(EMULATED, ARCHITECTURE))
     for place, programs in PLAN.items():
-        analyzer = Analyzer(toolchain, is_associative=may_reassociate(place))
+        analyzer = _analyzer(toolchain, place)
         measured = [
             launch
             for name in programs

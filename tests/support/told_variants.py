@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.passes import ReplaceLaunches
-from cutune.source.program import Program
+from cutune.proof.variants.repeat import NAME
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import Kernel, Program
 from cutune.source.rewrite.output import Target
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from tests.support.cutune_runs import compiled
@@ -32,3 +36,12 @@ def own_and_told(program: Program, folder: Path) -> tuple[Path, Path]:
     source, path = Target(folder / "tuned.cu").write(unit), Path(program.source.path)
     original = compiled(path, path, folder / "original")
     return original, compiled(source, path, folder / "tuned")
+
+
+def in_turn_alone(
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[KernelVariant], dict[str, str]]:
+    """As `copies_that_do_the_same`, of copies whose blocks do several blocks alone."""
+    if any(one.transform != NAME for one in copies):
+        return [], {}
+    return copies_that_do_the_same(text, kernel, copies)

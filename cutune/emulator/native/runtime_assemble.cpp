@@ -78,7 +78,7 @@ class Fingerprint {
 };
 
 // The folders of the package with what the assembler consists of (tests/unit/ptx/test_front_end.py).
-constexpr const char* ASSEMBLER[] = {"emulator", "emulator/lower", "ptx"};
+constexpr const char* ASSEMBLER[] = {"core", "emulator", "emulator/lower", "ptx"};
 
 // An image is as good as the assembler that made it: names, sizes and times of its files stand for
 // its version, so that neither an upgrade nor an edit meets stale images.

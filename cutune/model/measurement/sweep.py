@@ -17,7 +17,18 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from cutune.core.progress import ignore
-from cutune.core.typed import Count, Integer, Label, MemberName, Name, Text, Time, one_of, typed
+from cutune.core.typed import (
+    Count,
+    Integer,
+    Label,
+    MemberName,
+    Name,
+    NameOrNone,
+    Text,
+    Time,
+    one_of,
+    typed,
+)
 from cutune.core.workspace import Json, entries_of, read_lines, read_typed, replace_file
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
@@ -55,6 +66,8 @@ class SweptLaunch:
             did not run, are not in it.
         registers, shared_bytes: per thread as compiled, and per block, where they are known.
         variants: the same times for each variant of the kernel that was swept.
+        millijoules: by variant ("": the kernel itself) and block, the energy of a launch that is
+            repeated; empty where it was not asked for.
     """
 
     program: str
@@ -67,6 +80,7 @@ class SweptLaunch:
     registers: int | None = None
     shared_bytes: int | None = None
     variants: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
+    millijoules: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
 
     @property
     def best(self) -> Block:
@@ -81,6 +95,16 @@ class SweptLaunch:
             SweptConfiguration(block, variant): time
             for variant, times in swept.items()
             for block, time in times.items()
+        }
+
+    @cached_property
+    def energies(self) -> Mapping[SweptConfiguration, float]:
+        """Millijoules of each configuration of which they are known."""
+        return {
+            SweptConfiguration(block, variant): energy
+            for variant, energies in self.millijoules.items()
+            for block, energy in energies.items()
+            if SweptConfiguration(block, variant) in self.times
         }
 
     @property
@@ -141,18 +165,21 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     own: Block
     microseconds: Annotated[tuple[_Row, ...], msgspec.Meta(min_length=1)]
     variants: dict[Name, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
+    millijoules: dict[NameOrNone, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
 
     @staticmethod
     def written(launch: SweptLaunch) -> dict[str, Any]:
         entries = {field.name: getattr(launch, field.name) for field in fields(launch)}
         entries["microseconds"] = _rows(launch.microseconds)
-        entries["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
+        for key in ("variants", "millijoules"):
+            entries[key] = {name: _rows(rows) for name, rows in getattr(launch, key).items()}
         written: dict[str, Any] = msgspec.to_builtins(_LaunchEntry(**entries))
         return written
 
     def read(self) -> SweptLaunch:
-        variants = {name: _times(rows) for name, rows in self.variants.items()}
-        times = {"microseconds": _times(self.microseconds), "variants": variants}
+        times: dict[str, Any] = {"microseconds": _times(self.microseconds)}
+        for key in ("variants", "millijoules"):
+            times[key] = {name: _times(rows) for name, rows in getattr(self, key).items()}
         return SweptLaunch(**msgspec.structs.asdict(self) | times)
 
 
@@ -233,6 +260,10 @@ def swept_launches(
             of_variant = times.setdefault(entry.get("variant", ""), {})
             block, time = as_block(entry["block"]), round(min(entry["milliseconds"]) * 1e3, 3)
             of_variant[block] = min(time, of_variant.get(block, time))
+        energies: dict[str, dict[Block, float]] = {}
+        for entry in (e for e in valid if "millijoules" in e):
+            of_variant = energies.setdefault(entry.get("variant", ""), {})
+            of_variant[as_block(entry["block"])] = float(f"{entry['millijoules']:.6g}")
         own = next((as_block(e["block"]) for e in valid if e["original"]), None)
         if own is None:
             continue  # the original itself failed: nothing can be compared
@@ -250,6 +281,7 @@ def swept_launches(
                 own=own,
                 microseconds=times.pop(""),
                 variants=times,
+                millijoules=energies,
                 registers=static.registers if static else None,
                 shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
             )

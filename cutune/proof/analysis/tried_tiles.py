@@ -15,14 +15,7 @@ from cutune.proof.variants.text import left_out
 from cutune.proof.variants.tiles import NAME, tile_candidates
 from cutune.ptx.parse import parsed
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import (
-    DataParameter,
-    DimensionProof,
-    Impurity,
-    Kernel,
-    Program,
-    Role,
-)
+from cutune.source.program import DataParameter, DimensionProof, Impurity, Kernel, Program, Role
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady

@@ -32,12 +32,7 @@ from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.launches.callees import callee_named
-from cutune.source.program import (
-    DIMENSIONS,
-    Kernel,
-    LaunchSite,
-    Program,
-)
+from cutune.source.program import DIMENSIONS, Kernel, LaunchSite, Program
 from cutune.source.rewrite.edits import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, renamed_entry

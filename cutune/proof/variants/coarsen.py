@@ -42,10 +42,7 @@ from cutune.proof.variants.restrict import pointers_of, restriction_if_legal, wi
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
 from cutune.ptx.types import Module
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import (
-    DIMENSIONS,
-    Kernel,
-)
+from cutune.source.program import DIMENSIONS, Kernel
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.unit.unit import split_commas
 

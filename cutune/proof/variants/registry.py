@@ -151,6 +151,7 @@ class InTurn(_AsProven):
         assert variant.tile is not None, "its launch"
         obstacle = repeat.obstacle(module, base, variant.tile.own_block)
         obstacle = obstacle or repeat.reads_other_place(module, entry, variant)
+        obstacle = obstacle or repeat.shares_other_memory(module, entry, variant)
         return obstacle or super().difference(module, base, entry, variant)
 
 

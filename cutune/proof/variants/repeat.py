@@ -1,4 +1,4 @@
-"""The variants `blocks_x2`, `blocks_y4`: a block does what several blocks do, one after another.
+"""The variants `blocks_x2`, `beside_y4`: a block does what several blocks do.
 
     __global__ void reverse__blocks_x2(const int *a, int *b, int n)
     { const auto cutune_body = [](const uint3 blockIdx, const int *a, int *b, int n) {
@@ -11,28 +11,40 @@
         if (cutune_each > 0u) __syncthreads();
         cutune_body(uint3{cutune_place, blockIdx.y, blockIdx.z}, a, b, n); } }
 
-Takes refused kernels, which keep their block, and what their blocks share out; gives candidates,
-which are tried as other tiles are. The body is called once for each block of the original, which
-exists where what it covers begins below the extent. Where the grid follows no argument, the
-program has to ask for a multiple of what a block does.
+That is `blocks_x2`, one after another; of `beside_x2` the body is that of `interleave`, and the
+same is asked of both. Takes refused kernels, which keep their block, and what their blocks share
+out; gives candidates, which are tried as other tiles are. The body is called once for each block of
+the original, which exists where what it covers begins below the extent. Where the grid follows no
+argument, the program has to ask for a multiple of what a block does.
 
 Blocks of the original may come one after another on one multiprocessor, in any order: none waits
 for another one, as no branch depends on memory. So it is with their bodies, if a barrier keeps what
 is shared apart, and each thread comes to it. `InTurn` asks that of the code: a thread that returns
 early is not gone here (`cutune.proof.flow.together`). And the code must read the register of its
 block's place once, as it is written there: a function that reads it would have that of the copy.
+What bodies make of sizes is what the kernel makes of them, whichever sizes were tried.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from cutune.core.source import Edit, Span
 from cutune.proof.flow.together import parted
 from cutune.proof.variants.coarsen import BODY, EACH, body_of
-from cutune.proof.variants.text import Changes, KernelText
-from cutune.ptx.types import Module
+from cutune.proof.variants.interleave import (
+    AT,
+    INTERLEAVED,
+    OWN,
+    constant_parameters,
+    interleaved,
+)
+from cutune.proof.variants.text import Changes, Illegal, KernelText
+from cutune.ptx.types import Instruction, Module
 from cutune.source.host_formula import renamed
 from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import DIMENSIONS
@@ -42,6 +54,7 @@ NAME = "repeat"
 FACTORS = (2, 4)
 #: Elements of a block: so many more than an extent may have are still numbers of 32 bits.
 _MOST_COVERED = 1 << 20
+_NAME = re.compile(r"[\w$]+")
 _PLACE, _BLOCK, _GRID = "cutune_place", "cutune_block", "cutune_grid"
 
 
@@ -55,7 +68,11 @@ def repeated(
     last = (told or axes)[-1:]
     for axis in (one for one in last if tile.own_covered[one] <= _MOST_COVERED):
         for factor in FACTORS:
-            yield _copy(text, tile, axis, factor, pointers)
+            yield _copy(text, tile, axis, factor, pointers, _in_turn)
+        if not tile.shared:
+            with suppress(Illegal):
+                for factor in FACTORS:
+                    yield _copy(text, tile, axis, factor, pointers, _side_by_side)
 
 
 def obstacle(module: Module, entry: str, block: Block) -> str | None:
@@ -72,17 +89,31 @@ def reads_other_place(module: Module, entry: str, copy: KernelVariant) -> str | 
     assert tile is not None, "the copy of a tile"
     pairs = zip(DIMENSIONS, tile.covered, tile.own_covered, strict=True)
     axis = next(d for d, covered, own in pairs if covered != own)
-    read = Counter(
-        operand
-        for name, function in module.functions.items()
-        if name == entry or not function.is_kernel
-        for instruction in function.instructions
-        for operand in instruction.operands
-    )
+    functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
+    read = Counter(one for f in functions for each in f.instructions for one in each.operands)
     for register in (f"%ctaid.{axis}", f"%nctaid.{axis}"):
         if read[register] != copy.edit.text.count(f"%{register};"):
             return f"a function that it calls reads {register}"
     return None
+
+
+def shares_other_memory(module: Module, entry: str, copy: KernelVariant) -> str | None:
+    """Return what a copy with blocks side by side has that these share, though each needs its own.
+
+    Its own arrays are there once for each block. One of a function, or of the file, is not.
+    """
+    if not copy.name.startswith(_WORDS[_side_by_side]):
+        return None
+    functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
+    variables = (*module.variables, *(one for f in functions for one in f.variables))
+    shared = {one.name for one in variables if one.space == "shared"}
+    used = {name for f in functions for each in f.instructions for name in _names(each)}
+    is_own = all(OWN in name for name in shared & used)
+    return None if is_own else "its blocks would share an array that is not declared in its body"
+
+
+def _names(instruction: Instruction) -> set[str]:
+    return {name for one in instruction.operands for name in _NAME.findall(one)}
 
 
 def _copy(
@@ -91,15 +122,16 @@ def _copy(
     axis: int,
     factor: int,
     pointers: tuple[tuple[int, ...], tuple[int, ...]],
+    form: _Form,
 ) -> KernelVariant:
-    name = f"blocks_{DIMENSIONS[axis]}{factor}"
+    name = f"{_WORDS[form]}_{DIMENSIONS[axis]}{factor}"
     kernel = f"{text.kernel.name}__{name}"
-    edit = text.copy(kernel, _changes(text, tile, axis, factor))
+    edit = text.copy(kernel, form(text, tile, axis, factor))
     several = replace(
         tile,
         covered=_with(tile.covered, axis, factor * tile.covered[axis]),
         whole=_with((1, 1, 1), axis, factor if tile.is_asked(axis) else 1),
-        values=((f"blocks in turn in {DIMENSIONS[axis]}", factor),),
+        values=((f"blocks {_SHOWN[form]} in {DIMENSIONS[axis]}", factor),),
     )
     about = name, kernel, text.syntax.source, edit, NAME, *pointers
     return KernelVariant(*about, tile=several, declaration=text.declaration(kernel))
@@ -110,32 +142,63 @@ def _with(shape: Block, axis: int, size: int) -> Block:
     return x, y, z
 
 
-def _changes(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
+def _in_turn(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
     body, d = body_of(text), DIMENSIONS[axis]
-    places = [f"blockIdx.{one}" for one in DIMENSIONS]
-    places[axis] = _PLACE
-    grid, value, behind, registers = "", "", "", _read(_BLOCK, f"ctaid.{d}")
-    extent, covered = _extent(tile, axis), f"{tile.own_covered[axis]}u"
-    if not tile.is_asked(axis):
-        behind = f"if ({_PLACE} * {covered} >= {extent}) break; "
+    grid, value, registers = "", "", _read(_BLOCK, f"ctaid.{d}")
     if any(token.text == "gridDim" for token in text.body):
         blocks = f"{_GRID} * {factor}u"
         if not tile.is_asked(axis):
-            blocks = f"({extent} + {tile.own_covered[axis] - 1}u) / {covered}"
+            covered = tile.own_covered[axis]
+            blocks = f"({_extent(tile, axis)} + {covered - 1}u) / {covered}u"
         else:
             registers += _read(_GRID, f"nctaid.{d}")
         grid, value = ", const dim3 gridDim", f", dim3({_listed(axis, blocks)})"
     return Changes(
         opening=f" const auto {BODY} = [](const uint3 blockIdx{grid}{body.parameters}) {{",
-        closing=(
-            f'}}; {registers}_Pragma("unroll 1") '
-            f"for (unsigned {EACH} = 0; {EACH} < {factor}u; ++{EACH}) {{ "
-            f"const unsigned {_PLACE} = {_BLOCK} * {factor}u + {EACH}; {behind}"
-            f"if ({EACH} > 0u) __syncthreads(); "
-            f"{BODY}(uint3{{{', '.join(places)}}}{value}{body.values}); }} "
-        ),
+        closing=f"}}; {registers}{_each(tile, axis, factor, value + body.values)}",
         taken=(BODY, EACH, _PLACE, _BLOCK, _GRID),
     )
+
+
+def _each(tile: Tile, axis: int, factor: int, values: str) -> str:
+    """A loop over the blocks of a copy that exist. `values`: what the body gets besides."""
+    behind = "" if tile.is_asked(axis) else f"if (!({_exists(tile, axis, _PLACE)})) break; "
+    return (
+        f'_Pragma("unroll 1") for (unsigned {EACH} = 0; {EACH} < {factor}u; ++{EACH}) {{ '
+        f"const unsigned {_PLACE} = {_BLOCK} * {factor}u + {EACH}; {behind}"
+        f"if ({EACH} > 0u) __syncthreads(); {BODY}({_at(axis, _PLACE)}{values}); }} "
+    )
+
+
+def _side_by_side(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
+    body, several = body_of(text), interleaved(text, factor)
+    places = [f"{_BLOCK} * {factor}u + {number}u" for number in range(factor)]
+    each = "".join(
+        f"const uint3 {AT}{number} = {_at(axis, place)}; " for number, place in enumerate(places)
+    )
+    inner = Span(text.body[0].end, text.body[-1].start)
+    first = f" {several.shared} {_read(_BLOCK, f'ctaid.{DIMENSIONS[axis]}')}"
+    together = f"{each}{several.together}"
+    if tile.is_asked(axis):
+        written = first + together
+    else:
+        written = (
+            f"{first}if ({_exists(tile, axis, f'({places[-1]})')}) {{ {together}}} else {{ "
+            f"const auto {BODY} = [&](const uint3 blockIdx{body.parameters}) {{ {several.rest} }}; "
+            f"{_each(tile, axis, factor, body.values)}}} "
+        )
+    edits = (*constant_parameters(text), Edit(inner, written))
+    return Changes(edits, taken=(OWN, INTERLEAVED))
+
+
+def _exists(tile: Tile, axis: int, place: str) -> str:
+    return f"{place} * {tile.own_covered[axis]}u < {_extent(tile, axis)}"
+
+
+def _at(axis: int, place: str) -> str:
+    places = [f"blockIdx.{one}" for one in DIMENSIONS]
+    places[axis] = place
+    return f"uint3{{{', '.join(places)}}}"
 
 
 def _read(name: str, register: str) -> str:
@@ -152,3 +215,8 @@ def _extent(tile: Tile, axis: int) -> str:
 def _listed(axis: int, blocks: str) -> str:
     sizes: Sequence[str] = [f"gridDim.{one}" for one in DIMENSIONS]
     return ", ".join(blocks if other == axis else old for other, old in enumerate(sizes))
+
+
+_Form = Callable[[KernelText, Tile, int, int], Changes]
+_WORDS: dict[_Form, str] = {_in_turn: "blocks", _side_by_side: "beside"}
+_SHOWN: dict[_Form, str] = {_in_turn: "in turn", _side_by_side: "side by side"}

@@ -32,9 +32,7 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.proof.variants.text import Changes, Illegal, KernelText, declared, not_repeated, span_of
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import (
-    Kernel,
-)
+from cutune.source.program import Kernel
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import split_commas

@@ -38,13 +38,7 @@ from cutune.search.neighbours.emit_classifier import (
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import (
-    HostMeasurement,
-    Settings,
-    by_group,
-    is_allowed,
-    is_allowed_by_all,
-)
+from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowed, is_allowed_by_all
 from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.measured_blocks import BlockClassifier
 from cutune.source.program import HostTunable, Program, TunableConstant

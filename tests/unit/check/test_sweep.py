@@ -22,7 +22,7 @@ from cutune.check.evaluate import (
     by_occupancy,
     evaluate_sweep,
 )
-from cutune.cli.evaluating import to_csv, to_json
+from cutune.cli.evaluating import print_evaluation, to_csv, to_json
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.model.measurement.sweep import (
@@ -281,3 +281,31 @@ def test_json_and_csv() -> None:
     (first, second) = csv.DictReader(io.StringIO(to_csv(evaluation)))
     assert (first["size"], first["best"], first["chosen"]) == ("1000", "256", "256")
     assert float(second["regret"]) == pytest.approx(0.2)
+
+
+def test_energy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the times: kept in a sweep, and shown where it was measured."""
+    of_variant = {"restrict": {SMALL: 5.0, LARGE: 9.0}}
+    energies = {"": {SMALL: 300.0, MIDDLE: 200.5}, **of_variant, "gone": {SMALL: 1.0}}
+    measured = replace(FIRST, variants={"restrict": {SMALL: 0.5}}, millijoules=energies)
+    path = tmp_path / "sweep.json"
+    write_sweep(path, RecordedSweep("a GPU", "1", "made up", (measured, SECOND), REPEATED))
+    read, other = read_sweep(path).launches
+    assert (read.millijoules, other.millijoules) == (energies, {})
+    # What was not timed, or gave other results, does not count.
+    least = SweptConfiguration(SMALL, "restrict")
+    assert read.energies == {plain(SMALL): 300.0, plain(MIDDLE): 200.5, least: 5.0}
+
+    cases = tuple(Case(one, {OWN: plain(one.own), DEFAULT: plain(SMALL)}) for one in (read, other))
+    evaluation = Evaluation(DEFAULT, cases)
+    first, second = csv.DictReader(io.StringIO(to_csv(evaluation)))
+    names = ("own_mj", "chosen_mj", "best_mj", "least_energy", "least_mj")
+    assert [first[name] for name in names] == ["200.5", "300.0", "5.0", "64 restrict", "5.0"]
+    assert [second[name] for name in names] == [""] * 5
+    assert to_json(evaluation)["launches"][0]["least_mj"] == 5
+    print_evaluation(evaluation, True)
+    assert "least energy" in capsys.readouterr().out
+
+    print_evaluation(Evaluation(DEFAULT, cases[1:]), True)
+    assert "energy" not in capsys.readouterr().out
+    assert "own_mj" not in to_csv(Evaluation(DEFAULT, cases[1:]))

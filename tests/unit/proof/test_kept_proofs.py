@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.proof import compiled, kept_proofs
+from cutune.proof import compiled
 from cutune.proof.compiled import proven
 
 PTX = """.version 8.0
@@ -35,7 +35,7 @@ done:
 
 
 def test_a_proof_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_proofs, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
     made = list[str]()
     prove = compiled.__dict__["prove"]
 
@@ -54,7 +54,7 @@ def test_a_proof_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found(PTX) == first and made == ["k"]
     # Another text, another prover, and what is damaged: it is proven.
     assert found(PTX.replace("mul.wide.s32 %rd3, %r5, 4", "mul.wide.s32 %rd3, %r4, 4")) != first
-    monkeypatch.setattr(kept_proofs, "_prover", lambda: "another")
+    monkeypatch.setattr(compiled, "_prover", lambda: "another")
     assert found(PTX) == first and made == ["k"] * 3
     for kept in (tmp_path / "proofs").iterdir():
         kept.write_text("no proof")

@@ -1,0 +1,351 @@
+"""The variants `beside_x2`, `beside_x4`: a block does what several blocks do, side by side.
+
+    __global__ void reverse__beside_x2(const int *const a, int *const b, int const n)
+    { __shared__ int cutune_part[2][256]; …
+      if ((cutune_block * 2u + 1u) * 256u < unsigned(n)) {
+        auto &part_cutune0 = cutune_part[0], &part_cutune1 = cutune_part[1];
+        const uint3 cutune_at_0{…}, cutune_at_1{…};
+        const int i_cutune0 = cutune_at_0.x * 256 + threadIdx.x;
+        part_cutune0[threadIdx.x] = a[i_cutune0];
+        const int i_cutune1 = cutune_at_1.x * 256 + threadIdx.x;
+        part_cutune1[threadIdx.x] = a[i_cutune1];
+        __syncthreads();
+        b[i_cutune0] = part_cutune0[255 - threadIdx.x];
+        b[i_cutune1] = part_cutune1[255 - threadIdx.x];
+      } else … }
+
+Takes the text of a kernel, gives text in which each piece between two barriers is there once for
+each of several blocks, with variables and shared arrays of its own, so that loads of one need not
+wait for those of the other. Barriers stand in the body, or in loops whose heads name nothing but
+parameters, constants and the loop's own variable. Where not all blocks exist, those that do come
+one after another, as in `cutune.proof.variants.repeat`.
+
+What a name means is left to the compiler: a variable that is not seen here to be declared is
+declared twice, and one of a loop's head or a parameter is a constant, so that a kernel that changes
+it does not compile in this form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+
+from cutune.core.source import Edit
+from cutune.proof.variants.text import KernelText, declared, not_repeated
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.macros import macros_of
+from cutune.source.unit.unit import split_commas
+
+BARRIER, _SHARED = "__syncthreads", "__shared__"
+#: Words that begin a statement which declares nothing for those behind it.
+_STATEMENTS = frozenset(
+    [
+        "if",
+        "else",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "case",
+        "default",
+        "return",
+        "break",
+        "continue",
+        "{",
+    ]
+)
+#: Words with which a piece of the body may leave it, or change what is around it.
+_LEAVING = frozenset({"break", "continue", "goto", "return"})
+_NEVER = frozenset({"goto", "asm", "__asm__", "extern", "gridDim", "decltype", "typeid", "this"})
+_UNROLL = re.compile(r"pragma unroll( \d+)?")
+#: What begins an initial value, or the size of an array; what types are made of besides names.
+_INITIAL = frozenset({"=", "[", "(", "{"})
+_OF_TYPES = frozenset({"::", "<", ">", ",", "*", "&", "&&"})
+_OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
+#: What names begin with that a copy declares, those of places, and what its variables end with.
+OWN, AT, INTERLEAVED = "cutune_", "cutune_at_", "_cutune"
+Texts = Sequence[Token]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Statements without a barrier."""
+
+    tokens: Texts
+
+
+@dataclass(frozen=True)
+class _Barrier:
+    pass
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop with barriers. `head`: from `for` to `)`."""
+
+    head: Texts
+    names: frozenset[str]
+    items: Sequence[_Item]
+
+
+_Item = _Piece | _Barrier | _Loop
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """The parts of a copy's body. `rest`: the body as it is, with the first of all shared arrays.
+
+    `shared`: declarations of shared arrays, each as many times as there are blocks.
+    """
+
+    shared: str
+    together: str
+    rest: str
+
+
+def interleaved(text: KernelText, factor: int) -> Interleaved:
+    """Return the body of a kernel for several blocks; raises Illegal where it has no such form."""
+    return _Body(text).interleaved(factor)
+
+
+def constant_parameters(text: KernelText) -> Iterator[Edit]:
+    """Yield edits that make the parameters of a kernel constants."""
+    opener, closer = text.function.parameters
+    for part in split_commas(text.syntax.tokens[opener + 1 : closer]):
+        name = declared(part)[-1]
+        if not name.text.isidentifier() or any(one.text in "&(" for one in part):
+            raise not_repeated("a parameter is no plain value")
+        yield Edit.insert(name.start, "const ")
+
+
+class _Body:
+    def __init__(self, text: KernelText) -> None:
+        self.text = text
+        tokens = text.body[1:-1]
+        function = text.function
+        assert function.body is not None, "kernels of a syntax are defined"
+        #: By the place of the token behind it.
+        self.pragmas: dict[int, str] = {}
+        for directive in text.syntax.directives_within(*function.body):
+            unroll = _UNROLL.fullmatch(f"{directive.name} {directive.rest.strip()}")
+            if unroll is None:
+                raise not_repeated("its body has a directive")
+            place = text.syntax.tokens[directive.index].start
+            self.pragmas[place] = f'_Pragma("unroll{unroll[1] or ""}") '
+        words = {token.text for token in tokens}
+        if found := sorted(words & _NEVER):
+            raise not_repeated(f"its body has '{found[0]}'")
+        self.shared: dict[str, Texts] = {}
+        self.declared: set[str] = set()
+        self.items = [*self._items(tokens)]
+        if not any(isinstance(item, _Barrier | _Loop) for item in self.items):
+            raise not_repeated("it has no barrier of its own")
+        if not self.shared:
+            raise not_repeated("it declares no shared array")
+        # They are declared before all else.
+        of_arrays = {token.text for array in self.shared.values() for token in array}
+        if self.declared & of_arrays or any(map(self._is_named_before, self.shared)):
+            raise not_repeated("a name has another meaning before a shared array is declared")
+        known = {BARRIER, _SHARED, "blockIdx", "gridDim", *_LEAVING, *_NEVER}
+        hidden = macros_of(known | self.declared | {*self.shared}, text.texts.files)
+        if found := sorted((words & hidden) - known - self.declared - {*self.shared}):
+            raise not_repeated(f"the macro {found[0]} is about its blocks")
+        self._check(self.items, is_outermost=True)
+
+    # ---- reading
+
+    def _items(self, tokens: Texts) -> Iterator[_Item]:
+        begin = at = 0
+        while at < len(tokens):
+            end = _end_of_statement(tokens, at)
+            statement = tokens[at:end]
+            special = self._special(statement)
+            if special is not None or statement[0].text == _SHARED:
+                if begin < at:
+                    yield _Piece(tokens[begin:at])
+                begin = end
+                if special is not None:
+                    yield special
+                else:
+                    self._note_shared(statement)
+            else:
+                self.declared |= {*_declared_names(statement)}
+            at = end
+        if begin < len(tokens):
+            yield _Piece(tokens[begin:])
+
+    def _special(self, statement: Texts) -> _Item | None:
+        words = [token.text for token in statement]
+        if words == [BARRIER, "(", ")", ";"]:
+            return _Barrier()
+        if words[0] != "for" or BARRIER not in words:
+            return None
+        close = _matching(statement, 1)
+        if words[close + 1] != "{" or words[-1] != "}":
+            raise not_repeated("a loop with a barrier has no braces")
+        head = statement[: close + 1]
+        names = frozenset(_declared_names(statement[2:close]))
+        known = len(self.shared)
+        items = [*self._items(statement[close + 2 : -1])]
+        if len(self.shared) > known:
+            raise not_repeated("a shared array is declared in a loop")
+        return _Loop(head, names, items)
+
+    def _note_shared(self, statement: Texts) -> None:
+        parts = [*split_commas(statement[1:-1])]
+        first = next((i for i, token in enumerate(parts[0]) if token.text == "["), len(parts[0]))
+        for part, at in zip(parts, [first - 1, *[0] * (len(parts) - 1)], strict=True):
+            if not part[at:] or not part[at].text.isidentifier() or part[at].text in self.shared:
+                raise not_repeated("a shared array is not plainly declared")
+            plain = [token.text for token in takewhile(lambda t: t.text != "[", part)]
+            if {*plain} & {"(", "*", "&"} or {"=", "{"} & {token.text for token in part}:
+                raise not_repeated("a shared array is not plainly declared")
+            self.shared[part[at].text] = [*parts[0][: first - 1], *part[at:]]
+
+    def _is_named_before(self, name: str) -> bool:
+        """Is a name in the text before the declaration of a shared array, or in its head?"""
+        start = next(token.start for token in self.shared[name] if token.text == name)
+        return any(token.text == name and token.start < start for token in self.text.body)
+
+    # ---- asking
+
+    def _check(self, items: Sequence[_Item], is_outermost: bool) -> None:
+        for place, item in enumerate(items):
+            match item:
+                case _Loop(head, names, inner):
+                    self._check_head(head, names)
+                    self._check(inner, is_outermost=False)
+                case _Piece(tokens):
+                    words = {token.text for token in tokens}
+                    if words & {BARRIER, _SHARED}:
+                        raise not_repeated("a barrier or a shared array stands in a branch")
+                    is_last = is_outermost and place == len(items) - 1
+                    if "return" in words and not is_last:
+                        raise not_repeated("it returns before its last barrier")
+                    if words & {"break", "continue"} and not is_outermost:
+                        raise not_repeated("a loop with a barrier is left")
+
+    def _check_head(self, head: Texts, names: frozenset[str]) -> None:
+        words = {token.text for token in head}
+        if not names or names & (self.declared | {*self.shared}):
+            raise not_repeated("the variable of a loop with a barrier has no name of its own")
+        others = self.declared | {*self.shared, "blockIdx", "threadIdx", "[", "->", "&"}
+        if words & others or sum(token.text == "(" for token in head) > 1:
+            raise not_repeated("the head of a loop with a barrier is not the same for all blocks")
+
+    # ---- writing
+
+    def interleaved(self, factor: int) -> Interleaved:
+        def several(token: Token) -> str:
+            return f"{OWN}{token.text}[{factor}]" if token.text in self.shared else token.text
+
+        arrays = (self._joined(tokens, several) for tokens in self.shared.values())
+        shared = " ".join(f"{_SHARED} {array};" for array in arrays)
+        own = "".join(
+            f"auto &{self._own(name, number)} = {OWN}{name}[{number}]; "
+            for name in self.shared
+            for number in range(factor)
+        )
+        together = own + "".join(self._written(self.items, factor, {}))
+        first = "".join(f"auto &{name} = {OWN}{name}[0]; " for name in self.shared)
+        others = self._without_shared(self.text.body[1:-1])
+        rest = " ".join(self._joined(tokens, lambda token: token.text) for tokens in others)
+        return Interleaved(shared, together, first + rest)
+
+    def _joined(self, tokens: Texts, written: Callable[[Token], str]) -> str:
+        parts = list[str]()
+        for index, token in enumerate(tokens):
+            if index and tokens[index - 1].end != token.start:
+                parts.append(" ")
+            parts += [self.pragmas.get(token.start, ""), written(token)]
+        return "".join(parts)
+
+    def _own(self, name: str, number: int) -> str:
+        return f"{name}{INTERLEAVED}{number}"
+
+    def _without_shared(self, tokens: Texts) -> Iterator[Texts]:
+        """The statements of a body but for those of shared arrays, wherever these stand."""
+        begin = at = 0
+        while at < len(tokens):
+            if tokens[at].text == _SHARED:
+                yield tokens[begin:at]
+                begin = _end_of_statement(tokens, at)
+            at += 1
+        yield tokens[begin:]
+
+    def _written(self, items: Sequence[_Item], factor: int, loops: dict[str, str]) -> Iterator[str]:
+        for item in items:
+            match item:
+                case _Barrier():
+                    yield f"{BARRIER}(); "
+                case _Loop(head, names, inner):
+                    own = {name: f"{name}{INTERLEAVED}" for name in names}
+                    yield self._joined(head, lambda token: loops.get(token.text, token.text))
+                    yield " { "
+                    yield "".join(f"const auto {to} = {name}; " for name, to in own.items())
+                    yield from self._written(inner, factor, loops | own)
+                    yield "} "
+                case _Piece(tokens):
+                    is_left = any(token.text == "return" for token in tokens)
+                    for number in range(factor):
+                        piece = self._piece(tokens, number, loops)
+                        yield f"[&] {{ {piece} }}(); " if is_left else f"{piece} "
+
+    def _piece(self, tokens: Texts, number: int, loops: dict[str, str]) -> str:
+        members = {after.start for before, after in pairwise(tokens) if before.text in (".", "->")}
+
+        def own(token: Token) -> str:
+            name = token.text
+            if token.start in members:
+                return name
+            if name == "blockIdx":
+                return f"{AT}{number}"
+            if name in self.declared or name in self.shared:
+                return self._own(name, number)
+            return loops.get(name, name)
+
+        return self._joined(tokens, own)
+
+
+def _matching(tokens: Texts, at: int) -> int:
+    depth = 0
+    for index in range(at, len(tokens)):
+        text = tokens[index].text
+        depth += (text in _OPENERS) - (text in _CLOSERS)
+        if depth == 0:
+            return index
+    raise not_repeated("its brackets do not match")
+
+
+def _end_of_statement(tokens: Texts, at: int) -> int:
+    """The place behind a statement, roughly: `if (…) {…} else …` are two."""
+    index = at
+    while index < len(tokens):
+        text = tokens[index].text
+        if text in _OPENERS:
+            index = _matching(tokens, index)
+            is_body = text == "{" and tokens[at].text in _STATEMENTS
+            if is_body and tokens[at].text != "do":
+                return index + 1
+        elif text == ";":
+            return index + 1
+        index += 1
+    return len(tokens)
+
+
+def _declared_names(statement: Texts) -> Iterator[str]:
+    """The names that a statement declares, if it is a plain declaration."""
+    if not statement or statement[0].text in _STATEMENTS:
+        return
+    # Of the head of a loop the first part alone.
+    end = next((i for i, token in enumerate(statement) if token.text == ";"), len(statement))
+    for number, part in enumerate(split_commas(statement[:end])):
+        words = [*takewhile(lambda word: word not in _INITIAL, (token.text for token in part))]
+        is_plain = all(word in _OF_TYPES or word[:1].isalnum() or word[:1] == "_" for word in words)
+        *before, name = words or [""]
+        has_type = number > 0 or (before[:1] != [] and before[0].isidentifier())
+        if not (is_plain and name.isidentifier() and has_type):
+            return
+        yield name

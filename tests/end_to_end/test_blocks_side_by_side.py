@@ -1,0 +1,45 @@
+"""Copies of kernels in whose text several blocks stand side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from cutune.proof.analysis import read_source
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.toolchain.toolchain import Toolchain
+from tests.support.cutune_runs import QUICK_FLAGS, run
+from tests.support.told_variants import in_turn_alone, own_and_told
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_side_by_side.cu"
+IN_TURN, BESIDE = {"blocks_x2", "blocks_x4"}, {"beside_x2", "beside_x4"}
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """The program with the copies that do the same."""
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=in_turn_alone)
+    # Copies that read their block take a compilation for each kernel here, and are not asked for.
+    with patch.object(read_source, "proven_copies", return_value={}):
+        return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+
+
+def test_only_text_that_may_stand_beside_itself_does(program: Program) -> None:
+    found = {kernel.name: {one.name for one in kernel.variants} for kernel in program.kernels}
+    assert len(found) == 21
+    for name, variants in found.items():
+        assert variants == IN_TURN | (BESIDE if name.startswith("right") else set()), name
+
+
+def test_results_are_those_of_the_kernel_itself(program: Program, tmp_path: Path) -> None:
+    original, tuned = own_and_told(program, tmp_path)
+    for size in ("1", "64", "100", "256", "500"):
+        expected = run(original, size)
+        for name in sorted(IN_TURN | BESIDE):
+            found = run(tuned, size, VARIANT=name, HALVED="")
+            assert (found.returncode, found.stdout) == (0, expected.stdout)
