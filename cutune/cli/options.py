@@ -115,6 +115,7 @@ def add_inspect(inspect: Parser) -> None:
     option("--force", "replace the file of --space where it is there")
     suggest = "say what would make the other launches tunable; with --run it is tried before"
     option("--suggest", suggest)
+    option("--tunables", "list the constants of which launches are made, and their values")
     add_status(inspect)
 
 

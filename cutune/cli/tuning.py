@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.read_source import ReadSource
     from cutune.proof.analysis.suggestions import Suggestion
+    from cutune.proof.variants.launch_constants import LaunchConstant
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program
@@ -169,13 +170,24 @@ def _show_inspected(
         document["spaces"] = [report.space_json(space, known) for _, space, known in spaces]
         if options.suggest:
             document["suggestions"] = [asdict(one) for one in found]
+        if options.tunables:
+            document["constants"] = [asdict(one) for one in _constants(programs)]
         print(json.dumps(document, indent=1))
     elif programs:
         report.print_programs(programs, multiprocessors=options.profile.sm_count)
         for program, space, known in spaces:
             print("\n".join([program.source.path, *report.space_lines(program, space, known)]))
+        if options.tunables:
+            lines = [one.text for one in _constants(programs)]
+            print("\n".join(lines or ["no launch is made of constants"]))
         if options.suggest:
             report.print_suggestions(programs, found=found)
+
+
+def _constants(programs: Sequence[Program]) -> list[LaunchConstant]:
+    from cutune.proof.variants.launch_constants import launch_constants
+
+    return [one for program in programs for one in launch_constants(program)]
 
 
 def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:

@@ -27,10 +27,8 @@ import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property, partial
 from itertools import product
-from math import lcm
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +39,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.emulator.module_metadata import KernelCode
+from cutune.measure import tile_costs
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import (
@@ -58,6 +57,7 @@ from cutune.measure.trial_grids import (
     per_thread,
 )
 from cutune.measure.trial_outcomes import Outcomes
+from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
 from cutune.ptx import tried_sizes
 from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
@@ -68,15 +68,17 @@ from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
 
+#: Copies that are tried; others only where none of these does the same.
+MOST_TRIED = 12
+_OTHER_LAUNCHES = "its launches are not those of others"
+_NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
+#: Launches with more are alike where there are many: one of so many is tried.
+_LARGE, _OF_LARGE = 250_000, 5
 #: Launches without a race that a kernel needs; so many of them with parts of blocks, or none, and
 #: with several blocks of several bodies.
 _FEWEST, _UNEVEN = 6, 3
-#: Drawn sizes, and as many drawn combinations of several.
-_DRAWN = 16
-#: Values in as many elements as a block covers, of an integer that no grid follows.
-_DENSE = 64
 #: About as many of the numbers that a code names are tried as sizes.
 _NAMED = 40
 #: Numbers that are named are tried up to so many times what a block covers.
@@ -85,16 +87,16 @@ _FARTHEST = 9
 _THOROUGH = 16
 #: Combinations of values of real numbers that a kernel compares with others, at most.
 _MOST_COMBINED = 16
-#: Grids that are asked for, one after the other, and at most half of those that are tried.
-_MOST_BLOCKS = 5
-_GRIDS = (2, 1, 3, 5, 4)
 _PAGE = 4096
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The modules on which answers depend.
-_JUDGES = (*sorted(Path(__file__).parent.glob("*trial*.py")), Path(tried_sizes.__file__))
+_JUDGES = (
+    *sorted(Path(__file__).parent.glob("*trial*.py")),
+    Path(tile_costs.__file__),
+    Path(tried_sizes.__file__),
+)
 
-Sizes = Mapping[str, int]
 Numbers = tuple[tuple[int, float], ...]
 """Real parameters by their places, and a value of each."""
 
@@ -146,23 +148,36 @@ def _tried(
     entries = {base: name for name in names if counts[base := base_name(name)] == 1 and base in own}
     if kernel.name not in entries:
         return none("it is compiled to several instances")
-    tiles = tuple(one.tile for one in copies if one.tile is not None)
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
     outcomes = Outcomes(text, module, entries[kernel.name])
-    trial = _Trial(module, loaded, kernel, entries, tiles, is_in_turn, outcomes)
+    trial = _Trial(module, loaded, kernel, entries, _tiles_of(copies), is_in_turn, outcomes)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
     found, reasons = list[Found](), dict[str, str]()
-    for domain in Domain:
-        for index, copy in enumerate(copies):
-            if copy.kernel not in entries or not _may_join(copy, [copies[i] for i, *_ in found]):
-                continue
-            if not (differs := trial.difference(copy, domain)):
-                found.append((index, *trial.divided(copy, domain)))
-            else:
-                reasons.setdefault(copy.name, differs)
+    names = [*dict.fromkeys(one.name for one in copies)]
+    for some in _batches(trial.order(copies), copies):
+        # Sizes that are tried follow the blocks of the copies that are.
+        trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]))
+        reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
+        reasons |= trial.tried(copies, some, found)
+        if found:
+            break
+    left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
+    reasons |= dict.fromkeys((name for name in names if name not in reasons), left)
     kept = {copies[index].name for index, *_ in found}
     return found, {name: said for name, said in reasons.items() if name not in kept}
+
+
+def _tiles_of(copies: Sequence[KernelVariant]) -> tuple[Tile, ...]:
+    return tuple(one.tile for one in copies if one.tile is not None)
+
+
+def _batches(order: Sequence[int], copies: Sequence[KernelVariant]) -> Iterator[list[int]]:
+    """The places of copies of so many names at a time, those of a name together."""
+    names = [*dict.fromkeys(copies[index].name for index in order)]
+    for first in range(0, len(names), MOST_TRIED):
+        some = {*names[first : first + MOST_TRIED]}
+        yield [index for index, one in enumerate(copies) if one.name in some]
 
 
 def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
@@ -172,15 +187,6 @@ def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
         for one in found
     )
     return is_alike and copy.name not in {one.name for one in found}
-
-
-class Domain(Enum):
-    """The sizes at which a copy is tried."""
-
-    ANY = "any"
-    #: What blocks share out are multiples of what they cover; other integers are any.
-    EXTENTS = "extents"
-    MULTIPLES = "multiples"
 
 
 @dataclass(frozen=True)
@@ -207,6 +213,34 @@ class _Trial:
     is_in_turn: bool
     outcomes: Outcomes
     is_noted: bool = False
+
+    def order(self, copies: Sequence[KernelVariant]) -> list[int]:
+        """Return the places of copies, those first that may be chosen."""
+        return tile_costs.in_order([*map(self._cost, copies)], _tiles_of(copies))
+
+    def _cost(self, copy: KernelVariant) -> tile_costs.Costs:
+        if copy.tile is None or copy.kernel not in self.entries:
+            return tile_costs.UNKNOWN
+        entry = self.entries[copy.kernel]
+        sizes = dict.fromkeys((*self._integers, *ASKED), tile_costs.SIZE)
+        given = self._parameters(self.loaded.kernel(entry), sizes, self._combined[0])
+        return tile_costs.costs_of(self.loaded, entry, copy.tile, grid_at(copy.tile, sizes), given)
+
+    def tried(
+        self, copies: Sequence[KernelVariant], some: Sequence[int], found: list[Found]
+    ) -> dict[str, str]:
+        """Try some copies: add those that do the same to `found`, and say what others do."""
+        reasons: dict[str, str] = {}
+        for domain in Domain:
+            for index in some:
+                copy, others = copies[index], [copies[i] for i, *_ in found]
+                if copy.kernel not in self.entries or not _may_join(copy, others):
+                    continue
+                if not (differs := self.difference(copy, domain)):
+                    found.append((index, *self.divided(copy, domain)))
+                else:
+                    reasons.setdefault(copy.name, differs)
+        return reasons
 
     # ---- what is asked of the code
 
@@ -295,7 +329,8 @@ class _Trial:
         """Sizes, and data, near the numbers that the kernel and its copies name."""
         each = (one for entry in self.entries.values() for one in self._functions(entry))
         near, words = near_numbers(*literals(each))
-        sizes = sorted(one for one in near if 0 <= one <= _FARTHEST * max(self._numbers, default=8))
+        most = _FARTHEST * max(numbers_of(self.tiles), default=8)
+        sizes = sorted(one for one in near if 0 <= one <= most)
         return sizes[:: max(1, len(sizes) // _NAMED)], words
 
     @cached_property
@@ -353,9 +388,9 @@ class _Trial:
         if reason := self.obstacle(entry, tile.shared):
             return reason
         # No launch is needed to refuse what is untried even if all of them can be.
-        if reason := self._untried(copy, [*self._assignments(tile, domain)]):
+        if reason := self._untried(copy, [*self._sizes.assignments(tile, domain)]):
             return reason
-        if domain is Domain.MULTIPLES and self._multiple == 1:
+        if domain is Domain.MULTIPLES and self._sizes.multiple == 1:
             return "too few of its launches can be tried"
         launches = self._launches(tile, domain)
         if self.is_in_turn and (reason := self._against_turns(tile, domain, launches)):
@@ -381,7 +416,7 @@ class _Trial:
 
     def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[_Launch]) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
-        each = (tuple(sizes.items()) for sizes in self._assignments(tile, domain))
+        each = (tuple(sizes.items()) for sizes in self._sizes.assignments(tile, domain))
         found = {one: self._hazards[one] for one in each if one in self._hazards}
         # That a copy finds there what the block before has left is no answer.
         if any(_UNWRITTEN in said for said in found.values()):
@@ -405,7 +440,7 @@ class _Trial:
         if domain is Domain.ANY or copy.tile is None:
             return (), 1
         extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
-        return tuple(n for n in self._integers if is_all or n in extents), self._multiple
+        return tuple(n for n in self._integers if is_all or n in extents), self._sizes.multiple
 
     def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
         own = tile.own_block, tile.own_covered, tile.own_shared
@@ -413,7 +448,7 @@ class _Trial:
         if key not in self._known:
             made = (
                 self._own_launch(tile, one, numbers)
-                for one in self._assignments(tile, domain)
+                for one in self._sizes.assignments(tile, domain)
                 for numbers in self._combined
             )
             # First those in which several blocks have much to do.
@@ -421,68 +456,21 @@ class _Trial:
                 (launch for launch in made if launch is not None),
                 key=lambda launch: -launch.warp_instructions,
             )
+            large = [one for one in launches if one.warp_instructions > _LARGE]
+            if len(large) > _THOROUGH:
+                launches = [*large[::_OF_LARGE], *launches[len(large) :]]
             # An odd number is no multiple of how many combinations of numbers there mostly are.
             few = launches[:: max(1, len(launches) // _THOROUGH) | 1]
             self._known[key] = [*few, *(one for one in launches if one not in few)]
         return self._known[key]
 
     @cached_property
+    def _sizes(self) -> SizesTried:
+        return SizesTried(self._integers, self.tiles, self._literals[0])
+
+    @cached_property
     def _known(self) -> dict[tuple[object, ...], list[_Launch]]:
         return {}
-
-    @property
-    def _numbers(self) -> set[int]:
-        """What blocks cover, and their own sizes, in all launches that are tried."""
-        shapes = (shape for t in self.tiles for shape in (t.covered, t.own_covered, t.own_block))
-        return {number for shape in shapes for number in shape if number > 1}
-
-    @property
-    def _multiple(self) -> int:
-        return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
-
-    def _assignments(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
-        """Values of all integers, and of what extents take of the grid that the program asks for.
-
-        Each grid is tried with many values, and some values with each grid.
-        """
-        asked = [name for axis, name in enumerate(ASKED) if tile.is_asked(axis)]
-        known = [*self._integers_tried(tile, domain)]
-        for number, sizes in enumerate(known):
-            places = ((number + 3 * n) % len(_GRIDS) for n in range(len(asked)))
-            grid = {name: _GRIDS[n] for name, n in zip(asked, places, strict=True)}
-            yield {**sizes, **grid}
-        for sizes in known[:: max(1, len(known) // 4)]:
-            for name in asked:
-                for blocks in range(1, 2 * _MOST_BLOCKS):
-                    yield {**sizes, **dict.fromkeys(asked, 2), name: blocks}
-
-    def _integers_tried(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
-        """Values of all integers: equal ones, drawn ones, and one after the other for each that no
-        grid follows: up to which of them the kernel is right is told by where it fails.
-        """
-        small, big = min(self._numbers, default=8), max(self._numbers, default=8)
-        near = {small - 1, small, small + 1, big - 1, big, big + 1, big + small + 1}
-        sizes = sorted({1, 3, 2 * big - 3, 2 * big, 2 * big + small, 3 * big, *near} - {0})
-        names, random = self._integers, np.random.default_rng(big)
-        extents = {*tile.names}
-        divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
-        multiples = [self._multiple * times for times in range(1, 9)]
-        base = multiples[1] if divided else sizes[len(sizes) // 2]
-        for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
-            yield dict.fromkeys(names, int(size))
-        few = [0, 1, 2, *sizes]
-        named = self._literals[0]
-        for size in named if not divided else ():
-            if size <= 3 * big:
-                yield dict.fromkeys(names, size)
-        for number in range(_DRAWN if len(names) > 1 else 0):
-            of = sizes if number % 2 else few
-            yield {n: int(random.choice(multiples if n in divided else of)) for n in names}
-        for name in names:
-            dense = () if name in extents else range(0, 2 * big + 2, -(-big // _DENSE))
-            far = (one for one in named if one > 3 * big or name not in extents)
-            for value in sorted({*dense, *far}) if name not in divided else ():
-                yield {**dict.fromkeys(names, base), name: value}
 
     def _own_launch(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> _Launch | None:
         """The program's launch at these sizes; None where it has a race, fails, or takes long."""

@@ -55,6 +55,13 @@ NEAR_BEST = Fraction(11, 10)
 #: launch bounds may have: the model does not count them. Derived: well below what it can tell.
 SPILLED_SHARE = Fraction(2, 100)
 
+# ---- copies with other tiles, before one is chosen to be tried
+
+#: Cycles that a block waits where its threads come together, for what they have loaded before; and
+#: registers of a thread beside its sums. Read off tiles_h100.json (sgemm_register, acoustic3d): the
+#: best of the first twelve copies is the same with 300 and with 1000 cycles.
+SLICE_CYCLES, SLICE_REGISTERS = 1000, 48
+
 # ---- warps of an SM
 
 #: Coefficients of fill / (offset + slope * fill), a rational substitute for fill^0.79: the cost of

@@ -19,14 +19,23 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
-from math import log2, prod
+from math import prod
 
 from cutune.core.source import Edit, Span
 from cutune.proof.variants.repeat import repeated
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
+from cutune.proof.variants.tile_constants import (
+    NUMBER,
+    TileConstant,
+    Values,
+    constants_of,
+    named_in,
+    whole_shape,
+)
+from cutune.proof.variants.tile_design import MOST_COMPILED, Chosen, combinations, designed
 from cutune.source.host_formula import (
     Call,
     Cast,
@@ -37,7 +46,7 @@ from cutune.source.host_formula import (
     constant,
     plain,
 )
-from cutune.source.kernel_variant import BLOCK_OF, KernelVariant, Tile
+from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import (
     Kernel,
     LaunchSite,
@@ -45,7 +54,6 @@ from cutune.source.program import (
     Verdict,
 )
 from cutune.source.unit.kernel_texts import KernelTexts
-from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import (
     LARGEST,
     LARGEST_SHARED,
@@ -53,25 +61,11 @@ from cutune.toolchain.device.thread_block import (
     WARP,
     Block,
 )
-from cutune.toolchain.kernel_names import demangled
 
 NAME = "tile"
-#: Other values of a constant are so many times the program's own, by how many constants there are.
-_NEAR = (Fraction(1, 2), Fraction(2))
-_FACTORS = {
-    1: (Fraction(1, 8), Fraction(1, 4), *_NEAR, Fraction(4)),
-    2: (Fraction(1, 4), *_NEAR, Fraction(4)),
-    3: (Fraction(1, 4), *_NEAR),
-}
-#: Combinations that are looked at, and copies of one kernel, at most.
-MOST_DRAWN, MOST_COPIES = 2048, 12
+#: Values of which launches are tried that ask for a number of blocks.
+_MOST_ASKING = 12
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
-#: Macros, and constants outside of functions, by the keys of their names.
-_MACRO = "macro "
-#: Begins the names of numbers that are written: no name of C++ begins so.
-_NUMBER = "number "
-_FREE = "free "
-_OF_FILE = (_MACRO, "constant ", _FREE)
 #: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
     r"^(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);", re.MULTILINE
@@ -108,173 +102,51 @@ def _is_open(site: LaunchSite) -> bool:
 
 def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
     """Copies for the sizes that grids are made of, then for grids of which that is not known."""
-    seen = list[Tile]()
-    for asks in (False, True):
-        yield from islice(_copies(text, sites, asks, seen), MOST_COPIES)
+    constants = constants_of(text, sites)
+    own = tuple(one.value for one in constants)
+    found: dict[Chosen, list[Tile]] = {}
+    for asks, most in ((False, MOST_COMPILED), (True, _MOST_ASKING)):
+        known = {values: {*tiles} for values, tiles in found.items()}
+        legal = {
+            values: [t for t in tiles if t not in known.get(values, ())]
+            for values in combinations(own)
+            if (tiles := [*tile_launches(text, sites, constants, values, asks)])
+        }
+        legal = {values: tiles for values, tiles in legal.items() if tiles}
+        launches = {values: (tiles[0].block, tiles[0].covered) for values, tiles in legal.items()}
+        for values in designed(launches, most):
+            pairs = zip(constants, values, strict=True)
+            others = {one: value for one, value in pairs if value != one.value}
+            inside = tuple((one.inside, value) for one, value in others.items())
+            yield from (_variant(text, others, replace(t, values=inside)) for t in legal[values])
+        found = legal
 
 
-def _copies(
-    text: KernelText, sites: Sequence[LaunchSite], asks: bool, seen: list[Tile]
-) -> Iterator[KernelVariant]:
-    constants = _constants(text, sites)
+def tile_launches(
+    text: KernelText,
+    sites: Sequence[LaunchSite],
+    constants: Sequence[TileConstant],
+    values: Chosen,
+    asks: bool,
+) -> Iterator[Tile]:
+    """Yield what launches of a copy with these values may be, for all launches of the kernel.
+
+    Nothing, where CUDA has no such block, or it has too much shared memory. `asks`: see `_tiles`.
+    """
     own = {one.name: one.value for one in constants}
-    for values in _assignments(constants):
-        by_name = own | {one.name: value for one, value in values.items()}
-        # Launches that do not agree about what a block covers have no copy in common.
-        first, *others = ([*_tiles(text.kernel, site, own, by_name, asks)] for site in sites)
-        for tile in first:
-            if all(tile in other for other in others):
-                inside = tuple((one.inside, value) for one, value in values.items())
-                if (of_values := replace(tile, values=inside)) not in seen:
-                    seen.append(of_values)
-                    yield _variant(text, values, of_values)
+    by_name = {one.name: value for one, value in zip(constants, values, strict=True)}
+    # Launches that do not agree about what a block covers have no copy in common.
+    first, *others = ([*_tiles(text.kernel, site, own, by_name, asks)] for site in sites)
+    yield from (tile for tile in first if all(tile in other for other in others))
 
 
 def _in_turn(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
     """Copies with the program's own constants, whose blocks do those of the program."""
-    own = {one.name: one.value for one in _constants(text, sites)}
+    own = {one.name: one.value for one in constants_of(text, sites)}
     first, *others = ([*_tiles(text.kernel, site, own, own, asks=False)] for site in sites)
     common = (tile for tile in first if all(tile in other for other in others))
     for tile in islice(common, 1):
         yield from repeated(text, tile, _pointers(text.kernel))
-
-
-# ---- constants
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """A constant of the kernel, by its `name` at the launch and the one that it has `inside`."""
-
-    name: str
-    inside: str
-    value: int
-    is_macro: bool = False
-    is_parameter: bool = False
-    #: Is it a number that is written, or a constant within the body, as large as the block?
-    is_number: bool = False
-    #: Has it a class or a namespace before its name, or is it an enumerator?
-    is_member: bool = False
-
-
-Values = Mapping[_Constant, int]
-"""Constants that have other values than the program's own."""
-
-
-def _assignments(constants: Sequence[_Constant]) -> Iterator[Values]:
-    """Other values, those first that are nearest to the program's own."""
-    factors = _FACTORS.get(len(constants), _NEAR)
-    each = (
-        [(one, one.value * factor) for factor in (Fraction(1), *factors, *_to_powers(one.value))]
-        for one in constants
-    )
-    drawn = islice(product(*each), MOST_DRAWN)
-    known = [c for c in drawn if all(value.denominator == 1 for _, value in c)]
-
-    def distance(choice: Sequence[tuple[_Constant, Fraction]]) -> tuple[int, float]:
-        steps = [abs(log2(value / one.value)) for one, value in choice]
-        return sum(step > 0 for step in steps), sum(steps)
-
-    for choice in sorted(known, key=distance):
-        if values := {one: int(value) for one, value in choice if value != one.value}:
-            yield values
-
-
-def _to_powers(value: int) -> tuple[Fraction, ...]:
-    """The factors that make a power of two of 24 or 96."""
-    return (Fraction(2, 3), Fraction(4, 3)) if value % 3 == 0 else ()
-
-
-def _constants(text: KernelText, sites: Sequence[LaunchSite]) -> list[_Constant]:
-    """The constants in the configuration of launches that the text of the kernel names.
-
-    And all arguments of its template that are numbers: what it is compiled for tells them.
-    """
-    words = {token.text for token in text.body}
-    of_template = _template_arguments(text, sites[0])
-    found = {
-        argument: _Constant(argument, name, value, is_parameter=True)
-        for argument, (name, value) in of_template.items()
-        if name in words
-    }
-    for site in sites:
-        for name in _names_in_configuration(site):
-            key, inside = name.key or _FREE, name.text.rpartition("::")[2]
-            if name.text in found or inside not in words or not key.startswith(_OF_FILE):
-                continue
-            # A macro that is defined under several conditions is not resolved.
-            is_free, is_macro = key.startswith(_FREE), key.startswith(_MACRO)
-            is_macro |= is_free and _defined(text, inside, is_macro=True) is not None
-            known = constant(name)
-            value = _defined(text, inside, is_macro) if known is None else known
-            if value is not None and value == int(value) > 0:
-                found[name.text] = _Constant(
-                    name.text, inside, int(value), is_macro, is_member=is_free and not is_macro
-                )
-    configured = {name.text for site in sites for name in _names_in_configuration(site)}
-    return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
-
-
-def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[_Constant]:
-    """The sizes of a block that is written in numbers, or by a variable of the host."""
-    blocks = {
-        _numbers(site.resolved.block) if site.resolved is not None else None for site in sites
-    }
-    if len(blocks) == 1 and (block := blocks.pop()) is not None:
-        for size in sorted({*block} - {1}):
-            yield _Constant(f"{_NUMBER}{size}", f"{BLOCK_OF}{size}", size, is_number=True)
-
-
-def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
-    assert site.resolved is not None, "a launch that is open"
-    for formula in (*site.resolved.block, *site.resolved.grid):
-        yield from _named(formula)
-
-
-def _defined(text: KernelText, name: str, is_macro: bool) -> int | None:
-    """The one number that the files of a program define a name as, under whatever condition.
-
-    The command line may say otherwise: then the block that is compiled is another one.
-    """
-    about = re.escape(name)
-    macro = rf"^[ \t]*#[ \t]*define[ \t]+{about}[ \t]+(\w+)[ \t]*(?://.*)?\r?$"
-    pattern = re.compile(macro if is_macro else rf"\b{about}\s*=\s*(\w+)\s*[,;}}]", re.M)
-    found = {match[1] for file in text.texts.files for match in pattern.finditer(file.text)}
-    numbers = [int(one) for one in found if one.isdigit()]
-    return numbers[0] if len(numbers) == 1 else None
-
-
-def _template_arguments(text: KernelText, site: LaunchSite) -> dict[str, tuple[str, int]]:
-    """Names that are arguments of the template at a launch: its parameters, and their values."""
-    entries = dict.fromkeys(text.kernel.entries)
-    if len(entries) != 1:
-        return {}
-    [shown] = demangled([*entries], parameters=True)
-    values = shown.partition("<")[2].partition(">")[0].split(",")
-    arguments = site.callee.partition("<")[2].rpartition(">")[0].split(",")
-    tokens = text.syntax.tokens[text.function.first : text.function.parameters[0]]
-    parameters = list(template_parameters(tokens))
-    if not len(values) == len(arguments) == len(parameters):
-        return {}
-    triples = zip(map(str.strip, arguments), parameters, map(str.strip, values), strict=True)
-    return {
-        argument: (name, int(value))
-        for argument, (name, is_type), value in triples
-        if argument.isidentifier() and not is_type and value.isdigit() and int(value) > 0
-    }
-
-
-def _named(formula: Formula) -> Iterator[Name]:
-    match formula:
-        case Name(_, _, value):
-            yield formula
-            if value is not None:
-                yield from _named(value)
-        case HostOperation(_, operands) | Call(_, operands):
-            for operand in operands:
-                yield from _named(operand)
-        case Cast(_, operand):
-            yield from _named(operand)
 
 
 # ---- launches
@@ -295,7 +167,7 @@ def _tiles(
     """
     resolved = site.resolved
     assert resolved is not None, "a launch that is open"
-    own_block, block = (_numbers([_with(f, v) for f in resolved.block]) for v in (own, values))
+    own_block, block = (whole_shape([_with(f, v) for f in resolved.block]) for v in (own, values))
     own_shared, shared = (_bytes(resolved.shared, v) for v in (own, values))
     if own_block is None or block is None or not _is_launched(block, kernel):
         return
@@ -356,12 +228,6 @@ def _is_launched(block: Block, kernel: Kernel) -> bool:
     return WARP <= threads <= min(LARGEST, kernel.max_threads) and block[2] <= LARGEST_Z
 
 
-def _numbers(shape: Sequence[Formula]) -> Block | None:
-    values = [constant(one) for one in shape]
-    known = [int(v) for v in values if v is not None and v.denominator == 1 and v > 0]
-    return (known[0], known[1], known[2]) if len(known) == 3 else None
-
-
 def _with(
     formula: Formula, values: Mapping[str, int], kept: Collection[str] = frozenset()
 ) -> Formula:
@@ -370,18 +236,18 @@ def _with(
     Names that are `kept` are arguments of the launch: what they are defined as is no constant.
     """
     match formula:
-        case Number(value, False) if f"{_NUMBER}{value}" in values:
-            return Number(Fraction(values[f"{_NUMBER}{value}"]))
-        case Number(value, False) if f"{_NUMBER}{value + 1}" in values:
+        case Number(value, False) if f"{NUMBER}{value}" in values:
+            return Number(Fraction(values[f"{NUMBER}{value}"]))
+        case Number(value, False) if f"{NUMBER}{value + 1}" in values:
             # (n + 255) / 256
-            return Number(Fraction(values[f"{_NUMBER}{value + 1}"] - 1))
+            return Number(Fraction(values[f"{NUMBER}{value + 1}"] - 1))
         case Name(text, _, _) if text in values:
             return Number(Fraction(values[text]))
         case Name(text, _, None) if text[-2:] in (".y", ".z") and text[:-2] in values:
             # An enumerator for a `dim3`.
             return Number(Fraction(1))
         case Name(text, _, inner) if inner is not None and text not in kept:
-            is_named = any(name.text in values for name in _named(inner))
+            is_named = any(name.text in values for name in named_in(inner))
             return _with(inner, values, kept) if is_named or _has_numbers(values) else formula
         case HostOperation(operator, operands):
             return HostOperation(operator, tuple(_with(one, values, kept) for one in operands))
@@ -393,7 +259,7 @@ def _with(
 
 
 def _has_numbers(values: Mapping[str, int]) -> bool:
-    return any(name.startswith(_NUMBER) for name in values)
+    return any(name.startswith(NUMBER) for name in values)
 
 
 def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] | None:
@@ -403,7 +269,7 @@ def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] 
     guess: each launch asks whether the program's own grid is that.
     """
     count = constant(grid)
-    if count is not None and not any(name.text in arguments for name in _named(grid)):
+    if count is not None and not any(name.text in arguments for name in named_in(grid)):
         return (str(int(count)), 1) if count.denominator == 1 and count > 0 else None
     match _inner(grid):
         case HostOperation("/", (numerator, divisor)):
@@ -445,7 +311,7 @@ def _quotient(
         return None
     terms = [*_terms(numerator, 1)]
     # A number that is an argument is a size.
-    sizes = [any(name.text in arguments for name in _named(one)) for one, _ in terms]
+    sizes = [any(name.text in arguments for name in named_in(one)) for one, _ in terms]
     known = [
         None if is_size else constant(one) for (one, _), is_size in zip(terms, sizes, strict=True)
     ]
@@ -540,8 +406,8 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
             edits += _in_body(text, one.value, value)
             continue
         if one.is_member:
-            if "::" in one.name:
-                edits += _of_member(text, one.name, value)
+            if "::" in one.qualified:
+                edits += _of_member(text, one.qualified, value)
             else:
                 declared.append(f"constexpr decltype(+{name}) {name} = {value};")
             continue

@@ -1,0 +1,187 @@
+"""Constants that the block of a kernel follows. Takes its text and its launches, gives constants.
+
+A macro, a `const` or `constexpr` number, an enumerator or a member of a structure that stands in
+the configuration of a launch; an argument of the template; a number that is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cutune.proof.variants.text import KernelText
+from cutune.source.host_formula import (
+    Call,
+    Cast,
+    Formula,
+    HostOperation,
+    Name,
+    Number,
+    constant,
+    parts,
+)
+from cutune.source.kernel_variant import BLOCK_OF
+from cutune.source.program import LaunchSite
+from cutune.source.unit.unit import template_parameters
+from cutune.toolchain.device.thread_block import Block
+from cutune.toolchain.kernel_names import demangled
+
+#: Macros, and constants outside of functions, by the keys of their names.
+_MACRO = "macro "
+#: Begins the names of numbers that are written: no name of C++ begins so.
+NUMBER = "number "
+_FREE = "free "
+_OF_FILE = (_MACRO, "constant ", _FREE)
+_NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*")
+
+
+@dataclass(frozen=True)
+class TileConstant:
+    """A constant of the kernel, by its `name` at the launch and the one that it has `inside`."""
+
+    name: str
+    inside: str
+    value: int
+    is_macro: bool = False
+    is_parameter: bool = False
+    #: Is it a number that is written, or a constant within the body, as large as the block?
+    is_number: bool = False
+    #: Has it a class or a namespace before its name, or is it an enumerator?
+    is_member: bool = False
+    #: How the kernel names a member of an argument of its template: `Shape::SIDE`.
+    qualified: str = ""
+
+    def is_in(self, formula: Formula) -> bool:
+        """Does a formula of a launch name it, or have its number?"""
+        if self.name.startswith(NUMBER):
+            return any(isinstance(p, Number) and p.value == self.value for p in parts(formula))
+        return any(name.text == self.name for name in named_in(formula))
+
+
+Values = Mapping[TileConstant, int]
+"""Constants that have other values than the program's own."""
+
+
+def constants_of(text: KernelText, sites: Sequence[LaunchSite]) -> list[TileConstant]:
+    """The constants in the configuration of launches that the text of the kernel names.
+
+    And all arguments of its template that are numbers: what it is compiled for tells them.
+    """
+    words = {token.text for token in text.body}
+    of_template, of_types = _template_arguments(text, sites[0])
+    found = {
+        argument: TileConstant(argument, name, value, is_parameter=True)
+        for argument, (name, value) in of_template.items()
+        if name in words
+    }
+    for site in sites:
+        for name in _names_in_configuration(site):
+            key, inside = name.key or _FREE, name.text.rpartition("::")[2]
+            if name.text in found or inside not in words or not key.startswith(_OF_FILE):
+                continue
+            # A macro that is defined under several conditions is not resolved.
+            is_free, is_macro = key.startswith(_FREE), key.startswith(_MACRO)
+            is_macro |= is_free and _defined(text, inside, is_macro=True) is not None
+            known = constant(name)
+            value = _defined(text, inside, is_macro) if known is None else known
+            if value is not None and value == int(value) > 0:
+                qualifier = of_types.get(name.text.rpartition("::")[0], "")
+                found[name.text] = TileConstant(
+                    name.text,
+                    inside,
+                    int(value),
+                    is_macro,
+                    is_member=is_free and not is_macro,
+                    qualified=f"{qualifier}::{inside}" if qualifier else name.text,
+                )
+    configured = {name.text for site in sites for name in _names_in_configuration(site)}
+    configured |= {f"{NUMBER}{value}" for site in sites for value in _numbers_in_block(site)}
+    return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
+
+
+def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[TileConstant]:
+    """The sizes of a block that is written in numbers, or by a variable of the host."""
+    blocks = {
+        whole_shape(site.resolved.block) if site.resolved is not None else None for site in sites
+    }
+    if len(blocks) == 1 and (block := blocks.pop()) is not None:
+        for size in sorted({*block} - {1}):
+            yield TileConstant(f"{NUMBER}{size}", f"{BLOCK_OF}{size}", size, is_number=True)
+
+
+def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
+    resolved = site.resolved
+    assert resolved is not None, "a launch that is open"
+    shared = (resolved.shared,) if resolved.shared is not None else ()
+    for formula in (*resolved.block, *resolved.grid, *shared):
+        yield from named_in(formula)
+
+
+def _defined(text: KernelText, name: str, is_macro: bool) -> int | None:
+    """The one number that the files of a program define a name as, under whatever condition.
+
+    The command line may say otherwise: then the block that is compiled is another one.
+    """
+    about = re.escape(name)
+    macro = rf"^[ \t]*#[ \t]*define[ \t]+{about}[ \t]+(\w+)[ \t]*(?://.*)?\r?$"
+    pattern = re.compile(macro if is_macro else rf"\b{about}\s*=\s*(\w+)\s*[,;}}]", re.M)
+    found = {match[1] for file in text.texts.files for match in pattern.finditer(file.text)}
+    numbers = [int(one) for one in found if one.isdigit()]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _template_arguments(
+    text: KernelText, site: LaunchSite
+) -> tuple[dict[str, tuple[str, int]], dict[str, str]]:
+    """Arguments of the template at a launch, with its parameters, and the values of numbers.
+
+    Names of numbers, members of a structure too, and numbers that are written once; and types.
+    """
+    entries = dict.fromkeys(text.kernel.entries)
+    if len(entries) != 1:
+        return {}, {}
+    [shown] = demangled([*entries], parameters=True)
+    values = [one.strip() for one in shown.partition("<")[2].partition(">")[0].split(",")]
+    written = site.callee.partition("<")[2].rpartition(">")[0].split(",")
+    arguments = [one.strip() for one in written]
+    tokens = text.syntax.tokens[text.function.first : text.function.parameters[0]]
+    parameters = list(template_parameters(tokens))
+    if not len(values) == len(arguments) == len(parameters):
+        return {}, {}
+    triples = [*zip(arguments, parameters, values, strict=True)]
+    numbers = {
+        f"{NUMBER}{argument}" if argument == value else argument: (name, int(value))
+        for argument, (name, is_type), value in triples
+        if not is_type and value.isdigit() and int(value) > 0
+        if _NAME.fullmatch(argument) or (argument == value and arguments.count(argument) == 1)
+    }
+    return numbers, {argument: name for argument, (name, is_type), _ in triples if is_type}
+
+
+def _numbers_in_block(site: LaunchSite) -> Iterator[int]:
+    assert site.resolved is not None, "a launch that is open"
+    for part in (part for formula in site.resolved.block for part in parts(formula)):
+        if isinstance(part, Number) and part.value.denominator == 1:
+            yield int(part.value)
+
+
+def named_in(formula: Formula) -> Iterator[Name]:
+    """Yield the names in a formula, and in what defines them."""
+    match formula:
+        case Name(_, _, value):
+            yield formula
+            if value is not None:
+                yield from named_in(value)
+        case HostOperation(_, operands) | Call(_, operands):
+            for operand in operands:
+                yield from named_in(operand)
+        case Cast(_, operand):
+            yield from named_in(operand)
+
+
+def whole_shape(shape: Sequence[Formula]) -> Block | None:
+    """Three formulas as a block; None where one is no positive number."""
+    values = [constant(one) for one in shape]
+    known = [int(v) for v in values if v is not None and v.denominator == 1 and v > 0]
+    return (known[0], known[1], known[2]) if len(known) == 3 else None
