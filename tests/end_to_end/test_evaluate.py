@@ -129,7 +129,7 @@ def test_a_recorded_sweep_is_not_swept_otherwise(option: tuple[str, str], worksp
     words = ("--workspace", workspace, "--from", RECORDED / "polybench_h200.json", *option)
     done = cutune("evaluate", SAMPLES / "mvt.cu", *words)
     assert done.returncode == 2
-    assert "leave out --cache and --save" in done.stderr
+    assert "leave out --cache, --save and --energy" in done.stderr
 
 
 def test_without_a_gpu(tmp_path: Path) -> None:
