@@ -346,8 +346,8 @@ _VALUES = re.compile(r"([A-Za-z_]\w*?)_(\d+)(?:_(?=\D)|$)")
 
 
 def tile_text(variant: str) -> str:
-    """The values of a copy with other constants: `BX = 32, BY = 8`."""
-    return ", ".join(value_text(*pair) for pair in _VALUES.findall(variant))
+    """The values of a copy with other constants: `BX = 32, BY = 8`; others by name: `blocks_y2`."""
+    return ", ".join(value_text(*pair) for pair in _VALUES.findall(variant)) or variant
 
 
 def tiles_of(model: FittedModel) -> list[str]:

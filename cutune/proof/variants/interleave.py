@@ -232,7 +232,10 @@ class _Body:
         if not names or names & (self.declared | {*self.shared}):
             raise not_repeated("the variable of a loop with a barrier has no name of its own")
         others = self.declared | {*self.shared, "blockIdx", "threadIdx", "[", "->", "&"}
-        if words & others or sum(token.text == "(" for token in head) > 1:
+        # An operand in parentheses stands behind an operator, the arguments of a call do not.
+        before = (one.text for one, token in pairwise(head[1:]) if token.text == "(")
+        is_calling = any(word[-1].isalnum() or word[-1] in "_)]}>" for word in before)
+        if words & others or is_calling:
             raise not_repeated("the head of a loop with a barrier is not the same for all blocks")
 
     # ---- writing

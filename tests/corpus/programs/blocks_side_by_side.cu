@@ -47,7 +47,7 @@ __global__ void right_loops(const int *a, int *b, int n) {
     __shared__ int s[2][T];
     const int i = blockIdx.x * T + threadIdx.x;
     int sum = 0;
-    for (int outer = 0; outer < 3; outer++) {
+    for (int outer = 0; outer < 2 + (n > 0); outer++) {
         const int from = outer & 1;
         s[from][threadIdx.x] = i < n ? a[i] + outer : 0;
         __syncthreads();

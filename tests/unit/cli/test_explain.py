@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.cli.report.choices import choice_to_json, print_choice
+from cutune.cli.report.choices import choice_to_json, print_choice, tile_text
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import MemoryInstruction
 from cutune.model.performance.mechanistic import compose
@@ -103,3 +103,17 @@ def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Choo
     assert (
         MODELS[DEFAULT].rule(replace(model, confirmed_on=H200.name), H200).own_band == NO_OWN_BAND
     )
+
+
+@pytest.mark.parametrize(
+    ("variant", "shown"),
+    [
+        ("", ""),
+        ("BX_32_BY_8", "BX = 32, BY = 8"),
+        ("TILE_16", "TILE = 16"),
+        ("blocks_y2", "blocks_y2"),
+        ("beside_x4", "beside_x4"),
+    ],
+)
+def test_copies_are_shown_by_their_values_or_their_name(variant: str, shown: str) -> None:
+    assert tile_text(variant) == shown
