@@ -31,7 +31,7 @@ def program() -> Program:
 
 def test_only_text_that_may_stand_beside_itself_does(program: Program) -> None:
     found = {kernel.name: {one.name for one in kernel.variants} for kernel in program.kernels}
-    assert len(found) == 21
+    assert len(found) == 26
     for name, variants in found.items():
         assert variants == IN_TURN | (BESIDE if name.startswith("right") else set()), name
 
@@ -43,3 +43,31 @@ def test_results_are_those_of_the_kernel_itself(program: Program, tmp_path: Path
         for name in sorted(IN_TURN | BESIDE):
             found = run(tuned, size, VARIANT=name, HALVED="")
             assert (found.returncode, found.stdout) == (0, expected.stdout)
+
+
+LEAVING = """
+__global__ void leave(const int *a, int *b, int n) {
+    __shared__ int s[64];
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int found = s[63 - threadIdx.x];
+    UNLESS(i < n && (n < 8192 || blockIdx.x % 3 == 1)) b[i] = found;
+}
+void call(const int *a, int *b, int n) { leave<<<(n + 63) / 64, 64>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"), [("if(!(x))return;", IN_TURN), ("if(x)", IN_TURN | BESIDE)]
+)
+def test_a_macro_of_an_option_leaves_no_piece(
+    does: str, expected: set[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "leave.cu"
+    path.write_text(LEAVING)
+    flags = (*QUICK_FLAGS, f"-DUNLESS(x)={does}")
+    analyzer = Analyzer(Toolchain(flags=flags), try_copies=in_turn_alone)
+    with patch.object(read_source, "proven_copies", return_value={}):
+        program = analyzer.with_checked_variants(analyzer.load(str(path), require_nvcc=True))
+    assert {one.name for one in program.kernels[0].variants} == expected

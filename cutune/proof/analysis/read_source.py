@@ -100,7 +100,10 @@ class ReadSource:
     def _tiles(self) -> Mapping[str, Tiles]:
         if self.compilation is None or self.compile_unit is None or self.try_copies is None:
             return {}
-        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
+        parts = expanded_parts(self.expanded or "", self.syntax, self.headers)
+        seen = tuple((part.source, part.syntax) for part in parts)
+        files = self.syntax.source, *self.headers
+        unsteady = Unsteady(files, seen, lambda: self._marked)
         program = self._analyzed(self._copies, ()) if self._copies else self._bare
         with chdir(self.folder):
             return tried_tiles(program, self.compile_unit, unsteady, self.try_copies)

@@ -41,7 +41,8 @@ def tried_tiles(
     program: Program, compile_unit: Compile, unsteady: Unsteady, try_copies: Try
 ) -> dict[str, Tiles]:
     """Return the copies of refused kernels that do what these do, by the kernels' names."""
-    texts = KernelTexts((program.source, *program.headers), unsteady=unsteady)
+    files, seen = (program.source, *program.headers), tuple(one for _, one in unsteady.expanded)
+    texts = KernelTexts(files, expanded=seen, unsteady=unsteady)
     candidates = tile_candidates(program, texts)
     written = {(k, one.name): one for k, copies in candidates.items() for one in copies}
 

@@ -22,13 +22,15 @@ one after another, as in `cutune.proof.variants.repeat`.
 
 What a name means is left to the compiler: a variable that is not seen here to be declared is
 declared twice, and one of a loop's head or a parameter is a constant, so that a kernel that changes
-it does not compile in this form.
+it does not compile in this form. Text that could change a constant, or tell it from a variable, is
+refused: casts to references, addresses of constants, overloads that take references.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
@@ -59,6 +61,10 @@ _STATEMENTS = frozenset(
 #: Words with which a piece of the body may leave it, or change what is around it.
 _LEAVING = frozenset({"break", "continue", "goto", "return"})
 _NEVER = frozenset({"goto", "asm", "__asm__", "extern", "gridDim", "decltype", "typeid", "this"})
+#: What a value ends with, before a binary `&`.
+_VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
+#: A type that is a reference under a name of its own.
+_REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
@@ -112,8 +118,7 @@ def interleaved(text: KernelText, factor: int) -> Interleaved:
 
 def constant_parameters(text: KernelText) -> Iterator[Edit]:
     """Yield edits that make the parameters of a kernel constants."""
-    opener, closer = text.function.parameters
-    for part in split_commas(text.syntax.tokens[opener + 1 : closer]):
+    for part in _parts(text):
         name = declared(part)[-1]
         if not name.text.isidentifier() or any(one.text in "&(" for one in part):
             raise not_repeated("a parameter is no plain value")
@@ -148,11 +153,15 @@ class _Body:
         of_arrays = {token.text for array in self.shared.values() for token in array}
         if self.declared & of_arrays or any(map(self._is_named_before, self.shared)):
             raise not_repeated("a name has another meaning before a shared array is declared")
-        known = {BARRIER, _SHARED, "blockIdx", "gridDim", *_LEAVING, *_NEVER}
+        # What names are joined of is not read here.
+        known = {BARRIER, _SHARED, "blockIdx", "gridDim", "##", *_LEAVING, *_NEVER}
         hidden = macros_of(known | self.declared | {*self.shared}, text.texts.files)
         if found := sorted((words & hidden) - known - self.declared - {*self.shared}):
             raise not_repeated(f"the macro {found[0]} is about its blocks")
         self._check(self.items, is_outermost=True)
+        if self._is_left_unseen():
+            raise not_repeated("a macro that its files do not define leaves it")
+        self._check_constants({*_parameters(text)} | {*_names_of_heads(self.items)})
 
     # ---- reading
 
@@ -238,6 +247,38 @@ class _Body:
         if words & others or is_calling:
             raise not_repeated("the head of a loop with a barrier is not the same for all blocks")
 
+    def _is_left_unseen(self) -> bool:
+        """Has it more words that leave it as the compiler sees it than it has as it is written?"""
+        written = Counter(token.text for token in self.text.body)
+        for syntax in self.text.texts.expanded:
+            for kernel in (one for one in syntax.kernels if one.name == self.text.kernel.name):
+                first, last = kernel.braces
+                seen = Counter(token.text for token in syntax.tokens[first:last])
+                if any(seen[word] > written[word] for word in _LEAVING):
+                    return True
+        return False
+
+    def _check_constants(self, names: Set[str]) -> None:
+        """Raise Illegal where variables of these names could be changed though they are constants,
+        or other functions be called for constants."""
+        body, texts = self.text.body, self.text.texts
+        words = [token.text for token in body]
+        for before, word, after in zip(words, words[1:], words[2:], strict=False):
+            if word in ("&", "&&") and after in (")", ">"):
+                raise not_repeated("it has a cast to a reference")
+            is_unary = _VALUE.fullmatch(before) is None
+            if word == "&" and after in {*names, "("} and is_unary:
+                raise not_repeated("it takes the address of a constant of the copy")
+        for cast in pairwise(pairwise(words)):
+            if cast == (("*", ")"), (")", "&")):
+                raise not_repeated("it has a cast of an address")
+        if any(_REFERENCE.search(file.text) for file in texts.files):
+            raise not_repeated("a type may be a reference")
+        for name in {word for word, after in pairwise(words) if after in ("(", "<")}:
+            heads = [*texts.parameters(name)]
+            if len(heads) > 1 and any("&" in head for head in heads):
+                raise not_repeated(f"the function {name} may tell constants from variables")
+
     # ---- writing
 
     def interleaved(self, factor: int) -> Interleaved:
@@ -310,6 +351,22 @@ class _Body:
             return loops.get(name, name)
 
         return self._joined(tokens, own)
+
+
+def _parts(text: KernelText) -> Iterator[Texts]:
+    opener, closer = text.function.parameters
+    yield from split_commas(text.syntax.tokens[opener + 1 : closer])
+
+
+def _parameters(text: KernelText) -> Iterator[str]:
+    yield from (declared(part)[-1].text for part in _parts(text) if part)
+
+
+def _names_of_heads(items: Sequence[_Item]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, _Loop):
+            yield from item.names
+            yield from _names_of_heads(item.items)
 
 
 def _matching(tokens: Texts, at: int) -> int:

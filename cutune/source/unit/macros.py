@@ -121,7 +121,7 @@ def macros_of(words: Iterable[str], sources: Iterable[Source]) -> frozenset[str]
     if not any(word in source.text for source in sources for word in found):
         return frozenset(found)
     bodies = [
-        (m[1], {*re.findall(r"\w+", m[2])}) for s in sources for m in _DEFINE.finditer(s.text)
+        (m[1], {*re.findall(r"\w+|##", m[2])}) for s in sources for m in _DEFINE.finditer(s.text)
     ]
     count = 0
     while count < len(found):

@@ -7,13 +7,18 @@
 #define PLACE(t) (i * 3 + (t))
 #define HERE (blockIdx.x * T + threadIdx.x)
 #define WAIT() __syncthreads()
+#define NUMBERED(number) value##number
+#define LARGER(p, q) ((p) > (q) ? (p) : (q))
 
 struct place {
     int i, s;
 };
 
-const int width = 96;
+const int width = 96, value0 = 1000;
 __shared__ int of_file[T];
+
+__device__ int told(int &) { return 1; }
+__device__ int told(const int &) { return 2; }
 
 __device__ int kept_in_function(int value) {
     __shared__ int own[T];
@@ -269,6 +274,61 @@ __global__ void wrong_binding(const int *a, int *b, int n) {
     if (i < n) b[i] = s[T - 1 - threadIdx.x] + other;
 }
 
+// What no size that is tried does is seen in the text: a constant of the copy is changed after all,
+// or another function is called for it.
+__global__ void wrong_cast(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    if (n > 8192) (int &)n -= blockIdx.x;
+    __syncthreads();
+    if (i < n) b[i] = s[T - 1 - threadIdx.x] + n;
+}
+
+__global__ void wrong_address(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0;
+    for (int k = 0; k < 8; k++) {
+        s[threadIdx.x] = i < n ? a[i] + k : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x];
+        if (n > 8192) ++*(int *)&k;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+__global__ void wrong_overload(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = s[T - 1 - threadIdx.x] + (n > 8192 ? told(n) : 2);
+}
+
+// The macro names a variable that hides a constant.
+__global__ void wrong_joined(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x, value0 = i * 3;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = s[T - 1 - threadIdx.x] + (n > 8192 ? NUMBERED(0) : value0);
+}
+
+__global__ void right_masked(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0, *const to = &sum;
+    for (int k = 0; k < 3; k++) {
+        s[threadIdx.x] = i < n ? a[LARGER(i, 0)] + (k & n) : 0;
+        __syncthreads();
+        *to += s[T - 1 - threadIdx.x] + ((sum) & k);
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 500;
     int *a, *b, *const host = (int *)malloc(n * sizeof(int));
@@ -326,5 +386,15 @@ int main(int argc, char **argv) {
     look("right_unrolled");
     wrong_condition<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_condition");
+    wrong_cast<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_cast");
+    wrong_address<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_address");
+    wrong_overload<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_overload");
+    wrong_joined<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_joined");
+    right_masked<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_masked");
     return cudaDeviceSynchronize() != cudaSuccess;
 }
