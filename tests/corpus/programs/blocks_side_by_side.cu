@@ -151,6 +151,21 @@ __global__ void wrong_step(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
+// What a function gives may be another number each time.
+__device__ int steps_of(int n) { return 2 + (n & 1); }
+__global__ void wrong_called(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0;
+    for (int k = 0; k < steps_of(n); k++) {
+        s[threadIdx.x] = i < n ? a[i] + k : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x];
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
 // Blocks make as many steps as their places say.
 __global__ void wrong_head(const int *a, int *b, int n) {
     __shared__ int s[T];
@@ -358,6 +373,8 @@ int main(int argc, char **argv) {
     look("wrong_moved");
     wrong_step<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_step");
+    wrong_called<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_called");
     wrong_head<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_head");
     wrong_left<<<(n + T - 1) / T, T>>>(a, b, n);
