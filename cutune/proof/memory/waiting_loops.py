@@ -111,7 +111,8 @@ def _inner_loops(flow: ControlFlow, loop: Loop) -> Iterator[frozenset[int]]:
         for target in flow.blocks[block].terminator.targets:
             before[target].append(block)
     (latch,) = (block for block in before[loop.header] if block in loop.blocks)
-    if flow.blocks[latch].instructions or len(before[latch]) < 2:
+    ends = before.pop(latch)
+    if flow.blocks[latch].instructions or len(ends) < 2:
         return
-    for end in before[latch]:
+    for end in ends:
         yield leading_to([end], loop.header, before) | {latch}
