@@ -36,14 +36,15 @@ from benchmarks.launch_verdicts import (
     read,
     to_document,
 )
+from cutune.core.reading import read_source
+from cutune.source.launches.callees import last_name
+from cutune.source.syntax.parse import parse
 from tests.support.swept_programs import JUDGES, SAMPLES, set_name
 
 SEED = 21
 COUNT = 60
 LIMIT_S = 120.0
 SYSTEM = Path("/usr/include")
-_DEFINED = re.compile(r"__global__[^;{}()]*?(?:\([^()]*\)[^;{}()]*?)?\b(\w+)\s*\([^;{}]*\)\s*\{")
-_LAUNCHED = re.compile(r"\b(\w+)\s*(?:<[^<>;]*>\s*)?<<<")
 HEADERS = (".h", ".hpp", ".cuh")
 _COMPILED_AS = re.compile(r"^//\s+nvcc\s+(.*?)-o\s", re.MULTILINE)
 
@@ -116,13 +117,14 @@ def repository(collection: Path, name: str) -> ProgramFiles:
     roots = {path for word in ("include", "src") for path in folder.rglob(word) if path.is_dir()}
     seen = [path for path in (folder, *sorted(headers | roots)) if not _hides_system(path)]
     flags = ("-std=c++17", *(f"-I{path}" for path in seen))
-    texts = {path: path.read_text(encoding="latin-1") for path in sorted(folder.rglob("*.cu"))}
-    defined = {path: {*_DEFINED.findall(text)} for path, text in texts.items()}
+    parsed = {path: parse(read_source(str(path))) for path in sorted(folder.rglob("*.cu"))}
+    defined = {path: {kernel.name for kernel in syntax.kernels} for path, syntax in parsed.items()}
     units = []
-    for path, text in texts.items():
-        missing = {*_LAUNCHED.findall(text)} - defined[path]
+    for path, syntax in parsed.items():
+        launched = {last_name(syntax.part(launch.callee)) for launch in syntax.launches}
+        missing = launched - defined[path]
         files = [path, *(other for other, own in defined.items() if own & missing)]
-        if "<<<" in text:
+        if "<<<" in syntax.source.text:
             units.append(Unit(tuple(str(one.relative_to(folder)) for one in files), flags))
     return ProgramFiles(name, name, folder, tuple(units))
 

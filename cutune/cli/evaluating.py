@@ -143,7 +143,7 @@ def _energies(evaluation: Evaluation) -> Table:
     heads = ("kernel", "size", "default mJ", "chosen mJ", "best mJ", "least energy", "mJ")
     table = Table(*heads, box=None)
     for case in evaluation.cases:
-        row = {**_row(case, evaluation.judged), **_energy(case, evaluation.judged)}
+        row = _whole_row(case, evaluation)
         least = row.pop("least_energy")
         own, chosen, best, mj = (
             "" if row[name] is None else f"{row[name]:.4g}"

@@ -299,25 +299,25 @@ def gpu_name() -> tuple[str, str]:
 
 def require_gpu() -> None:
     """Check that programs can use a GPU. Raises CT015."""
-    try:
-        status = ctypes.CDLL(DRIVER).cuInit(0)
-    except OSError as error:
-        raise CutuneError.at(Code.NO_GPU, reason=error) from error
-    if status != 0:
+    if (status := _library(DRIVER, Code.NO_GPU).cuInit(0)) != 0:
         raise CutuneError.at(Code.NO_GPU, reason=f"the driver does not start (error {status})")
 
 
 def require_energy() -> None:
     """Check that the driver's library tells the energy of GPUs. Raises CT484."""
-    try:
-        library = ctypes.CDLL(NVML)
-    except OSError as error:
-        raise CutuneError.at(Code.NO_ENERGY, reason=error) from error
+    library = _library(NVML, Code.NO_ENERGY)
     lacking = next((name for name in _OF_ENERGY if not hasattr(library, name)), None)
     if lacking is not None:
         raise CutuneError.at(Code.NO_ENERGY, reason=f"{NVML} has no function {lacking}")
     if (status := library.nvmlInit_v2()) != 0:
         raise CutuneError.at(Code.NO_ENERGY, reason=f"NVML does not start (error {status})")
+
+
+def _library(name: str, code: Code) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(name)
+    except OSError as error:
+        raise CutuneError.at(code, reason=error) from error
 
 
 def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:

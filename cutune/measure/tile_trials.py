@@ -155,7 +155,7 @@ def _tried(
         return none(reason)
     found, reasons = list[Found](), dict[str, str]()
     names = [*dict.fromkeys(one.name for one in copies)]
-    for some in _batches(trial.order(copies), copies):
+    for some in _batches(trial, copies):
         # Sizes that are tried follow the blocks of the copies that are.
         trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]))
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
@@ -172,9 +172,11 @@ def _tiles_of(copies: Sequence[KernelVariant]) -> tuple[Tile, ...]:
     return tuple(one.tile for one in copies if one.tile is not None)
 
 
-def _batches(order: Sequence[int], copies: Sequence[KernelVariant]) -> Iterator[list[int]]:
+def _batches(trial: _Trial, copies: Sequence[KernelVariant]) -> Iterator[list[int]]:
     """The places of copies of so many names at a time, those of a name together."""
-    names = [*dict.fromkeys(copies[index].name for index in order)]
+    names = [*dict.fromkeys(one.name for one in copies)]
+    if len(names) > MOST_TRIED:
+        names = [*dict.fromkeys(copies[index].name for index in trial.order(copies))]
     for first in range(0, len(names), MOST_TRIED):
         some = {*names[first : first + MOST_TRIED]}
         yield [index for index, one in enumerate(copies) if one.name in some]

@@ -293,7 +293,12 @@ def _processor() -> str:
 
 
 #: The clock of files is read less often than ours.
-CLOCK_NANOSECONDS = 20_000_000
+_CLOCK_NANOSECONDS = 20_000_000
+
+
+def file_clock() -> int:
+    """Return nanoseconds that no file has which is written from now on: for what is then read."""
+    return time.time_ns() - _CLOCK_NANOSECONDS
 
 
 @dataclass(frozen=True)
@@ -312,7 +317,7 @@ class Keeper:
     @staticmethod
     def watching(request: Request) -> Keeper:
         """As `begin`, where options of the linker do not matter."""
-        started = time.time_ns() - CLOCK_NANOSECONDS
+        started = file_clock()
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)
         pool.shutdown(wait=False)

@@ -189,8 +189,7 @@ def build_copies(
         outputs.unlink(missing_ok=True)
         build.run(mode, {OUTPUTS: str(outputs)})
         if not _listed(outputs):
-            code, advice = Code.NOTHING_COMPILED, _way_to_cutune(project)
-            raise CutuneError.at(code, command=project.make, advice=advice)
+            raise _compiled_nothing(project)
         copy = folder / str(number)
         with writing(copy):
             shutil.copytree(Path(), copy, symlinks=True, ignore=_left_out)
@@ -253,6 +252,11 @@ def _listed(file: Path) -> list[str]:
     return file.read_text(errors="surrogateescape").splitlines() if file.exists() else []
 
 
+def _compiled_nothing(project: ProjectBuild) -> CutuneError:
+    advice = _way_to_cutune(project)
+    return CutuneError.at(Code.NOTHING_COMPILED, command=project.make, advice=advice)
+
+
 def _way_to_cutune(project: ProjectBuild) -> str:
     if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
         return (
@@ -271,8 +275,7 @@ def _nothing_to_measure(
         shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
         return CutuneError.at(Code.NO_LAUNCH_COMPILED, command=project.make, sources=shown)
     if not seen:
-        code, advice = Code.NOTHING_COMPILED, _way_to_cutune(project)
-        return CutuneError.at(code, command=project.make, advice=advice)
+        return _compiled_nothing(project)
     reasons = (
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen

@@ -24,6 +24,7 @@ from cutune.proof.analysis.proven_copies import ProvenCopy, proven_copies, with_
 from cutune.proof.analysis.tried_tiles import Tiles, Try, tried_tiles
 from cutune.proof.compiled import Compilation, Compile
 from cutune.proof.variants.registry import with_written_variants
+from cutune.proof.variants.tiles import may_have_tiles
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import Syntax
 from cutune.source.unit.macros import Seen, Unsteady
@@ -100,11 +101,11 @@ class ReadSource:
     def _tiles(self) -> Mapping[str, Tiles]:
         if self.compilation is None or self.compile_unit is None or self.try_copies is None:
             return {}
-        parts = expanded_parts(self.expanded or "", self.syntax, self.headers)
-        seen = tuple((part.source, part.syntax) for part in parts)
-        files = self.syntax.source, *self.headers
-        unsteady = Unsteady(files, seen, lambda: self._marked)
         program = self._analyzed(self._copies, ()) if self._copies else self._bare
+        if not may_have_tiles(program):
+            return {}
+        files, seen = (self.syntax.source, *self.headers), self._seen(self.expanded or "")
+        unsteady = Unsteady(files, seen, lambda: self._marked)
         with chdir(self.folder):
             return tried_tiles(program, self.compile_unit, unsteady, self.try_copies)
 
@@ -142,9 +143,10 @@ class ReadSource:
             return None
         with chdir(self.folder):
             text = marked_host_pass(self.nvcc, self.syntax.source.path, self.flags)
-        if text is None:
-            return None
-        parts = expanded_parts(text, self.syntax, self.headers)
+        return None if text is None else self._seen(text)
+
+    def _seen(self, expanded: str) -> Seen:
+        parts = expanded_parts(expanded, self.syntax, self.headers)
         return tuple((part.source, part.syntax) for part in parts)
 
     @cached_property

@@ -36,31 +36,17 @@ from itertools import pairwise, takewhile
 
 from cutune.core.source import Edit
 from cutune.proof.variants.text import KernelText, declared, not_repeated
-from cutune.source.syntax.tokens import Token
+from cutune.source.syntax.directives import CLOSER, closing
+from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.macros import macros_of
 from cutune.source.unit.unit import split_commas
 
 BARRIER, _SHARED = "__syncthreads", "__shared__"
 #: Words that begin a statement which declares nothing for those behind it.
-_STATEMENTS = frozenset(
-    [
-        "if",
-        "else",
-        "for",
-        "while",
-        "do",
-        "switch",
-        "case",
-        "default",
-        "return",
-        "break",
-        "continue",
-        "{",
-    ]
-)
+_STATEMENTS = word_set("if else for while do switch case default return break continue {")
 #: Words with which a piece of the body may leave it, or change what is around it.
-_LEAVING = frozenset({"break", "continue", "goto", "return"})
-_NEVER = frozenset({"goto", "asm", "__asm__", "extern", "gridDim", "decltype", "typeid", "this"})
+_LEAVING = word_set("break continue goto return")
+_NEVER = word_set("goto asm __asm__ extern gridDim decltype typeid this")
 #: What a value ends with, before a binary `&`.
 _VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
 #: A type that is a reference under a name of its own.
@@ -69,7 +55,6 @@ _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
 _OF_TYPES = frozenset({"::", "<", ">", ",", "*", "&", "&&"})
-_OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 #: What names begin with that a copy declares, those of places, and what its variables end with.
 OWN, AT, INTERLEAVED = "cutune_", "cutune_at_", "_cutune"
 Texts = Sequence[Token]
@@ -370,13 +355,10 @@ def _names_of_heads(items: Sequence[_Item]) -> Iterator[str]:
 
 
 def _matching(tokens: Texts, at: int) -> int:
-    depth = 0
-    for index in range(at, len(tokens)):
-        text = tokens[index].text
-        depth += (text in _OPENERS) - (text in _CLOSERS)
-        if depth == 0:
-            return index
-    raise not_repeated("its brackets do not match")
+    end = at + closing([token.text for token in tokens[at:]], 0)
+    if end == len(tokens):
+        raise not_repeated("its brackets do not match")
+    return end
 
 
 def _end_of_statement(tokens: Texts, at: int) -> int:
@@ -384,7 +366,7 @@ def _end_of_statement(tokens: Texts, at: int) -> int:
     index = at
     while index < len(tokens):
         text = tokens[index].text
-        if text in _OPENERS:
+        if text in CLOSER:
             index = _matching(tokens, index)
             is_body = text == "{" and tokens[at].text in _STATEMENTS
             if is_body and tokens[at].text != "do":

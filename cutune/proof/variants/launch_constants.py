@@ -18,6 +18,7 @@ from cutune.proof.variants.tile_design import combinations
 from cutune.proof.variants.tiles import tile_launches
 from cutune.source.host_formula import Formula
 from cutune.source.kernel_variant import value_text
+from cutune.source.launches.kernel_copies import launched_alone
 from cutune.source.program import DIMENSIONS, Kernel, LaunchSite, Program
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
@@ -68,14 +69,11 @@ class LaunchConstant:
 def launch_constants(program: Program) -> Iterator[LaunchConstant]:
     """Yield the constants of all kernels whose launches can be read."""
     texts = KernelTexts((program.source, *program.headers))
-    for kernel in program.kernels:
-        launched = [site for site in program.launches if site.kernel == kernel.name]
-        namesakes = sum(other.name == kernel.name for other in program.kernels)
-        is_read = launched and all(site.resolved is not None for site in launched)
-        if is_read and namesakes == 1 and kernel.elsewhere is None:
+    for kernel, sites in launched_alone(program):
+        if kernel.elsewhere is None and all(site.resolved is not None for site in sites):
             # A text that may not be repeated has no copies, and is not looked at.
             with suppress(Illegal):
-                yield from _of_kernel(KernelText(kernel, texts), launched)
+                yield from _of_kernel(KernelText(kernel, texts), sites)
 
 
 def _of_kernel(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[LaunchConstant]:

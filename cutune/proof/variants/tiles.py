@@ -47,6 +47,7 @@ from cutune.source.host_formula import (
     plain,
 )
 from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.launches.kernel_copies import launched_alone
 from cutune.source.program import (
     Kernel,
     LaunchSite,
@@ -72,29 +73,31 @@ _CONSTANT = re.compile(
 )
 
 
+def may_have_tiles(program: Program) -> list[tuple[Kernel, list[LaunchSite]]]:
+    """Return the refused kernels that may have copies, with their launches."""
+    return [known for known in launched_alone(program) if _is_open(*known)]
+
+
 def tile_candidates(program: Program, texts: KernelTexts) -> dict[str, tuple[KernelVariant, ...]]:
     """Return the copies to try of each refused kernel that has a constant for its block.
 
     Copies of one name are of one text, and differ in what their launches may be.
     """
     found: dict[str, tuple[KernelVariant, ...]] = {}
-    for kernel in program.kernels:
-        sites = [site for site in program.launches if site.kernel == kernel.name]
-        namesakes = sum(other.name == kernel.name for other in program.kernels)
-        if namesakes == 1 and _may_have_tiles(kernel, sites):
-            with suppress(Illegal):
-                text = KernelText(kernel, texts)
-                found[kernel.name] = (*_all_copies(text, sites), *_in_turn(text, sites))
+    for kernel, sites in may_have_tiles(program):
+        with suppress(Illegal):
+            text = KernelText(kernel, texts)
+            found[kernel.name] = (*_all_copies(text, sites), *_in_turn(text, sites))
     return {name: copies for name, copies in found.items() if copies}
 
 
-def _may_have_tiles(kernel: Kernel, sites: Sequence[LaunchSite]) -> bool:
+def _is_open(kernel: Kernel, sites: Sequence[LaunchSite]) -> bool:
     is_refused = kernel.reason is not None and not kernel.pure_dimensions
     is_plain = kernel.copy is None and kernel.elsewhere is None and not kernel.asserted
-    return is_refused and is_plain and bool(sites) and all(map(_is_open, sites))
+    return is_refused and is_plain and all(map(_is_read, sites))
 
 
-def _is_open(site: LaunchSite) -> bool:
+def _is_read(site: LaunchSite) -> bool:
     """May a launch be rewritten, and is its configuration read?"""
     is_refused = site.verdict is Verdict.REFUSED
     return is_refused and site.called is not None and site.resolved is not None

@@ -7,7 +7,7 @@ are numbered as the kernel's. `block_copies` and `numbered_copies` propose them.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,10 +32,10 @@ def launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
-    for name, sites in launches.items():
-        kernels = [kernel for kernel in program.kernels if kernel.name == name]
-        if len(kernels) == 1:
-            yield kernels[0], sites
+    names = Counter(kernel.name for kernel in program.kernels)
+    for kernel in program.kernels:
+        if names[kernel.name] == 1 and kernel.name in launches:
+            yield kernel, launches[kernel.name]
 
 
 def only_definition(texts: KernelTexts, kernel: Kernel) -> tuple[Syntax, SourceFunction] | None:

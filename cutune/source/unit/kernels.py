@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
-from cutune.source.syntax.directives import CLOSER
+from cutune.source.syntax.directives import CLOSER, closing
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
@@ -294,16 +294,15 @@ def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
 
 def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
     """Tokens without ("[[" … "]]" | "__attribute__" "((" … "))")."""
-    kept, depth, is_within = list[Token](), 0, False
-    for index, token in enumerate(tokens):
-        two = [one.text for one in tokens[index : index + 2]]
-        if not is_within and two in (["[", "["], ["__attribute__", "("]):
-            depth, is_within = 0, True
-        if not is_within:
-            kept.append(token)
-            continue
-        depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(token.text, 0)
-        is_within = depth > 0 or token.text == "__attribute__"
+    kept, texts, place = list[Token](), [token.text for token in tokens], 0
+    while place < len(tokens):
+        if texts[place : place + 2] == ["[", "["]:
+            place = closing(texts, place)
+        elif texts[place : place + 2] == ["__attribute__", "("]:
+            place = closing(texts, place + 1)
+        else:
+            kept.append(tokens[place])
+        place += 1
     return kept
 
 

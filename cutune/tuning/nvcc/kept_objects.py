@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +23,7 @@ from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.compiler_commands import run_limited
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import files_of
-from cutune.tuning.inputs import (
-    CLOCK_NANOSECONDS,
-    digest,
-    file_digest,
-    is_untouched_since,
-)
+from cutune.tuning.inputs import digest, file_clock, file_digest, is_untouched_since
 from cutune.tuning.nvcc.command import DEPENDENCIES_TOO, IN_FILE, STOPS_AT_OBJECT, Command, names
 from cutune.tuning.nvcc.shadows import ShadowSource, with_copies
 
@@ -116,7 +110,7 @@ def place_of(
     """The place of an object; None where what it depends on is not known."""
     if not is_understood(command) or len(shadows) != 1:
         return None
-    (source, shadow), started = *shadows.items(), time.time_ns() - CLOCK_NANOSECONDS
+    (source, shadow), started = *shadows.items(), file_clock()
     if not shadow.made_of:
         return None
     copies = {path: file_digest(path) for path in shadow.originals}
