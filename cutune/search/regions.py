@@ -107,7 +107,7 @@ def is_allowed_by_all(one: HostMeasurement, tunables: Sequence[HostTunable]) -> 
     return all(is_allowed(one, group) for group in reached)
 
 
-def measure(
+def measure_run(
     run: Run,
     values: Settings,
     origin: Origin,
@@ -147,7 +147,7 @@ def measure_several(
     performed: Callable[[Task], TaskOutcome],
     folder: Path | None = None,
 ) -> MeasuredSettings | FailedSettings:
-    """Run the program once, and its regions once per setting. Raises CT424, as `measure`."""
+    """Run the program once, and its regions once per setting. Raises CT424, as `measure_run`."""
     first, *others = map(setting_text, turns)
     settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))

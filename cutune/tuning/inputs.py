@@ -37,10 +37,6 @@ from cutune.toolchain.toolchain import Toolchain
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
-    from cutune.source.kernel_variant import KernelVariant
-    from cutune.source.program import (
-        Kernel,
-    )
 
 #: Said of a file that cannot be read; no digest is like it.
 MISSING = "missing"
@@ -332,12 +328,3 @@ class Keeper:
         read = [*inputs.files, *inputs.others]
         is_same = files_digest(inputs.files) == inputs.digests["files"]
         return inputs if is_same and is_untouched_since(read, self.started) else None
-
-
-def try_copies(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[KernelVariant], dict[str, str]]:
-    """As `copies_that_do_the_same`, which loads the emulated device."""
-    from cutune.measure.tile_trials import copies_that_do_the_same  # noqa: PLC0415
-
-    return copies_that_do_the_same(text, kernel, copies)

@@ -56,10 +56,9 @@ class ReadSource:
     is_associative: bool = False
     try_copies: Try | None = None
 
-    def with_program(self) -> ReadSource:
-        """Analyze the source; raises as `alone` does, now."""
-        assert self.alone is not None
-        return self
+    def analyze_now(self) -> Program:
+        """Analyze the source, which else is done when `alone` is read; raises as that does."""
+        return self.alone
 
     @cached_property
     def alone(self) -> Program:

@@ -313,8 +313,8 @@ class _Rewriter:
         return Request(asked, [unit.source], own, devices, workspace, models)
 
     def _made(self) -> ShadowSource | None:
+        from cutune.measure.try_copies import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
-        from cutune.tuning.inputs import try_copies
 
         plain = Analyzer(
             self.toolchain,

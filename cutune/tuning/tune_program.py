@@ -1,6 +1,8 @@
-"""Tunes a program, or gives again what an earlier call has made, where nothing has changed.
+"""`cutune tune` for sources that are named: all stages in one, for the command line and Python.
 
-The stages are loaded where there is something to do.
+Where nothing has changed, what an earlier call has made is written again, and no stage is loaded.
+Scripts (`scripts`) and builds (`project`) have functions of their own. `cutune/tuned.py` is another
+thing: it runs a script that was tuned.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
+from cutune.measure.try_copies import try_copies
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
-from cutune.tuning.inputs import Keeper, Request, try_copies
+from cutune.tuning.inputs import Keeper, Request
 from cutune.tuning.kept import Answer, Kept, keep, kept_for, write_texts
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class Tuning:
 
 @dataclass(frozen=True)
 class TunedProgram:
+    """Sources that were tuned. `launches`: how each was judged; `said`: messages, in order."""
+
     programs: Sequence[Program]
     launches: Sequence[SeenLaunch]
     models: Sequence[FittedModel]
@@ -106,8 +111,8 @@ class NothingTuned(CutuneError):
         self.launches, self.said = launches, said
 
 
-def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
-    """Collect, fit, emit the sources of one program; or write what an earlier call has made.
+def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
+    """Collect, fit and emit all sources of a request; or write what an earlier call has made.
 
     The first device is the one that is modelled. Raises NothingTuned (CT415 where no launch may be
     tuned, CT503 where nothing could be modelled), CT002, and what the stages raise.

@@ -1,4 +1,7 @@
-"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`."""
+"""The verbs `inspect`, `instrument`, `collect`, `fit`, `emit` and `tune`: options in, text out.
+
+Each reads its options, calls the stage of the same name (`tuning`), and shows what that gives.
+"""
 
 from __future__ import annotations
 
@@ -317,7 +320,7 @@ def fit_verb(options: Options) -> int:
 def emit_verb(options: Options) -> int:
     """Write the tuned program."""
     from cutune.tuning.stages import emit
-    from cutune.tuning.tune import make_folder_of
+    from cutune.tuning.tune_program import make_folder_of
 
     analyzer, asked = options.analyzer, options.parameters
     needs_models = options.choose is None and options.model != NEIGHBOURS
@@ -416,7 +419,7 @@ def _emit_values(programs: Sequence[Program], options: Options) -> int:
 
 
 def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
-    from cutune.tuning.tune import tuned_targets
+    from cutune.tuning.tune_program import tuned_targets
 
     output = options.output
     if len(programs) == 1 and output is not None and not output.endswith(os.sep):
@@ -450,7 +453,7 @@ def tune_verb(options: Options) -> int:
     from cutune.core.typed import typed
     from cutune.tuning.inputs import Request
     from cutune.tuning.kept import Kept
-    from cutune.tuning.tune import NothingTuned, Tuning, tune
+    from cutune.tuning.tune_program import NothingTuned, Tuning, tune_program
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
@@ -463,7 +466,7 @@ def tune_verb(options: Options) -> int:
     models = options.fit, options.model, options.variants == "all", options.associative_math
     tuning = Tuning(_plan(options), *written, *models, options.parameters, options.again)
     try:
-        tuned = tune(request, tuning, options.reporter)
+        tuned = tune_program(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
             from cutune.cli.report.choices import tuning_shown
@@ -495,7 +498,7 @@ def _tune_script(options: Options) -> int:
     from cutune.tuning.inputs import Request
     from cutune.tuning.script_session import folder_of
     from cutune.tuning.scripts import tune_script
-    from cutune.tuning.tune import Tuning
+    from cutune.tuning.tune_program import Tuning
 
     if len(options.files) > 1:
         options.wrong("a script is tuned alone")
