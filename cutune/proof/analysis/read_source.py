@@ -27,8 +27,9 @@ from cutune.proof.variants.registry import with_written_variants
 from cutune.proof.variants.tiles import may_have_tiles
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import Syntax
-from cutune.source.unit.macros import Seen, Unsteady
+from cutune.source.unit.macros import Seen
 from cutune.source.unit.preprocess import early_macros, expanded_parts
+from cutune.source.unit.unit_texts import UnitTexts, seen_files
 from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
@@ -38,9 +39,9 @@ from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
 class ReadSource:
     """One source, with all that is needed to analyze it again, and what was found in it.
 
-    `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
-    where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits. Others: see `Analyzer`.
+    `expanded`, `headers`, `early`: see `UnitTexts`. `nvcc`: None, as `compilation` is, where the
+    text alone has to do. `folder`: relative paths are seen from there. `compile_unit`: compiles the
+    source with edits. Others: see `Analyzer`.
     """
 
     nvcc: Nvcc | None
@@ -83,6 +84,11 @@ class ReadSource:
             return without_launched_entries(program, error.diagnostic.message)
 
     @cached_property
+    def _texts(self) -> UnitTexts:
+        read = self.syntax, self.expanded, self.headers, self.early
+        return UnitTexts.read(*read, lambda: self._marked)
+
+    @cached_property
     def _bare(self) -> Program:
         return self._analyzed({}, ())
 
@@ -90,10 +96,9 @@ class ReadSource:
     def _copies(self) -> Mapping[str, ProvenCopy]:
         if self.compilation is None or self.compile_unit is None:
             return {}
-        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
         with chdir(self.folder):
             originals = self.compilation.results()
-            known = self.compile_unit, unsteady, self.is_associative
+            known = self.compile_unit, self._texts.unsteady, self.is_associative
             return proven_copies(self._bare, originals, *known)
 
     @cached_property
@@ -103,10 +108,9 @@ class ReadSource:
         program = self._analyzed(self._copies, ()) if self._copies else self._bare
         if not may_have_tiles(program):
             return {}
-        files, seen = (self.syntax.source, *self.headers), self._seen(self.expanded or "")
-        unsteady = Unsteady(files, seen, lambda: self._marked)
         with chdir(self.folder):
-            return tried_tiles(program, self.compile_unit, unsteady, self.try_copies)
+            texts = self._texts.kernel_texts
+            return tried_tiles(program, self.compile_unit, texts, self.try_copies)
 
     def _analyzed(
         self,
@@ -115,14 +119,10 @@ class ReadSource:
         tiles: Mapping[str, Tiles] | None = None,
     ) -> Program:
         program = analyze(
-            self.syntax,
-            self.expanded,
-            self.headers,
-            self.early,
+            self._texts,
             self.compilation,
             copies,
             elsewhere,
-            lambda: self._marked,
             self.is_associative,
             lambda: self.launches,
             tiles or {},
@@ -142,11 +142,7 @@ class ReadSource:
             return None
         with chdir(self.folder):
             text = marked_host_pass(self.nvcc, self.syntax.source.path, self.flags)
-        return None if text is None else self._seen(text)
-
-    def _seen(self, expanded: str) -> Seen:
-        parts = expanded_parts(expanded, self.syntax, self.headers)
-        return tuple((part.source, part.syntax) for part in parts)
+        return None if text is None else seen_files(expanded_parts(text, self.syntax, self.headers))
 
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
