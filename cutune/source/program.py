@@ -184,11 +184,15 @@ class DataParameter:
 
 @dataclass(frozen=True)
 class Impurity:
-    """Why a kernel may not be re-blocked: the rule that failed, and where."""
+    """Why a kernel may not be re-blocked, or has no variant: the rule that failed, and where.
+
+    `what`: the part of the message that gives the reason; "" where the rule alone is the reason.
+    """
 
     code: Code
     message: str
     span: Span
+    what: str = ""
 
 
 @dataclass(frozen=True)
