@@ -34,7 +34,7 @@ from cutune.toolchain.device.thread_block import Block, configuration_text
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning.inputs import Request
-from cutune.tuning.kept import Kept
+from cutune.tuning.kept import KeptAnswer
 from cutune.tuning.nvcc.units import models_in, named_model
 from cutune.tuning.tune_program import Tuning, tune_program, tuned_targets
 
@@ -286,7 +286,7 @@ def tune(
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
     tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
     tuned = tune_program(request, tuning, Reporter(_warn))
-    if isinstance(tuned, Kept):
+    if isinstance(tuned, KeptAnswer):
         for message in tuned.said:
             warnings.warn(message, stacklevel=2)
         written = tuple(map(Path, tuned.shown["written"]))

@@ -1,7 +1,7 @@
 """What the answer of `cutune tune` depends on, as far as it is known before any program runs.
 
 Takes a request, gives digests of all that the answer depends on: texts, files, variables, and the
-programs that compile. They are watched while the request is answered (`Keeper`).
+programs that compile. They are watched while the request is answered (`WatchedRequest`).
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ def file_clock() -> int:
 
 
 @dataclass(frozen=True)
-class Keeper:
+class WatchedRequest:
     """A request that is being answered. `started`: when, by the clock of files."""
 
     request: Request
@@ -306,18 +306,18 @@ class Keeper:
     started: int
 
     @staticmethod
-    def begin(request: Request) -> Keeper | None:
+    def begin(request: Request) -> WatchedRequest | None:
         """Read all inputs while the request is answered; None if they cannot be known."""
-        return None if request.unknown else Keeper.watching(request)
+        return None if request.unknown else WatchedRequest.watching(request)
 
     @staticmethod
-    def watching(request: Request) -> Keeper:
+    def watching(request: Request) -> WatchedRequest:
         """As `begin`, where options of the linker do not matter."""
         started = file_clock()
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)
         pool.shutdown(wait=False)
-        return Keeper(request, inputs, started)
+        return WatchedRequest(request, inputs, started)
 
     def wait(self) -> None:
         self.inputs.exception()

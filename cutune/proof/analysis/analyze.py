@@ -15,7 +15,12 @@ from types import MappingProxyType
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
-from cutune.proof.analysis.namesakes import Told, by_last_name, distinctly_named, launched_kernels
+from cutune.proof.analysis.namesakes import (
+    AskLaunches,
+    by_last_name,
+    distinctly_named,
+    launched_kernels,
+)
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.analysis.tried_tiles import Tiles, with_tiles
 from cutune.proof.compiled import Compilation, Compiled
@@ -55,7 +60,7 @@ def analyze(
     copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
     elsewhere: Iterable[Kernel] = (),
     is_associative: bool = False,
-    told: Told = tuple,
+    ask_launches: AskLaunches = tuple,
     tiles: Mapping[str, Tiles] = MappingProxyType({}),
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
@@ -67,7 +72,7 @@ def analyze(
         copies: copies that may replace kernels, by the kernels' names.
         elsewhere: kernels that other units define, of which this one has only a declaration.
         is_associative: may rounded numbers be added up in any order?
-        told: asked where kernels of several namespaces share a name.
+        ask_launches: called where kernels of several namespaces share a name.
         tiles: copies with other constants that did what their kernels do, by the kernels' names.
     """
     syntax = texts.syntax
@@ -81,7 +86,7 @@ def analyze(
         by_name, lambda kernel: _with_order(kernel, is_associative or kernel.is_associative)
     )
     by_name = _each(by_name, lambda kernel: with_tiles(kernel, tiles.get(kernel.name)))
-    launches, remarks = _launches(texts, by_name, judged.entries, told)
+    launches, remarks = _launches(texts, by_name, judged.entries, ask_launches)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compiled is not None:
         kernels = varied(kernels, compiled.proofs, texts.kernel_texts)
@@ -169,14 +174,14 @@ def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
 
 
 def _launches(
-    texts: UnitTexts, by_name: ByName, entries: Entries, told: Told
+    texts: UnitTexts, by_name: ByName, entries: Entries, ask_launches: AskLaunches
 ) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
     launches: list[LaunchSite] = []
     diagnostics: list[Diagnostic] = []
     known = by_last_name(by_name)
     for file in texts.written:
         first, is_early = len(launches) + 1, file.source.path in texts.early
-        named = launched_kernels(file, by_name, told)
+        named = launched_kernels(file, by_name, ask_launches)
         sites, remarks = launch_sites(file, texts.unit, known, first, is_early, named)
         launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks

@@ -68,14 +68,15 @@ class ReadSource:
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
         """Return the proven program, with kernels that other sources define."""
-        is_bare = not (self._copies or self._tiles or elsewhere)
-        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere, self._tiles)
+        program = self._without_copies
+        if self._copies or self._tiles or elsewhere:
+            program = self._analyzed(self._copies, elsewhere, self._tiles)
         if self.compilation is None:
             return program
-        program = without_unproven(with_entries_of_copies(self._told(program)))
+        program = without_unproven(with_entries_of_copies(self._with_called_entries(program)))
         return program if self.rewrites_headers else with_written_variants(program)
 
-    def _told(self, program: Program) -> Program:
+    def _with_called_entries(self, program: Program) -> Program:
         if all(site.entries for site in program.tunable_launches):
             return program
         try:
@@ -89,7 +90,7 @@ class ReadSource:
         return UnitTexts.read(*read, lambda: self._marked)
 
     @cached_property
-    def _bare(self) -> Program:
+    def _without_copies(self) -> Program:
         return self._analyzed({}, ())
 
     @cached_property
@@ -99,13 +100,13 @@ class ReadSource:
         with chdir(self.folder):
             originals = self.compilation.results()
             known = self.compile_unit, self._texts.unsteady, self.is_associative
-            return proven_copies(self._bare, originals, *known)
+            return proven_copies(self._without_copies, originals, *known)
 
     @cached_property
     def _tiles(self) -> Mapping[str, Tiles]:
         if self.compilation is None or self.compile_unit is None or self.try_copies is None:
             return {}
-        program = self._analyzed(self._copies, ()) if self._copies else self._bare
+        program = self._analyzed(self._copies, ()) if self._copies else self._without_copies
         if not may_have_tiles(program):
             return {}
         with chdir(self.folder):
@@ -147,16 +148,16 @@ class ReadSource:
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
         with chdir(self.folder):
-            return host_launches(self._asked, self.syntax.source.path, self.flags)
+            return host_launches(self._front_end, self.syntax.source.path, self.flags)
 
     @cached_property
     def exported(self) -> frozenset[str]:
         """The kernels that other sources can link with, by their mangled names."""
         with chdir(self.folder):
-            return exported_kernels(self._asked, self.syntax.source.path, self.flags)
+            return exported_kernels(self._front_end, self.syntax.source.path, self.flags)
 
     @property
-    def _asked(self) -> Nvcc:
+    def _front_end(self) -> Nvcc:
         if self.nvcc is None:
             raise FrontEndFailed("its text alone is read")
         return self.nvcc

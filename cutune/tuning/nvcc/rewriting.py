@@ -319,7 +319,7 @@ class _Rewriter:
         request = self._request()
         if request is None:
             return self._made()
-        from cutune.tuning.inputs import Keeper
+        from cutune.tuning.inputs import WatchedRequest
         from cutune.tuning.kept import keep_rewriting, kept_rewriting, write_texts
 
         if (kept := kept_rewriting(request)) is not None:
@@ -330,16 +330,16 @@ class _Rewriter:
         if own.models.exists() or self.workspace.models.exists():
             # nvcc is at work while the rest of this program is loaded.
             request = request.with_begun()
-        keeper, begun = Keeper.watching(request), request.toolchain.begun
+        watched, begun = WatchedRequest.watching(request), request.toolchain.begun
         try:
             shadow = replace(self, toolchain=replace(self.toolchain, begun=begun))._made()
         finally:
             # This process may become nvcc.
-            keeper.wait()
+            watched.wait()
             if begun is not None:
                 begun.wait()
         files = shadow.originals if shadow is not None else ()
-        kept = keep_rewriting(keeper, None if shadow is None else shadow.to_json(), files)
+        kept = keep_rewriting(watched, None if shadow is None else shadow.to_json(), files)
         return replace(shadow, made_of=kept.identity) if shadow and kept else shadow
 
     def _request(self) -> Request | None:
