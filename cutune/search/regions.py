@@ -90,6 +90,7 @@ class FailedRun:
 
 
 def by_group(tunables: Iterable[HostTunable]) -> dict[int, list[HostTunable]]:
+    """Host integers by the pragma that names them."""
     groups: dict[int, list[HostTunable]] = {}
     for tunable in tunables:
         groups.setdefault(tunable.group, []).append(tunable)
@@ -176,6 +177,7 @@ def measure_several(
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
+    """The median of several runs, measurement by measurement."""
     medians = []
     for same in zip(*runs, strict=True):
         times = [m.milliseconds for m in same if m.milliseconds is not None]

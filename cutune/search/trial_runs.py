@@ -76,6 +76,8 @@ class RunTrial(Trial):
 
 @dataclass(frozen=True)
 class Tried:
+    """A trial that has ended, and how."""
+
     trial: RunTrial
     ended: EndedTrial
 

@@ -262,6 +262,7 @@ class _NoFormula(Exception):
 
 
 def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> Formula:
+    """Read tokens; what is no formula of this small language becomes opaque text."""
     try:
         reader = _FormulaReader(tokens, size_of)
         found = reader.conditional(0) if len(tokens) <= _LONGEST else None

@@ -43,6 +43,7 @@ MISSING = "missing"
 
 
 def digest(*parts: str | bytes) -> str:
+    """A digest of several parts; where one ends counts."""
     found = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")

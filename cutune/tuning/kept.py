@@ -139,10 +139,12 @@ T = TypeVar("T", KeptAnswer, KeptRewriting)
 
 
 def kept_answer(request: Request) -> KeptAnswer | None:
+    """What `tune` answered to an equal request, if that still holds."""
     return None if request.unknown else _that_holds(TUNED, request, KeptAnswer)
 
 
 def kept_rewriting(request: Request) -> KeptRewriting | None:
+    """What an equal source was rewritten to, if that still holds."""
     return _that_holds(REWRITTEN, request, KeptRewriting)
 
 

@@ -192,12 +192,16 @@ def read_blocks(
 
 @dataclass(frozen=True)
 class MeasuredLaunches:
+    """Classifiers of thread blocks, fitted to a sweep of the launches of one source."""
+
     origin: Origin
     blocks: tuple[BlockClassifier, ...]
 
 
 @dataclass(frozen=True)
 class ChoicesDocument:
+    """What choices.json of a workspace holds: all that was chosen for one source."""
+
     origin: Origin
     models: tuple[ChoiceModel, ...]
     launches: MeasuredLaunches | None = None
