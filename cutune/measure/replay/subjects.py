@@ -15,22 +15,14 @@ from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule
-from cutune.emulator.module_metadata import AssembledModule
+from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure.replay import replay
 from cutune.measure.replay.description import LaunchedCode, described
 from cutune.measure.replay.launched_sites import launched_sites
-from cutune.model.measurement.measurement import (
-    BoundedCopy,
-    MeasuredKernel,
-    Origin,
-)
+from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import (
-    LaunchSite,
-    Program,
-    SiteNumbers,
-)
+from cutune.source.program import Kernel, LaunchSite, Program, SiteNumbers
 from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.kernel_names import renamed_entry
@@ -85,7 +77,7 @@ def subjects(
     measurable = []
     for launched in launched_sites(program, launches, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
-        where, its_numbers = (kernel.source, kernel.span), {numbers.number(site) for site in sites}
+        its_numbers = {numbers.number(site) for site in sites}
         records = [r for r in launches if r.site in its_numbers and r.kernel == launched.entry]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
@@ -95,16 +87,14 @@ def subjects(
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
         if unseen := replay.unseen_member(kernel, records, code):
-            warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
+            place = kernel.source, kernel.span
+            warn(Diagnostic.at(Code.UNSEEN_MEMBER, *place, kernel=kernel.name, name=unseen))
             continue
+        # Launches that were only recorded have no data.
+        has_data = record.is_executed or may_execute
         if not code.oblivious:
-            # Launches that were only recorded have no data.
-            is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
-            said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
-            unseen = _NOT_EXECUTED if code.obliviousness.countable else _NOT_COUNTED
-            reason = code.obliviousness.reason + ("" if is_counted else unseen)
-            warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason))
-            if not is_counted:
+            warn(_on_data(kernel, code, has_data))
+            if not (code.obliviousness.countable and has_data):
                 continue
         origin = Origin.of(program.source, program.deciding_files)
         content = sha256(assembled.image).hexdigest()[:16]
@@ -119,6 +109,16 @@ def subjects(
                 measured = replay.replayable(measured, one, its_code)
             measurable.append(Subject(module, its_code, one, measured, made, numbers))
     return measurable
+
+
+def _on_data(kernel: Kernel, code: KernelCode, has_data: bool) -> Diagnostic:
+    """Say that the work of a kernel depends on data, and whether it is counted nevertheless."""
+    depends, place = code.obliviousness, (kernel.source, kernel.span)
+    if depends.countable and has_data:
+        reason = depends.reason
+        return Diagnostic.at(Code.COUNTED_ON_DATA, *place, kernel=kernel.name, reason=reason)
+    reason = depends.reason + (_NOT_EXECUTED if depends.countable else _NOT_COUNTED)
+    return Diagnostic.at(Code.DATA_DEPENDENT, *place, kernel=kernel.name, reason=reason)
 
 
 def _variants(
