@@ -130,15 +130,23 @@ class Analyzer:
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         from cutune.proof.analysis.read_source import ReadSource
 
-        nvcc = self.toolchain.nvcc if compiling is not None else None
         flags = tuple(self.toolchain.compile_flags(path))
         if compiling is not None:
             self.code.note(path, flags, compiling)
-        folder, compile_unit = os.getcwd(), self.compiler.ptx
-        texts = syntax, expanded, headers, early
-        try_copies = self.try_copies if self.with_variants else None
-        allowed = self.rewrites_headers, self.is_associative, try_copies
-        read = ReadSource(nvcc, folder, flags, *texts, compiling, compile_unit, *allowed)
+        read = ReadSource(
+            nvcc=self.toolchain.nvcc if compiling is not None else None,
+            folder=os.getcwd(),
+            flags=flags,
+            syntax=syntax,
+            expanded=expanded,
+            headers=headers,
+            early=early,
+            compilation=compiling,
+            compile_unit=self.compiler.ptx,
+            rewrites_headers=self.rewrites_headers,
+            is_associative=self.is_associative,
+            try_copies=self.try_copies if self.with_variants else None,
+        )
         read.analyze_now()
         return read
 

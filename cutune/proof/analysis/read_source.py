@@ -124,9 +124,9 @@ class ReadSource:
             self.compilation,
             copies,
             elsewhere,
-            self.is_associative,
-            lambda: self.launches,
-            tiles or {},
+            is_associative=self.is_associative,
+            ask_launches=lambda: self.launches,
+            tiles=tiles or {},
         )
         return replace(program, defined=self._early_macros)
 
