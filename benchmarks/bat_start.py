@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
-from cutune.search.collect import HostSweep, prepared
 from cutune.search.compare import KnownTime, least, replayed
+from cutune.search.measure_parameters import HostSweep, prepared
 from cutune.search.predicted_start import predicted_first, predicting
 from cutune.search.techniques.registry import technique_named
 from cutune.search.trial_runs import EMULATED, Measuring

@@ -42,12 +42,12 @@ from cutune.check.verify import Conditions, outcome_of
 from cutune.core.diagnostics import CutuneError
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import Run
+from cutune.measure.try_copies import try_copies
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.registry import checked_names
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.inputs import try_copies
 from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
 
 STATE, COUNT = 20261124, 60

@@ -36,6 +36,7 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.source.syntax.parse import parse
+from cutune.source.unit.unit_texts import UnitTexts
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.tree_sitter_counts import recognised, seen_by_tree_sitter
@@ -140,7 +141,7 @@ def _without_compiler(path: Path, tally: Tally) -> bool | None:
     """Analyze and instrument by the text alone: is there a tunable launch? None when not read."""
     try:
         source = read_source(str(path))
-        program = analyze(parse(source))
+        program = analyze(UnitTexts.read(parse(source)))
         unit = instrument(program)
         tally.counts["launches judged"] += len(program.launches)
         tally.counts["launches tunable by their text"] += len(program.tunable_launches)

@@ -31,6 +31,7 @@ from cutune.core.workspace import Workspace, replace_file
 from cutune.emulator.program_builds import build
 from cutune.emulator.run import device_environment, program_environment
 from cutune.measure.program_runs import RunPlan
+from cutune.measure.try_copies import try_copies
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.model.selection.variants import VariantChooser
@@ -39,7 +40,6 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import Target
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text
-from cutune.tuning.inputs import try_copies
 from cutune.tuning.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parent / "demo.cu"

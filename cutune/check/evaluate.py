@@ -291,6 +291,7 @@ def _with_same_variants(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
+    """The strategy of cutune: what the model of the kernel chooses."""
     choosers: dict[tuple[str, str], VariantChooser] = {}
 
     def choose(launch: SweptLaunch) -> Answer:

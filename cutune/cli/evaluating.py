@@ -25,8 +25,8 @@ from cutune.check.evaluate import (
 from cutune.cli.main import Options, show
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
-from cutune.measure.collect import measurements
 from cutune.measure.gpu_sweep import sweep
+from cutune.measure.measure_kernels import read_measurements
 from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import (
@@ -53,7 +53,7 @@ def evaluate_verb(options: Options) -> int:
     workspace = options.place
     models = read_models(workspace.models)
     if options.training:
-        counts = {k.entry: own for k, own in by_entry(*measurements(workspace, show))}
+        counts = {k.entry: own for k, own in by_entry(*read_measurements(workspace, show))}
         print_training(
             row for m in models for row in training_rows(m, counts[m.kernel.entry], device)
         )

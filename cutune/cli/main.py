@@ -89,8 +89,8 @@ class Options(argparse.Namespace):
 
     @property
     def analyzer(self) -> Analyzer:
+        from cutune.measure.try_copies import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
-        from cutune.tuning.inputs import try_copies
 
         has_variants = self.variants == "all"
         return Analyzer(

@@ -18,8 +18,8 @@ from cutune.core.workspace import write_document, write_text
 from cutune.proof.compiled import UnitCompiler
 from cutune.search.builds import tuned_copy
 from cutune.search.clones.value_sets import FixedChoice, SetChoice
-from cutune.search.collect import HostSweep, Search, collect_host
 from cutune.search.compare import MOST, TunerComparison, compare, quartiles
+from cutune.search.measure_parameters import HostSweep, Search, measure_parameters
 from cutune.search.neighbours.classifier import (
     SCHEMA,
     ChoiceModel,
@@ -69,7 +69,7 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     vary, names = varied_values(options.vary), _names(options)
     about = programs[0], options.run, vary, workspace, options.profile, names, how, search
     sweep = HostSweep(*about, options.jobs, statuses, workers, None, options.parameters)
-    found = collect_host(options.toolchain, options.reporter, sweep)
+    found = measure_parameters(options.toolchain, options.reporter, sweep)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:

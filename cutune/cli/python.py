@@ -23,6 +23,7 @@ from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.core.workspace import replace_file
 from cutune.measure.program_runs import RunPlan
+from cutune.measure.try_copies import try_copies
 from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, read_sweep
 from cutune.proof.analysis.analyzer import Analyzer
@@ -32,11 +33,10 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.inputs import Request, try_copies
-from cutune.tuning.kept import Kept
+from cutune.tuning.inputs import Request
+from cutune.tuning.kept import KeptAnswer
 from cutune.tuning.nvcc.units import models_in, named_model
-from cutune.tuning.tune import Tuning, tuned_targets
-from cutune.tuning.tune import tune as tune_program
+from cutune.tuning.tune_program import Tuning, tune_program, tuned_targets
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def tune(
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
     tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
     tuned = tune_program(request, tuning, Reporter(_warn))
-    if isinstance(tuned, Kept):
+    if isinstance(tuned, KeptAnswer):
         for message in tuned.said:
             warnings.warn(message, stacklevel=2)
         written = tuple(map(Path, tuned.shown["written"]))

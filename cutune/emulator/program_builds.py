@@ -74,9 +74,10 @@ def build_instrumented(
 def build_numbered(
     analyzer: Analyzer, programs: Sequence[Program], folder: Path
 ) -> tuple[InstrumentedProgram, list[SiteNumbers]]:
-    """Build the sources of one program for the emulated device; with the numbers of their sites.
+    """Build sources for the emulated device and link them; with the numbers of their sites.
 
-    The device code is that which the analysis knows. Raises as `build_instrumented` does.
+    `programs`: one for each source. The device code is that which the analysis knows. Raises as
+    `build_instrumented` does.
     """
     toolchain = analyzer.toolchain
     numbers = list(numbers_of(programs))

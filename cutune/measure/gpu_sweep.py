@@ -408,6 +408,7 @@ def ncu_options() -> list[str]:
 
 
 def explained(said: str) -> str | None:
+    """What a message of a failed sweep means; None where it is not a known one."""
     return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
 
 

@@ -218,6 +218,7 @@ def needs_shell(template: str) -> bool:
 
 
 def ended_run(run: Run, environment: Mapping[str, str], seconds: float) -> ProgramResult:
+    """Run a program to its end, or for so many seconds."""
     own = {**run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, {**os.environ, **environment, **own}, seconds)
 

@@ -10,6 +10,7 @@ a launch, and is left to the model. The best copies of each extent come first, t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from math import inf, log2, prod
 
@@ -19,15 +20,15 @@ from cutune.emulator.module_metadata import KernelCode
 from cutune.measure.replay.replay import GHOSTS
 from cutune.model.performance.constants import SIDE_BY_SIDE, SLICE_CYCLES, SLICE_REGISTERS
 from cutune.source.kernel_variant import Tile
-from cutune.toolchain.device.thread_block import LARGEST_SHARED, WARP, Block, threads_of
+from cutune.toolchain.device.present import FALLBACK
+from cutune.toolchain.device.profile import BlockResources, DeviceProfile, Limits, resident_blocks
+from cutune.toolchain.device.thread_block import WARP, Block, threads_of
 
-#: What a multiprocessor does in a cycle: instructions of warps, and sectors from or to L2; and its
-#: threads, blocks, registers and bytes of shared memory. Published: CUDA's programming guide.
+#: What a multiprocessor does in a cycle: instructions of warps, and sectors from or to L2.
+#: Published: CUDA's programming guide.
 _INSTRUCTIONS, _SECTORS = 4, 2
-_THREADS, _BLOCKS, _REGISTERS, _SHARED = 2048, 32, 65536, 4 * LARGEST_SHARED
 #: Of it so many warps keep all schedulers busy: four each.
 _BUSY_WARPS = 16
-_MOST_REGISTERS = 255
 #: All sizes of the launch that is counted, and of its grid where the program asks for one.
 SIZE = 512
 #: Warp instructions of it at most.
@@ -38,6 +39,12 @@ _EVERY = 8
 Costs = tuple[float, float]
 """Cycles per element, of a multiprocessor that is full of blocks, and of one with one block."""
 UNKNOWN = inf, inf
+
+
+@cache
+def limits() -> Limits:
+    """The limits that costs are counted with. Copies are tried once, for all GPUs."""
+    return DeviceProfile.named(FALLBACK).limits
 
 
 def costs_of(
@@ -91,10 +98,10 @@ def cycles_per_element(tile: Tile, code: KernelCode, counted: LaunchCounters) ->
 def _resident(tile: Tile, code: KernelCode) -> int:
     """Blocks of a multiprocessor. Each element of a thread takes a register, as a sum does."""
     threads = threads_of(tile.block)
-    registers = min(_MOST_REGISTERS, SLICE_REGISTERS + prod(tile.covered) // threads)
-    bytes_ = max(1, tile.shared + code.static_shared_bytes)
-    room = _REGISTERS // (registers * threads), _THREADS // threads, _SHARED // bytes_
-    return max(1, min(_BLOCKS, *room))
+    wanted = SLICE_REGISTERS + prod(tile.covered) // threads
+    registers = min(limits().registers_per_thread, wanted)
+    bytes_ = tile.shared + code.static_shared_bytes
+    return max(1, resident_blocks(BlockResources(threads, registers, bytes_), limits()))
 
 
 def in_order(costs: Sequence[Costs], tiles: Sequence[Tile]) -> list[int]:

@@ -65,6 +65,7 @@ from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.device import profile
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
 
@@ -94,6 +95,7 @@ _UNWRITTEN = "unwritten_shared"
 _JUDGES = (
     *sorted(Path(__file__).parent.glob("*trial*.py")),
     Path(tile_costs.__file__),
+    Path(profile.__file__),
     Path(tried_sizes.__file__),
 )
 
@@ -111,7 +113,7 @@ def copies_that_do_the_same(
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
     made_of = (one.read_text("utf-8") for one in _JUDGES)
-    key = key_of(*made_of, digest_of_sources(), text, repr(about))
+    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), text, repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
         kept, reasons = json.loads(known)

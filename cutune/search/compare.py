@@ -105,6 +105,7 @@ def _times(known: Mapping[int, KnownTime]) -> list[float]:
 
 
 def least(known: Mapping[int, KnownTime]) -> float:
+    """The time of the optimum; infinite where nothing ran."""
     return min(_times(known), default=inf)
 
 
@@ -229,6 +230,7 @@ def compare(
 def compared(
     table: RecordedTable, techniques: Sequence[Technique], progress: Progress
 ) -> TunerComparison:
+    """Replay all techniques on a table of recorded times."""
     scores = []
     for index, technique in enumerate(techniques):
         progress("replaying", index, len(techniques))

@@ -21,7 +21,7 @@ from cutune.measure.program_runs import Run
 from cutune.measure.replay.counted_launch import counted_launch, static_counters
 from cutune.model.measurement.measurement import Origin
 from cutune.model.performance.constants import NEAR_BEST
-from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
+from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure_run
 from cutune.search.techniques.registry import TECHNIQUES, search
 from cutune.search.techniques.tries import Allowance, Rows, Timed, Tries
 from cutune.search.trial_runs import EMULATED, Measuring, TrialRuns
@@ -107,7 +107,7 @@ def _predicted(
     environment: Mapping[str, str],
     *further: Any,
 ) -> MeasuredRun | FailedRun:
-    """Run a program as `measure` does, and predict the time of its launches on a device.
+    """Run a program as `measure_run` does, and predict the time of its launches on a device.
 
     All launches count, those outside of regions as well: their times are added up at the first size
     of the run. Copies between host and device cost nothing.
@@ -115,7 +115,7 @@ def _predicted(
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
         counting = {**environment, _LOG: str(log), _COUNT: "trace"}
-        ran = measure(run, values, origin, counting, *further)
+        ran = measure_run(run, values, origin, counting, *further)
         if isinstance(ran, FailedRun):
             return ran
         text_of = cache(_text)  # Many launches are of one module.

@@ -42,6 +42,8 @@ from cutune.toolchain.ptxas import StaticCounters
 
 
 class Setting(Enum):
+    """Where a parameter stands in a program, which says how it is set."""
+
     HOST = "host integer"
     CONSTANT = "constant"
     FLAG = "option of nvcc"

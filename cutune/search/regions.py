@@ -90,6 +90,7 @@ class FailedRun:
 
 
 def by_group(tunables: Iterable[HostTunable]) -> dict[int, list[HostTunable]]:
+    """Host integers by the pragma that names them."""
     groups: dict[int, list[HostTunable]] = {}
     for tunable in tunables:
         groups.setdefault(tunable.group, []).append(tunable)
@@ -107,7 +108,7 @@ def is_allowed_by_all(one: HostMeasurement, tunables: Sequence[HostTunable]) -> 
     return all(is_allowed(one, group) for group in reached)
 
 
-def measure(
+def measure_run(
     run: Run,
     values: Settings,
     origin: Origin,
@@ -147,7 +148,7 @@ def measure_several(
     performed: Callable[[Task], TaskOutcome],
     folder: Path | None = None,
 ) -> MeasuredSettings | FailedSettings:
-    """Run the program once, and its regions once per setting. Raises CT424, as `measure`."""
+    """Run the program once, and its regions once per setting. Raises CT424, as `measure_run`."""
     first, *others = map(setting_text, turns)
     settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
@@ -176,6 +177,7 @@ def measure_several(
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
+    """The median of several runs, measurement by measurement."""
     medians = []
     for same in zip(*runs, strict=True):
         times = [m.milliseconds for m in same if m.milliseconds is not None]

@@ -27,7 +27,7 @@ from cutune.search.regions import (
     MeasuredRun,
     ReferenceOutput,
     is_allowed_by_all,
-    measure,
+    measure_run,
     merged,
     rules_of,
 )
@@ -57,7 +57,7 @@ class Measuring:
 
     `on` a GPU each configuration runs `repetitions` times; `EMULATED`, nothing is timed or saved.
     `seconds`: the limit of one run; None: it follows from the program's own configuration.
-    `rules`: by which outputs are the same. `once` runs a program, in place of `measure`.
+    `rules`: by which outputs are the same. `once` runs a program, in place of `measure_run`.
     """
 
     on: str
@@ -76,6 +76,8 @@ class RunTrial(Trial):
 
 @dataclass(frozen=True)
 class Tried:
+    """A trial that has ended, and how."""
+
     trial: RunTrial
     ended: EndedTrial
 
@@ -298,7 +300,7 @@ class TrialRuns:
     ) -> MeasuredRun | FailedRun:
         values = {name: plain(value) for name, value in host.items()}
         how = (self.environment, seconds, self.crew.perform, built.folder)
-        once = partial(self.how.once or measure, started, values, self.records.origin, *how)
+        once = partial(self.how.once or measure_run, started, values, self.records.origin, *how)
         ran = once()
         # Someone has ended it, or the system was short of memory: that may have been an accident.
         was_killed = isinstance(ran, FailedRun) and ran.was_killed

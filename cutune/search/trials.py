@@ -35,6 +35,8 @@ MOST_BEGINNINGS = 2
 
 
 class Status(Enum):
+    """How a trial ended."""
+
     OK = "ok"
     COMPILE = "compile"
     #: It needs more of the device than there is.

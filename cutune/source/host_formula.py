@@ -104,6 +104,11 @@ def parts(formula: Formula, through_names: bool = True) -> Iterator[Formula]:
         yield from parts(formula.value)
 
 
+def names_of(formula: Formula) -> Iterator[Name]:
+    """The names in a formula, and in what defines them."""
+    return (part for part in parts(formula) if isinstance(part, Name))
+
+
 def plain(formula: Formula) -> Formula:
     """Without outer casts and without names that only stand for another formula."""
     while True:
@@ -257,6 +262,7 @@ class _NoFormula(Exception):
 
 
 def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> Formula:
+    """Read tokens; what is no formula of this small language becomes opaque text."""
     try:
         reader = _FormulaReader(tokens, size_of)
         found = reader.conditional(0) if len(tokens) <= _LONGEST else None

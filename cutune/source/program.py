@@ -1,4 +1,4 @@
-"""The program model: what `analyze` gives and every later stage reads.
+"""A source as it is known: the `Program` that `analyze` gives and every later stage reads.
 
 Kernels with what is proven about them, launch sites with their verdicts, what pragmas make
 parameters. All frozen.
@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from math import prod
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +18,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span
 from cutune.core.typed import SiteNumber, Text
 from cutune.source.candidates import BlockRange, BlockUse
-from cutune.source.host_formula import Formula, constant
+from cutune.source.host_formula import Formula
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.unit.integers import QUALIFIERS, IntegerType, integer_type
 from cutune.space.parameter import Parameter
@@ -185,11 +184,15 @@ class DataParameter:
 
 @dataclass(frozen=True)
 class Impurity:
-    """Why a kernel may not be re-blocked: the rule that failed, and where."""
+    """Why a kernel may not be re-blocked, or has no variant: the rule that failed, and where.
+
+    `what`: the part of the message that gives the reason; "" where the rule alone is the reason.
+    """
 
     code: Code
     message: str
     span: Span
+    what: str = ""
 
 
 @dataclass(frozen=True)
@@ -471,9 +474,11 @@ class LaunchSite:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything known about one source file and the user's headers that it includes.
+    """One source with the user's headers that it includes, and everything known about them.
 
-    Ids of launch sites are unique over all of them; those of the source itself come first.
+    Sources that are linked together are a sequence, `programs`, with a `Program` for each. Ids of
+    launch sites are unique within one `Program`; those of the source itself come before those of
+    its headers.
     """
 
     source: Source
@@ -489,7 +494,7 @@ class Program:
     unlaunched: tuple[Kernel, ...] = ()
     #: The code on which its own kernels were proven; None: the compiler was not asked.
     code: CompiledCode | None = None
-    #: Do other sources of the program launch its kernels, relying on that code?
+    #: Do sources that are linked with it launch its kernels, relying on that code?
     is_lent: bool = False
     #: Were the variants compiled, and proven on their own compiled code?
     has_checked_variants: bool = False
@@ -574,24 +579,11 @@ class SiteNumbers:
 
 
 def numbers_of(programs: Iterable[Program]) -> Iterator[SiteNumbers]:
-    """Numbers for the sources of one program, one behind the other."""
+    """Numbers for the sites of sources that are linked together, one source behind the other."""
     before = 0
     for program in programs:
         yield SiteNumbers(before)
         before += len(program.launches)
-
-
-def constant_blocks(site: LaunchSite, kernel: Kernel | None) -> int:
-    """Return the blocks of a kernel that shares its work among any number of them.
-
-    0 where it is not known to, where another number is chosen at the launch, or where the text does
-    not give one number.
-    """
-    if site.resolved is None or kernel is None or "gridDim" not in kernel.source[kernel.span]:
-        return 0
-    if any(dimension.grid_free is not None for dimension in kernel.dimensions):
-        return 0
-    return prod(int(constant(size) or 0) for size in site.resolved.grid)
 
 
 def may_launch(program: Program, site: LaunchSite, entry: str) -> bool:

@@ -147,6 +147,7 @@ NO_PARAMETERS = ParameterOptions()
 
 
 def holes(words: Iterable[str]) -> set[str]:
+    """The names in braces: `{N}`."""
     return {name for word in words for name in _HOLE.findall(word)}
 
 

@@ -38,6 +38,11 @@ Indices = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Table:
+    """Parameters that share conditions, and the combinations of values that these leave.
+
+    `columns`: per parameter the places of its values, one entry per combination.
+    """
+
     parameters: tuple[Parameter, ...]
     columns: tuple[Indices, ...]
 

@@ -1,7 +1,7 @@
 """What the answer of `cutune tune` depends on, as far as it is known before any program runs.
 
 Takes a request, gives digests of all that the answer depends on: texts, files, variables, and the
-programs that compile. They are watched while the request is answered (`Keeper`).
+programs that compile. They are watched while the request is answered (`WatchedRequest`).
 """
 
 from __future__ import annotations
@@ -37,16 +37,13 @@ from cutune.toolchain.toolchain import Toolchain
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
-    from cutune.source.kernel_variant import KernelVariant
-    from cutune.source.program import (
-        Kernel,
-    )
 
 #: Said of a file that cannot be read; no digest is like it.
 MISSING = "missing"
 
 
 def digest(*parts: str | bytes) -> str:
+    """A digest of several parts; where one ends counts."""
     found = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
@@ -302,7 +299,7 @@ def file_clock() -> int:
 
 
 @dataclass(frozen=True)
-class Keeper:
+class WatchedRequest:
     """A request that is being answered. `started`: when, by the clock of files."""
 
     request: Request
@@ -310,18 +307,18 @@ class Keeper:
     started: int
 
     @staticmethod
-    def begin(request: Request) -> Keeper | None:
+    def begin(request: Request) -> WatchedRequest | None:
         """Read all inputs while the request is answered; None if they cannot be known."""
-        return None if request.unknown else Keeper.watching(request)
+        return None if request.unknown else WatchedRequest.watching(request)
 
     @staticmethod
-    def watching(request: Request) -> Keeper:
+    def watching(request: Request) -> WatchedRequest:
         """As `begin`, where options of the linker do not matter."""
         started = file_clock()
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)
         pool.shutdown(wait=False)
-        return Keeper(request, inputs, started)
+        return WatchedRequest(request, inputs, started)
 
     def wait(self) -> None:
         self.inputs.exception()
@@ -332,12 +329,3 @@ class Keeper:
         read = [*inputs.files, *inputs.others]
         is_same = files_digest(inputs.files) == inputs.digests["files"]
         return inputs if is_same and is_untouched_since(read, self.started) else None
-
-
-def try_copies(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[KernelVariant], dict[str, str]]:
-    """As `copies_that_do_the_same`, which loads the emulated device."""
-    from cutune.measure.tile_trials import copies_that_do_the_same  # noqa: PLC0415
-
-    return copies_that_do_the_same(text, kernel, copies)

@@ -36,8 +36,8 @@ from cutune.measure.program_runs import needs_shell
 from cutune.toolchain.cache import cache_folder
 from cutune.tuning.inputs import (
     UNKNOWN,
-    Keeper,
     Request,
+    WatchedRequest,
     digest,
     file_digest,
     further_files,
@@ -81,7 +81,7 @@ class KeptMeasurements:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAnswer:
     """A result, and what it depends on.
 
     Attributes:
@@ -135,18 +135,20 @@ class KeptRewriting:
         return self.inputs == inputs_of(request).digests
 
 
-T = TypeVar("T", Kept, KeptRewriting)
+T = TypeVar("T", KeptAnswer, KeptRewriting)
 
 
-def kept_for(request: Request) -> Kept | None:
-    return None if request.unknown else _still(TUNED, request, Kept)
+def kept_answer(request: Request) -> KeptAnswer | None:
+    """What `tune` answered to an equal request, if that still holds."""
+    return None if request.unknown else _that_holds(TUNED, request, KeptAnswer)
 
 
 def kept_rewriting(request: Request) -> KeptRewriting | None:
-    return _still(REWRITTEN, request, KeptRewriting)
+    """What an equal source was rewritten to, if that still holds."""
+    return _that_holds(REWRITTEN, request, KeptRewriting)
 
 
-def _still(kind: str, request: Request, form: type[T]) -> T | None:
+def _that_holds(kind: str, request: Request, form: type[T]) -> T | None:
     try:
         path = _place(kind, request.name)
         found = read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
@@ -180,17 +182,17 @@ def write_texts(texts: Mapping[str, str]) -> None:
 
 
 def keep_rewriting(
-    keeper: Keeper, shadow: Json | None, files: Iterable[str]
+    watched: WatchedRequest, shadow: Json | None, files: Iterable[str]
 ) -> KeptRewriting | None:
     """Keep a rewriting that was just made, unless an input has changed since: then None."""
     try:
-        inputs = keeper.settled()
+        inputs = watched.settled()
         if inputs is None:
             return None
         kept = KeptRewriting(inputs.digests, shadow, {path: text_of(path) for path in files})
     except UNKNOWN:
         return None  # It is made again then.
-    _save(REWRITTEN, keeper.request.name, asdict(kept), MOST_REWRITTEN)
+    _save(REWRITTEN, watched.request.name, asdict(kept), MOST_REWRITTEN)
     return kept
 
 
@@ -306,31 +308,31 @@ class Answer:
     shown: Json
 
 
-def keep(keeper: Keeper, answer: Answer) -> None:
+def keep_answer(watched: WatchedRequest, answer: Answer) -> None:
     """Keep the answer if it may be."""
     if unkeepable(answer):
         return
     try:
-        inputs = keeper.settled()
-        further = further_files(keeper.request, answer.instrumented, inputs) if inputs else []
-        if inputs is None or not is_untouched_since(further, keeper.started):
+        inputs = watched.settled()
+        further = further_files(watched.request, answer.instrumented, inputs) if inputs else []
+        if inputs is None or not is_untouched_since(further, watched.started):
             return
-        workspace, program = keeper.request.workspace, str(answer.instrumented.binary)
+        workspace, program = watched.request.workspace, str(answer.instrumented.binary)
         measured = workspace.measurements.read_bytes()
-        kept = Kept(
+        kept = KeptAnswer(
             inputs.digests,
             digests_of(further),
             program,
             libraries_of(program),
             KeptMeasurements(len(measured), digest(measured), sorted({*answer.kernels})),
-            model_digests(workspace, keeper.request.sources),
+            model_digests(workspace, watched.request.sources),
             {str(path): text_of(path) for path in answer.tuned},
             [diagnostic.render() for diagnostic in answer.said],
             answer.shown,
         )
     except UNKNOWN:
         return  # It is made again then.
-    _save(TUNED, keeper.request.name, asdict(kept), MOST_TUNED)
+    _save(TUNED, watched.request.name, asdict(kept), MOST_TUNED)
 
 
 def unkeepable(answer: Answer) -> str:

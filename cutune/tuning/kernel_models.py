@@ -24,7 +24,13 @@ from cutune.measure.program_runs import RunPlan
 from cutune.tuning.inputs import Request
 from cutune.tuning.kernel_calls import MOST_BYTES, ObjectCall, array_file, copy_memory, write_calls
 from cutune.tuning.script_session import SHARED
-from cutune.tuning.tune import NothingTuned, TunedProgram, Tuning, tune, tuned_targets
+from cutune.tuning.tune_program import (
+    NothingTuned,
+    TunedProgram,
+    Tuning,
+    tune_program,
+    tuned_targets,
+)
 
 if TYPE_CHECKING:
     import ctypes
@@ -118,7 +124,7 @@ def tuned_kernel(text: ModelledText, name: str, sample: Sample) -> KnownKernel:
         request, tuning = _request(text, Path(folder), count, output)
         log = os.environ.pop(LOG, None)
         try:
-            tuned = tune(request, tuning, Reporter())
+            tuned = tune_program(request, tuning, Reporter())
         except NothingTuned as error:
             reasons = [one.reason for one in error.launches if one.kernel == text.kernel]
             said = [one.message for one in error.said if one.about in ("", text.kernel)]

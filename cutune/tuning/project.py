@@ -25,7 +25,7 @@ from cutune.core.codes import ERROR, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, writing
 from cutune.emulator.link import searched_libraries
-from cutune.measure.collect import Part, measure
+from cutune.measure.measure_kernels import Part, measure_kernels
 from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import Resources, or_none, resources_of, with_lent
 from cutune.model.fit.fitted_model import FittedModel
@@ -239,7 +239,7 @@ def _models(
     reporter = analyzer.reporter
     libraries = searched_libraries(analyzer.toolchain.nvcc, reporter.progress)
     runs = project.plan.runs(Path(), libraries)
-    measured = measure(reporter, parts, runs, device, project.plan.candidate_set)
+    measured = measure_kernels(reporter, parts, runs, device, project.plan.candidate_set)
     return [
         model
         for part, collected in zip(parts, measured, strict=True)

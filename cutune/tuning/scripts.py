@@ -31,7 +31,13 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning.inputs import Request
 from cutune.tuning.script_session import LIBRARY, NOTE, SCHEMA, SHARED, TABLE
-from cutune.tuning.tune import NothingTuned, TunedProgram, Tuning, tune, tuned_targets
+from cutune.tuning.tune_program import (
+    NothingTuned,
+    TunedProgram,
+    Tuning,
+    tune_program,
+    tuned_targets,
+)
 
 _RUNNER = str(Path(cutune.__file__).resolve().parent / "tuned.py")
 _HEADER = INCLUDE_DIRECTORY / "cutune_script.h"
@@ -174,7 +180,7 @@ class _Joined:
         targets_of = partial(tuned_targets, output=output)
         tuning = replace(self.tuning, plan=plan, output=output, targets_of=targets_of)
         request = replace(request, sources=[str(path)], toolchain=toolchain.with_flags(SHARED))
-        tuned = tune(request, tuning, self.reporter)
+        tuned = tune_program(request, tuning, self.reporter)
         assert isinstance(tuned, TunedProgram), "it is done anew"
         self.tuned.append(tuned)
         modelled = {_template(model.kernel.name) for model in tuned.models}

@@ -1,4 +1,9 @@
-"""The stages as functions on programs and a workspace."""
+"""The stages `collect`, `fit` and `emit`, each as one function on programs and a workspace.
+
+The verbs of the command line call them one at a time, `tune_program` all in one. Here stages are
+only put together: the measuring itself is `measure/measure_kernels`, the fitting of a kernel
+`model/fit/fit`, the writing of a tuned source `model/emit/programs`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
 from cutune.emulator.program_builds import InstrumentedProgram, build_numbered
-from cutune.measure.collect import Collected, Part, measure, measurements
+from cutune.measure.measure_kernels import Collected, Part, measure_kernels, read_measurements
 from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import or_none, resources_of, with_lent
 from cutune.model.emit.programs import models_of, replaced
@@ -41,9 +46,10 @@ def collect(
     device: DeviceProfile,
     workspace: Workspace,
 ) -> tuple[list[Collected], InstrumentedProgram]:
-    """Instrument, compile, run, replay; append to the workspace. Raises CT415.
+    """Build one instrumented program of all sources, measure its kernels; add to the workspace.
 
-    `programs`: the sources of one program. Gives what was measured, and the program that was run.
+    `programs`: one for each source. Gives what was measured, and the program that was run. Raises
+    CT415 where no launch may be tuned.
     """
     programs = [analyzer.with_checked_variants(program) for program in programs]
     if not any(program.tunable_launches for program in programs):
@@ -57,7 +63,7 @@ def collect(
         parts, built = _built(analyzer, programs, device, workspace)
         reporter.progress("compiling", 1, 1)
         runs, candidates = plan.runs(built.binary), plan.candidate_set
-        measured = measure(reporter, parts, runs, device, candidates, plan.training)
+        measured = measure_kernels(reporter, parts, runs, device, candidates, plan.training)
     return [kernel for kernels in measured for kernel in kernels], built
 
 
@@ -86,7 +92,7 @@ def fit(
     device: DeviceProfile | None = None,
 ) -> list[FittedModel]:
     """Fit and save all models by a method of `fit_model`; timings on `device` check them."""
-    models = _fitted(reporter, *measurements(workspace, reporter.warn), method)
+    models = _fitted(reporter, *read_measurements(workspace, reporter.warn), method)
     with workspace.replacing_models():
         return _saved(reporter, workspace, models, device)
 
@@ -168,7 +174,7 @@ def emit(
     fitted: Sequence[FittedModel] | None = None,
     parameters: ParameterOptions = NO_PARAMETERS,
 ) -> Path:
-    """Write the tuned program; the path of its source. `fitted`: None means the saved models."""
+    """Write the tuned form of one source; its path. `fitted`: None means the saved models."""
     chosen = choices_of(program, workspace)
     tunables = replacement(program, chosen)
     warn, sets = analyzer.reporter.warn, chosen.sets

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cutune.cli.main import main
-from cutune.search import collect
+from cutune.search import measure_parameters
 from cutune.search.builds import Builds, Built
 from tests.support.cutune_runs import QUICK
 
@@ -87,7 +87,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text(PROGRAM)
     binary.write_text(TIMED.format(python=sys.executable, log=str(tmp_path / "log")))
     binary.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(binary))
     return path
 

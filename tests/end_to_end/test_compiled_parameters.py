@@ -15,9 +15,9 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.emulator.run import program_environment
-from cutune.search import collect, predicted_start
+from cutune.search import measure_parameters, predicted_start
 from cutune.search.builds import Builds, Built
-from cutune.search.regions import measure
+from cutune.search.regions import measure_run
 from cutune.space.annotation import Value
 from cutune.space.space import Space
 from cutune.space.t1 import read_t1
@@ -119,7 +119,7 @@ def on_gpu(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path.chmod(0o755)
         return Built(path)
 
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
     monkeypatch.setattr(Builds, "_built", built)
 
 
@@ -192,7 +192,7 @@ def test_a_search_compares_the_best_at_all_sizes(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
     """What is predicted here is what is timed: then what the model says comes first."""
-    monkeypatch.setattr(predicted_start, "_predicted", lambda _, __, *asked: measure(*asked))
+    monkeypatch.setattr(predicted_start, "_predicted", lambda _, __, *asked: measure_run(*asked))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", *ASKED]
     run = ["--run", "{program} {n}", "--vary", "n=100,1000", "--search", "3"]
     assert main([*sweep, *run, "--start", start]) == 0

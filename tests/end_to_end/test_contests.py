@@ -112,14 +112,14 @@ def test_a_contest_that_is_stopped_goes_on(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C in the third run."""
-    measure, left = regions.measure, iter([False, False, True])
+    measure_run, left = regions.measure_run, iter([False, False, True])
 
     def interrupted(*asked: Any) -> MeasuredRun | FailedRun:
         if next(left, False):
             raise KeyboardInterrupt
-        return measure(*asked)
+        return measure_run(*asked)
 
-    monkeypatch.setattr(counted, "measure", interrupted)
+    monkeypatch.setattr(counted, "measure_run", interrupted)
     asked = ("-a", "cutune", "--search", "3", "--searches", "1", "--json", "--tune", "WPT=1")
     assert contest(folder, *asked) == 130
     events = [one["event"] for one in trials(folder)]

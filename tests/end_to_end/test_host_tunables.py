@@ -19,9 +19,9 @@ from cutune.core.reading import read_source
 from cutune.emulator.run import program_environment
 from cutune.measure.program_runs import Run
 from cutune.model.measurement.measurement import Origin
-from cutune.search import collect, trial_runs
+from cutune.search import measure_parameters, trial_runs
 from cutune.search.builds import Builds, Built
-from cutune.search.regions import FailedRun, HostMeasurement, MeasuredRun, measure
+from cutune.search.regions import FailedRun, HostMeasurement, MeasuredRun, measure_run
 from cutune.search.trials import EndedTrial, Status, Trial, Trials
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
@@ -80,16 +80,16 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     binary = workspace / "builds" / "own" / "program.tunables"
     run, environment = Run((str(binary), "100"), {}), program_environment(binary)
     origin = Origin.of(read_source(program))
-    found = measure(run, {"m": 8, "R": 1}, origin, environment)
+    found = measure_run(run, {"m": 8, "R": 1}, origin, environment)
     assert isinstance(found, MeasuredRun)
     (one,) = found.measured
     assert found.own == {"R": 0, "m": 5} and found.output == b"R 1 m 8\n"
     assert one.values == {"R": 1, "m": 8}
     assert one.data == {"R": {"N": 100}, "m": {"N": 100, "R": 1}}
     assert one.milliseconds is None
-    found = measure(run, {}, origin, environment)
+    found = measure_run(run, {}, origin, environment)
     assert isinstance(found, MeasuredRun) and found.measured[0].values == {"R": 0, "m": 5}
-    assert measure(run, {"m": 16}, origin, environment) == FailedRun("status 3")
+    assert measure_run(run, {"m": 16}, origin, environment) == FailedRun("status 3")
 
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU")
@@ -125,8 +125,8 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
     timed = program.parent / "timed"
     timed.write_text(TIMED.format(python=sys.executable))
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
-    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["--tunables", "--on", "gpu", "--repetitions", "1", "--search", "4", "-q", *QUICK]
     run = ["--run", "{program} {n}", "--vary", "n=50,1000"]
@@ -174,8 +174,8 @@ def test_the_fastest_are_timed_again_in_turn(
     log, timed = program.parent / "log", program.parent / "timed"
     timed.write_text(LUCKY.format(python=sys.executable, log=str(log)))
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
-    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["collect", str(program), "--tunables", "m", "--on", "gpu", "--repetitions", "1"]
     run = ["--run", "{program} {n}", "--vary", "n=7", "-q", *QUICK]
@@ -212,8 +212,8 @@ def test_a_search_may_find_nothing_at_some_sizes(
         TIMED.format(python=sys.executable).replace("r, m =", "n > 60 or sys.exit(1)\nr, m =")
     )
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
-    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--search", "2", "-q", *QUICK]
     assert main([*sweep, "--run", "{program} {n}", "--vary", "n=50,1000"]) == 0
@@ -250,8 +250,8 @@ def test_what_was_tried_before_an_interruption_is_kept(
     timed = program.parent / "timed"
     timed.write_text(TIMED.format(python=sys.executable))
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
-    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     calls: list[object] = []
 
@@ -259,9 +259,9 @@ def test_what_was_tried_before_an_interruption_is_kept(
         calls.append(asked)
         if len(calls) in (3, 4):
             raise KeyboardInterrupt
-        return measure(*asked)
+        return measure_run(*asked)
 
-    monkeypatch.setattr(trial_runs, "measure", interrupted)
+    monkeypatch.setattr(trial_runs, "measure_run", interrupted)
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", "-q"]
     run = ["--run", "{program} {n}", "--vary", "n=50", *QUICK]
     assert [main([*sweep, *run]) for _ in range(3)] == [130, 130, 0]
@@ -435,4 +435,4 @@ def test_a_region_of_several_sizes_is_refused(tmp_path: Path) -> None:
     script.write_text(f"#!/bin/sh\nprintf '%s\\n' '{json.dumps(line)}' >> $CUTUNE_OUTPUT\n")
     script.chmod(0o755)
     with pytest.raises(CutuneError, match="for several sizes before one region ends"):
-        measure(Run((str(script),), {}), {}, Origin("a.cu", ""), {})
+        measure_run(Run((str(script),), {}), {}, Origin("a.cu", ""), {})

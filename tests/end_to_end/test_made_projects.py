@@ -20,7 +20,7 @@ from cutune.cli.main import main
 from cutune.emulator.link import searched_libraries
 from cutune.emulator.run import program_environment
 from cutune.search import builds as made
-from cutune.search import collect, regions, trial_runs
+from cutune.search import measure_parameters, regions, trial_runs
 from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -92,10 +92,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulated device as a GPU with times that follow from the values."""
-    measure = regions.measure
+    measure_run = regions.measure_run
 
     def timed(*asked: Any) -> MeasuredRun | FailedRun:
-        found = measure(*asked)
+        found = measure_run(*asked)
         if not isinstance(found, MeasuredRun):
             return found
         # What is known of compiled values stands in the name of the folder.
@@ -109,9 +109,9 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
             ),
         )
 
-    monkeypatch.setattr(trial_runs, "measure", timed)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
-    monkeypatch.setattr(collect, "gpu_target", lambda architecture: None)
+    monkeypatch.setattr(trial_runs, "measure_run", timed)
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "gpu_target", lambda architecture: None)
 
 
 def trial_lines(folder: Path) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 from cutune.core.progress import ignore
 from cutune.core.workspace import Workspace
 from cutune.measure import counted_on_data as executed_kernel
-from cutune.measure.collect import measurements
+from cutune.measure.measure_kernels import read_measurements
 from cutune.measure.program_runs import MOST_DOUBLINGS
 from cutune.measure.replay import replay
 from tests.support.cutune_runs import QUICK, compiled, cutune, run, select, tune
@@ -138,7 +138,7 @@ def test_rows_of_many_lengths(ragged: tuple[Path, str]) -> None:
 
 def counted_sizes(source: Path) -> set[int]:
     """The sizes at which the kernel of a program was counted."""
-    _, measured = measurements(Workspace(source.parent / ".cutune"), ignore)
+    _, measured = read_measurements(Workspace(source.parent / ".cutune"), ignore)
     return {size for m in measured for _, size in m.sizes}
 
 
@@ -277,7 +277,7 @@ def test_parts_of_a_launch_stand_for_it(tmp_path: Path) -> None:
             done = cutune("tune", source, *words, cwd=source.parent)
         assert done.returncode == 0, done.stderr
         assert ("[CT405]" in done.stderr) == (folder == "parts")
-        _, measured = measurements(Workspace(source.parent / ".cutune"), ignore)
+        _, measured = read_measurements(Workspace(source.parent / ".cutune"), ignore)
         largest = [m for m in measured if m.block == (96, 1, 1)][-1]
         totals.append([largest.working_threads, *largest.lanes, *(s.lanes for s in largest.sites)])
     for whole, part in zip(*totals, strict=True):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cutune.cli.main import main
-from cutune.search import collect
+from cutune.search import measure_parameters
 from cutune.search.builds import Builds, Built
 from tests.support.cutune_runs import QUICK
 
@@ -113,7 +113,7 @@ def timed(program: Path, pause: float = 0.0) -> Path:
 @pytest.fixture
 def on_gpu(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     binary = timed(program)
-    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
+    monkeypatch.setattr(measure_parameters, "_require_gpu", lambda: None)
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(binary))
 
 
@@ -219,9 +219,9 @@ DRIVER = """\
 import sys
 from pathlib import Path
 from cutune.cli.main import main
-from cutune.search import collect
+from cutune.search import measure_parameters
 from cutune.search.builds import Builds, Built
-collect._require_gpu = lambda: None
+measure_parameters._require_gpu = lambda: None
 Builds._built = lambda self, values: Built(Path(sys.argv[1]))
 sys.exit(main(sys.argv[2:]))
 """
@@ -321,7 +321,7 @@ def test_options_of_parameters_are_not_left_unread(
 def test_tuning_parameters_takes_a_gpu_and_one_source(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("cutune.search.collect.shutil.which", lambda name, **_: None)
+    monkeypatch.setattr("cutune.search.measure_parameters.shutil.which", lambda name, **_: None)
     assert main(["tune", str(program), "--tunables", *RUN]) == 1
     assert "[CT421]" in capsys.readouterr().err
     for words in ([str(program), str(program)], [], [str(program), "--make", "make"]):

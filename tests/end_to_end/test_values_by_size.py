@@ -27,6 +27,7 @@ from cutune.search.clones.prove_copies import (
 from cutune.source.program import Program
 from cutune.source.rewrite.edits import Copies
 from cutune.source.syntax.parse import parse
+from cutune.source.unit.unit_texts import UnitTexts
 from cutune.toolchain.toolchain import Toolchain
 from tests.support import hostile_values as hostile
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
@@ -58,7 +59,7 @@ def loaded(path: Path) -> tuple[Analyzer, Program]:
 def read(analyzer: Analyzer, path: Path) -> Program:
     """The same by its text alone, which is all that is asked about places of parameters."""
     expanded = analyzer.toolchain.nvcc.preprocess(path, analyzer.toolchain.compile_flags(str(path)))
-    return analyze(parse(read_source(str(path))), expanded)
+    return analyze(UnitTexts.read(parse(read_source(str(path))), expanded))
 
 
 def copied(program: Program, found: Dependent, copies: Copies) -> ChooseValues:

@@ -16,6 +16,7 @@ from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.proof.analysis.analyze import analyze
 from cutune.source.syntax.parse import parse
 from cutune.source.syntax.tokens import TRIVIA, Token, lex
+from cutune.source.unit.unit_texts import UnitTexts
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")])
@@ -74,7 +75,7 @@ def test_bytes(data: bytes) -> None:
 @given(SOUP)
 def test_soup(text: str) -> None:
     check(text)
-    analyze(parse(Source("soup.cu", text)))
+    analyze(UnitTexts.read(parse(Source("soup.cu", text))))
 
 
 @settings(deadline=None, max_examples=60)
@@ -93,7 +94,7 @@ def test_mutated_files(path: Path, data: st.DataObject) -> None:
     else:
         mutated = text[:first] + data.draw(SOUP) + text[second:]
     check(mutated)
-    program = analyze(parse(Source("mutated.cu", mutated)))
+    program = analyze(UnitTexts.read(parse(Source("mutated.cu", mutated))))
     for diagnostic in program.diagnostics:
         diagnostic.render()
 

@@ -25,6 +25,7 @@ from cutune.core.workspace import make_folder
 from cutune.emulator.program_builds import build_instrumented
 from cutune.measure.candidate_trials import TOLERANCE
 from cutune.measure.gpu_sweep import candidates_text, gpu_target
+from cutune.measure.try_copies import try_copies
 from cutune.model.measurement.sweep import (
     TIMING,
     RecordedSweep,
@@ -41,7 +42,6 @@ from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.ptxas import by_kernel
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.inputs import try_copies
 from tests.support.swept_programs import JUDGES, SAMPLES, may_reassociate, recorded_sweep
 
 ARCHITECTURE = "sm_90"

@@ -19,6 +19,7 @@ from cutune.proof.analysis.analyze import analyze
 from cutune.proof.compiled import Compilation
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import parse
+from cutune.source.unit.unit_texts import UnitTexts
 from cutune.toolchain.device_code import DeviceCode, compiled
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.short_headers import as_users_do, with_short_headers
@@ -43,7 +44,7 @@ def analyzed(
 
     Macros are expanded by its text. A source that does not compile is judged by its text alone.
     Of the compiled code the program itself knows nothing: there are no variants, and launches ask
-    for no version of it. `early`: see `analyze`.
+    for no version of it. `early`: see `UnitTexts`.
     """
     headers = tuple(headers)
     names = tuple(str(Path(path).resolve()) for path in early if Path(path).exists())
@@ -54,11 +55,12 @@ def analyzed(
     else:
         written = tuple((Path(one.path).name, one.text) for one in headers)
         text = _ptx(source.text, written, tuple(Path(path).name for path in early))
+    texts = UnitTexts.read(parse(source), None, headers, early)
     if text is None:
-        return analyze(parse(source), None, headers, early)
+        return analyze(texts)
     code: Future[DeviceCode] = Future()
     code.set_result(DeviceCode(text))
-    program = analyze(parse(source), None, headers, early, Compilation({"80": code}))
+    program = analyze(texts, Compilation({"80": code}))
     return replace(
         program,
         kernels=tuple(map(_without_code, program.kernels)),

@@ -20,7 +20,7 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
-from cutune.tuning.inputs import Keeper
+from cutune.tuning.inputs import WatchedRequest
 from tests.support.forked_cutune import run_loaded
 from tests.support.short_headers import STANDARD
 
@@ -55,7 +55,8 @@ def cutune(
     # After an error a thread would go on telling how far it was: to whoever comes next.
     in_silence = patch.object(progress, "SECONDS_BETWEEN_LINES", 1e6)
     with TemporaryFile() as output, TemporaryFile() as errors:
-        kept = nullcontext() if keeps else patch.object(Keeper, "begin", lambda question: None)
+        unkept = patch.object(WatchedRequest, "begin", lambda question: None)
+        kept = nullcontext() if keeps else unkept
         in_place = chdir(cwd or Path.cwd())
         with in_silence, kept, in_place, _written_to(1, output), _written_to(2, errors):
             try:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 #: What verbs load when they are needed: once for all commands.
 _PRELOADED = (
-    *("cutune.cli.tuning", "cutune.tuning.stages", "cutune.cli.python"),
+    *("cutune.cli.inspecting", "cutune.cli.tune_verbs"),
+    *("cutune.tuning.stages", "cutune.cli.python"),
     *(
         "cutune.tuning.nvcc.driver",
         "cutune.tuning.nvcc.rewriting",

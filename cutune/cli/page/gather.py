@@ -31,7 +31,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
 from cutune.core.progress import ANALYZING, Progress, during
 from cutune.core.typed import Text, typed
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
-from cutune.measure.collect import measurements
+from cutune.measure.measure_kernels import read_measurements
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import Origin, by_entry
 from cutune.model.measurement.sweep import SweptLaunch, read_sweep, swept_on
@@ -313,7 +313,7 @@ def training(
     """Table 2 of the paper, of those kernels that were counted for it (`collect --fit paper`)."""
     if not workspace.measurements.exists():
         return
-    counted = {k.entry: own for k, own in by_entry(*measurements(workspace, warn))}
+    counted = {k.entry: own for k, own in by_entry(*read_measurements(workspace, warn))}
     for subject in subjects:
         for model in subject.models:
             if model.published is not None and model.kernel.entry in counted:

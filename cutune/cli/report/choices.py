@@ -301,11 +301,16 @@ def choice_table(
             choices.idle[model.kernel.entry] = idle
         if rows and all(_is_own(made) for _, made in rows):
             known = [bool(made.chosen.ranked) for _, made in rows]
-            some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
-            tiles = "; ".join(map(tile_text, tiles_of(model)))
-            as_good = _TILE_AS_GOOD.format(tiles) if tiles else _AS_GOOD
-            choices.kept[model.kernel.entry] = as_good if all(known) else some
+            choices.kept[model.kernel.entry] = _why_kept(model, known)
     return choices
+
+
+def _why_kept(model: FittedModel, known: Sequence[bool]) -> str:
+    """Why a kernel keeps its own block at all sizes. `known`: at which of them times are known."""
+    if not all(known):
+        return _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
+    tiles = "; ".join(map(tile_text, tiles_of(model)))
+    return _TILE_AS_GOOD.format(tiles) if tiles else _AS_GOOD
 
 
 def _named(sizes: Mapping[str, int], *first: str, between: str = ", ") -> str:

@@ -25,6 +25,7 @@ from cutune.core.diagnostics import Diagnostic, known_names
 from cutune.core.diagnostics import shown as readable
 from cutune.core.source import Source, Span
 from cutune.model.selection.choose import UNROLLED, idle_text
+from cutune.proof.analysis.recorded_launches import constant_blocks
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
@@ -41,7 +42,6 @@ from cutune.source.program import (
     Placed,
     Program,
     Verdict,
-    constant_blocks,
 )
 from cutune.space.parameter import listed, shown
 from cutune.toolchain.kernel_names import brief, plain_name

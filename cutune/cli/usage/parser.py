@@ -39,10 +39,10 @@ class Verb(NamedTuple):
 #: Groups; of each verb its name, the modules of its function and its options; help; an example.
 _TABLE = """\
 tune a program
-    inspect: cutune.cli.tuning
+    inspect: cutune.cli.inspecting
         list kernels and launches, and which can be tuned
         cutune inspect app.cu --suggest
-    tune: cutune.cli.tuning
+    tune: cutune.cli.tune_verbs
         all of it: instrument, collect, fit, emit
         cutune tune app.cu --run './{program} {n}' --vary n=128,256
     select: cutune.cli.asking
@@ -68,16 +68,16 @@ is it still the same?
         run a program on the emulated device; a .cu file is compiled for it first
         cutune run --check app.cu 1000
 the steps of tune
-    instrument: cutune.cli.tuning
+    instrument: cutune.cli.tune_verbs
         put hooks at the launches of a program
         cutune instrument app.cu -o app.instrumented.cu
-    collect: cutune.cli.tuning
+    collect: cutune.cli.tune_verbs
         run the program on the emulated device and count what its kernels do
         cutune collect app.cu --run './{program} {n}' --vary n=128,256
-    fit: cutune.cli.tuning
+    fit: cutune.cli.tune_verbs
         fit models to measurements
         cutune fit
-    emit: cutune.cli.tuning
+    emit: cutune.cli.tune_verbs
         write the program that chooses its thread blocks
         cutune emit app.cu -o app.tuned.cu
 models and GPUs

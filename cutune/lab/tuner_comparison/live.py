@@ -21,8 +21,8 @@ from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import read_launches
 from cutune.measure.program_runs import Run
 from cutune.model.measurement.measurement import Origin
-from cutune.search.collect import Place, Prepared
-from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
+from cutune.search.measure_parameters import Place, Prepared
+from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure_run
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Budget, Rows, Timed, Tries
 from cutune.space.annotation import Value
@@ -158,13 +158,13 @@ _LOG = "CUTUNE_LAUNCH_LOG"
 def counted(
     run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], *further: Any
 ) -> MeasuredRun | FailedRun:
-    """Run a program as `measure` does, on the emulated device of this machine.
+    """Run a program as `measure_run` does, on the emulated device of this machine.
 
     The count of the whole run stands at its first size.
     """
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
-        ran = measure(run, values, origin, {**environment, _LOG: str(log)}, *further)
+        ran = measure_run(run, values, origin, {**environment, _LOG: str(log)}, *further)
         if isinstance(ran, FailedRun):
             return ran
         total = float(sum(launch.warp_instructions for launch in read_launches(log)))

@@ -39,8 +39,8 @@ from cutune.lab.tuner_comparison.live import (
 )
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
-from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
 from cutune.search.compare import TunerComparison, compare, compared, least, quartiles, random_curve
+from cutune.search.measure_parameters import HostSweep, Search, measure_parameters, prepared, report
 from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
@@ -204,7 +204,7 @@ def _replayed(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
 def _measured(options: Options, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On a GPU: every configuration is tried, and the searches replayed on that."""
     for one in _benchmarks(options):
-        collect_host(options.toolchain, options.reporter, _sweep(options, one, None))
+        measure_parameters(options.toolchain, options.reporter, _sweep(options, one, None))
         known = one.program, options.run, one.workspace.trials, list[str](), techniques, one.device
         for comparison in compare(options.reporter, options.parameters, *known):
             yield one.name, comparison

@@ -178,6 +178,7 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
 
 
 def emulated_module(nvcc: Nvcc) -> LoadedModule:
+    """Compile and load the micro-kernels for the emulated device."""
     with temporary_folder() as folder:
         path = Path(folder) / "kernels.cu"
         path.write_text(source(), encoding="utf-8")

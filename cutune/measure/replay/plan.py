@@ -280,6 +280,7 @@ def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
 
 
 def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
+    """Launches from which published counters are trained: growing sizes, each with all blocks."""
     for size in TRAINING_SIZES:
         sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:

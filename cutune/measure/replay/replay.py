@@ -105,6 +105,7 @@ NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
+    """The part of a description that follows from the code alone."""
     pairs = [(block, block.demand) for block in code.blocks]
     blocks = tuple(
         CodeBlock(b.loop, d.slots, b.load_phases, d.double, d.special, d.barriers, d.constants)

@@ -49,7 +49,7 @@ FIRST_SEED = 1
 def random_programs(
     analyzer: Analyzer, programs: Sequence[Program], seed: int, targets: Sequence[Target]
 ) -> None:
-    """Write all sources of a program as `random_program` writes one; raises as that does."""
+    """Write all sources, linked together, as `random_program` writes one; raises as that does."""
     is_any = any(program.tunable_launches for program in programs)
     for program, target in zip(programs, targets, strict=True):
         if program.tunable_launches or program.is_lent or not is_any:

@@ -255,15 +255,7 @@ def swept_launches(
     swept = []
     for entries in groups.values():
         valid = [e for e in entries if _counts(e, tolerance)]
-        times: dict[str, dict[Block, float]] = {"": {}}
-        for entry in valid:
-            of_variant = times.setdefault(entry.get("variant", ""), {})
-            block, time = as_block(entry["block"]), round(min(entry["milliseconds"]) * 1e3, 3)
-            of_variant[block] = min(time, of_variant.get(block, time))
-        energies: dict[str, dict[Block, float]] = {}
-        for entry in (e for e in valid if "millijoules" in e):
-            of_variant = energies.setdefault(entry.get("variant", ""), {})
-            of_variant[as_block(entry["block"])] = float(f"{entry['millijoules']:.6g}")
+        times = _microseconds(valid)
         own = next((as_block(e["block"]) for e in valid if e["original"]), None)
         if own is None:
             continue  # the original itself failed: nothing can be compared
@@ -281,12 +273,34 @@ def swept_launches(
                 own=own,
                 microseconds=times.pop(""),
                 variants=times,
-                millijoules=energies,
+                millijoules=_millijoules(valid),
                 registers=static.registers if static else None,
                 shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
             )
         )
     return swept
+
+
+ByVariant = dict[str, dict[Block, float]]
+"""A number per block, by the name of a variant; that of the kernel itself is empty."""
+
+
+def _microseconds(entries: Iterable[Mapping[str, Any]]) -> ByVariant:
+    times: ByVariant = {"": {}}
+    for entry in entries:
+        of_variant = times.setdefault(entry.get("variant", ""), {})
+        block, time = as_block(entry["block"]), round(min(entry["milliseconds"]) * 1e3, 3)
+        of_variant[block] = min(time, of_variant.get(block, time))
+    return times
+
+
+def _millijoules(entries: Iterable[Mapping[str, Any]]) -> ByVariant:
+    energies: ByVariant = {}
+    for entry in entries:
+        if "millijoules" in entry:
+            of_variant = energies.setdefault(entry.get("variant", ""), {})
+            of_variant[as_block(entry["block"])] = float(f"{entry['millijoules']:.6g}")
+    return energies
 
 
 def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:

@@ -100,6 +100,8 @@ class Reference(Expression):
 
 @dataclass(frozen=True)
 class Operation(Expression):
+    """An operator with its operands; `Operator` lists them."""
+
     operator: Operator
     operands: tuple[Expression, ...]
 
@@ -123,6 +125,7 @@ class Cell(TableEntry):
 
 
 def expression(value: Number) -> Expression:
+    """A number as an expression; an expression as it is."""
     return value if isinstance(value, Expression) else Constant(Fraction(value))
 
 

@@ -1,25 +1,26 @@
-"""Analysis of a CUDA source. Takes a `Syntax` and its compilation, gives a `Program`.
+"""Analysis of a CUDA source. Takes its `UnitTexts` and its compilation, gives a `Program`.
 
-Kernels are judged on their PTX; text supplies the names of kernels, parameters and members. Names
-are read from the compiler's preprocessed text (`nvcc <flags> -E -Xcompiler -U__CUDA_ARCH__`) where
-it is there, else from the source and the given headers. Launches are always those of the text that
-the user wrote.
+Kernels are judged on their PTX; text supplies the names of kernels, parameters and members.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import MappingProxyType
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
-from cutune.proof.analysis.namesakes import Told, by_last_name, distinctly_named, launched_kernels
+from cutune.proof.analysis.namesakes import (
+    AskLaunches,
+    by_last_name,
+    distinctly_named,
+    launched_kernels,
+)
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.analysis.tried_tiles import Tiles, with_tiles
 from cutune.proof.compiled import Compilation, Compiled
@@ -29,17 +30,11 @@ from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels, loaded_kernels
 from cutune.source.launches.verdicts import launch_sites
 from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
-from cutune.source.syntax.parse import Syntax, parse
+from cutune.source.syntax.parse import Syntax
 from cutune.source.tunable_pragmas import tunables_of
-from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.kernels import Structures, declared_kernels, layout_at
-from cutune.source.unit.macros import MacroTable, Seen, Unsteady
-from cutune.source.unit.preprocess import expanded_parts
-from cutune.source.unit.unit import Unit, UnitPart
+from cutune.source.unit.unit_texts import UnitTexts
 from cutune.toolchain.kernel_names import is_qualified
-
-_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
-
 
 ByName = Mapping[str, Sequence[Kernel]]
 """All kernels of a name."""
@@ -47,98 +42,93 @@ Entries = Mapping[str, tuple[str, ...]]
 """Entries of the compiled code by the name of a kernel, where there is one."""
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """All kernels of a unit, with what their compiled code proves.
+
+    `entries`: of those whose name can only mean one. `compiled`: None: the compiler was not asked.
+    """
+
+    by_name: ByName
+    entries: Entries
+    compiled: Compiled | None
+
+
 def analyze(
-    syntax: Syntax,
-    expanded: str | None = None,
-    headers: Iterable[Source] = (),
-    early: Container[str] = (),
+    texts: UnitTexts,
     compilation: Compilation | None = None,
     copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
     elsewhere: Iterable[Kernel] = (),
-    marked: Callable[[], Seen | None] = lambda: None,
     is_associative: bool = False,
-    told: Told = tuple,
+    ask_launches: AskLaunches = tuple,
     tiles: Mapping[str, Tiles] = MappingProxyType({}),
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
     Args:
-        expanded: the host pass's text after preprocessing, line markers in it.
-        headers: the user's headers, named as the line markers name them.
-        early: paths of those that are read before the first line of the source (`-include`).
+        texts: of the source; one that has errors is not judged.
         compilation: of the source, for all architectures that will run. What its code does not
             prove is refused; without it nothing is proven. Raises CT701 where it did not compile.
         copies: copies that may replace kernels, by the kernels' names.
         elsewhere: kernels that other units define, of which this one has only a declaration.
-        marked: see `Unsteady`.
         is_associative: may rounded numbers be added up in any order?
-        told: asked where kernels of several namespaces share a name.
+        ask_launches: called where kernels of several namespaces share a name.
         tiles: copies with other constants that did what their kernels do, by the kernels' names.
     """
+    syntax = texts.syntax
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
-    headers = tuple(headers)
-    own = (syntax, *_speaking(headers, everything=expanded is None))
-    files = (syntax.source, *headers)
-    unit = _unit(own, expanded)
-    unsteady = Unsteady(files, _seen(unit), marked)
-    unit = replace(unit, unsteady=unsteady)
-    structures = Structures(unit)
-    by_name: ByName = _by_name(declared := [*declared_kernels(unit, structures)])
-    entries: Entries = {}
-    code = None
-    if compilation is not None:
-        compiled = compilation.finished(by_name)
-        by_name = _on_compiled_code(structures, by_name, compiled, copies)
-        named = _by_name(distinctly_named(declared, by_name))
-        if named.keys() != by_name.keys():
-            compiled = compiled.divided(filter(is_qualified, named))
-            by_name = _on_compiled_code(structures, named, compiled, copies)
-        code = _code(syntax.source, compiled)
-        # The instance of a template that a launch calls is determined later.
-        names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
-        entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
-    by_name, ignored = _with_borrowed(structures, by_name, elsewhere), list[Diagnostic]()
-    for file in own:
-        by_name, said = annotated(file, by_name, unit.typedefs)
-        ignored += said
-    by_name = {
-        name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
-        for name, kernels in by_name.items()
-    }
-    by_name = {
-        name: [with_tiles(kernel, tiles.get(name)) for kernel in kernels]
-        for name, kernels in by_name.items()
-    }
-    launches, remarks = _launches(own, unit, by_name, entries, early, told)
-    kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
-    if compilation is not None:
-        seen = tuple(part for _, part in _seen(unit))
-        texts = KernelTexts(files, {file.source.path: file for file in own}, seen, unsteady)
-        kernels = varied(kernels, compiled.proofs, texts)
-    known = by_last_name(by_name)
-    calls = (
-        note for file in own for note in (*called_launches(file, known), *loaded_kernels(file))
+    structures = Structures(texts.unit)
+    judged = _judged(texts, structures, compilation, copies)
+    compiled = judged.compiled
+    by_name, ignored = _annotated(texts, _with_borrowed(structures, judged.by_name, elsewhere))
+    by_name = _each(
+        by_name, lambda kernel: _with_order(kernel, is_associative or kernel.is_associative)
     )
-    diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
-    late = [file for file in own[1:] if file.source.path not in early]
-    too_early = _too_early(file for file in own[1:] if file.source.path in early)
-    chosen = tunables_of([*late, syntax])
+    by_name = _each(by_name, lambda kernel: with_tiles(kernel, tiles.get(kernel.name)))
+    launches, remarks = _launches(texts, by_name, judged.entries, ask_launches)
+    kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
+    if compiled is not None:
+        kernels = varied(kernels, compiled.proofs, texts.kernel_texts)
+    chosen = tunables_of([*texts.late_headers, syntax])
+    said = (*syntax.diagnostics, *ignored, *remarks, *_other_launches(texts, by_name))
     is_tunable = kernels or launches or chosen.tunables or chosen.constants or chosen.regions
-    if not is_tunable and not diagnostics:
-        diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
+    if not is_tunable and not said:
+        said = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
     return Program(
         syntax.source,
         kernels,
         launches,
-        (*diagnostics, *chosen.diagnostics, *too_early),
-        headers,
+        (*said, *chosen.diagnostics, *_too_early(texts.early_headers)),
+        texts.headers,
         chosen.tunables,
         chosen.constants,
         chosen.regions,
         unlaunched,
-        code,
+        _code(syntax.source, compiled) if compiled is not None else None,
     )
+
+
+def _judged(
+    texts: UnitTexts,
+    structures: Structures,
+    compilation: Compilation | None,
+    copies: Mapping[str, ProvenCopy],
+) -> _Judged:
+    declared = list(declared_kernels(texts.unit, structures))
+    by_name = _by_name(declared)
+    if compilation is None:
+        return _Judged(by_name, {}, None)
+    compiled = compilation.finished(by_name)
+    judged = _on_compiled_code(structures, by_name, compiled, copies)
+    named = _by_name(distinctly_named(declared, judged))
+    if named.keys() != by_name.keys():
+        compiled = compiled.divided(filter(is_qualified, named))
+        judged = _on_compiled_code(structures, named, compiled, copies)
+    # The instance of a template that a launch calls is determined later.
+    names = certain_kernels(texts.unit, texts.expanded or "", texts.written, texts.files)
+    entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
+    return _Judged(judged, entries, compiled)
 
 
 def _on_compiled_code(
@@ -163,6 +153,19 @@ def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[
     return found
 
 
+def _annotated(texts: UnitTexts, by_name: ByName) -> tuple[ByName, list[Diagnostic]]:
+    """The kernels as annotations in all files say; with what is wrong with these."""
+    said: list[Diagnostic] = []
+    for file in texts.written:
+        by_name, remarks = annotated(file, by_name, texts.unit.typedefs)
+        said += remarks
+    return by_name, said
+
+
+def _each(by_name: ByName, changed: Callable[[Kernel], Kernel]) -> ByName:
+    return {name: list(map(changed, kernels)) for name, kernels in by_name.items()}
+
+
 def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
     if is_associative or not kernel.reassociates or kernel.asserted:
         return replace(kernel, is_associative=is_associative and kernel.reassociates)
@@ -171,23 +174,26 @@ def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
 
 
 def _launches(
-    own: Iterable[Syntax],
-    unit: Unit,
-    by_name: ByName,
-    entries: Entries,
-    early: Container[str],
-    told: Told,
+    texts: UnitTexts, by_name: ByName, entries: Entries, ask_launches: AskLaunches
 ) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
     launches: list[LaunchSite] = []
     diagnostics: list[Diagnostic] = []
     known = by_last_name(by_name)
-    for file in own:
-        first, is_early = len(launches) + 1, file.source.path in early
-        named = launched_kernels(file, by_name, told)
-        sites, remarks = launch_sites(file, unit, known, first, is_early, named)
+    for file in texts.written:
+        first, is_early = len(launches) + 1, file.source.path in texts.early
+        named = launched_kernels(file, by_name, ask_launches)
+        sites, remarks = launch_sites(file, texts.unit, known, first, is_early, named)
         launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks
     return tuple(launches), diagnostics
+
+
+def _other_launches(texts: UnitTexts, by_name: ByName) -> Iterator[Diagnostic]:
+    """Notes on kernels that are launched by a function of the runtime, or loaded."""
+    known = by_last_name(by_name)
+    for file in texts.written:
+        yield from called_launches(file, known)
+        yield from loaded_kernels(file)
 
 
 def _kernels_of(
@@ -233,27 +239,3 @@ def _by_name(kernels: Iterable[Kernel]) -> ByName:
     for kernel in kernels:
         found[kernel.name].append(kernel)
     return found
-
-
-def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
-    """Headers that matter, by path, so that sites have the same ids whoever lists the headers."""
-    for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
-        if everything or "<<<" in header.text or _PRAGMA.search(header.text):
-            syntax = parse(header)
-            if syntax.brackets.unbalanced is None:
-                yield syntax
-
-
-def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
-    main, *headers = own
-    if expanded is not None:
-        written = (header.source for header in headers)
-        parts = tuple(expanded_parts(expanded, main, written))
-        # Only the launches are left in the text before preprocessing.
-        return Unit(parts, MacroTable.of(main.macros), is_expanded=True)
-    macros = MacroTable.of(macro for one in own for macro in one.macros)
-    return Unit(tuple(UnitPart(one, one.source) for one in own), macros, is_expanded=False)
-
-
-def _seen(unit: Unit) -> Seen:
-    return tuple((part.source, part.syntax) for part in unit.parts) if unit.is_expanded else ()

@@ -1,4 +1,4 @@
-"""Sources in, proven `Program`s out.
+"""Sources in, proven `Program`s out, one for each source.
 
 Each source becomes a `ReadSource`. Analyses are imported where nvcc is at work already, so that a
 verb which does not need them starts quickly.
@@ -75,7 +75,10 @@ class Analyzer:
         return self.load_all((path,), require_nvcc)[0]
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
-        """Read and analyze all sources of one program: any may define a kernel of another."""
+        """Read and analyze sources that are linked together; gives a `Program` for each.
+
+        Any of them may define a kernel that another one launches.
+        """
         with during(self.reporter.progress, ANALYZING):
             read = [self.read(path, require_nvcc) for path in paths]
             from cutune.proof.analysis.kernels_of_other_sources import linked
@@ -127,16 +130,25 @@ class Analyzer:
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         from cutune.proof.analysis.read_source import ReadSource
 
-        nvcc = self.toolchain.nvcc if compiling is not None else None
         flags = tuple(self.toolchain.compile_flags(path))
         if compiling is not None:
             self.code.note(path, flags, compiling)
-        folder, compile_unit = os.getcwd(), self.compiler.ptx
-        texts = syntax, expanded, headers, early
-        try_copies = self.try_copies if self.with_variants else None
-        allowed = self.rewrites_headers, self.is_associative, try_copies
-        read = ReadSource(nvcc, folder, flags, *texts, compiling, compile_unit, *allowed)
-        return read.with_program()
+        read = ReadSource(
+            nvcc=self.toolchain.nvcc if compiling is not None else None,
+            folder=os.getcwd(),
+            flags=flags,
+            syntax=syntax,
+            expanded=expanded,
+            headers=headers,
+            early=early,
+            compilation=compiling,
+            compile_unit=self.compiler.ptx,
+            rewrites_headers=self.rewrites_headers,
+            is_associative=self.is_associative,
+            try_copies=self.try_copies if self.with_variants else None,
+        )
+        read.analyze_now()
+        return read
 
     def _headers(
         self, source: Source, expanded: str | None

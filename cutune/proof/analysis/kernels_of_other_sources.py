@@ -1,4 +1,4 @@
-"""Kernels that another source of the same program defines. Takes sources, gives their programs.
+"""Kernels that a source launches and another one defines. Takes sources, gives a `Program` each.
 
 A launch whose kernel is only declared in its own translation unit is judged by the proof in the
 unit that defines the kernel. The compiler says which entry the launch calls, and which sources
@@ -21,7 +21,7 @@ from cutune.toolchain.kernel_names import base_name, is_instance, plain_name, qu
 
 
 def linked(sources: Sequence[ReadSource]) -> list[Program]:
-    """The programs of all sources of one program, each with the kernels that others lend it."""
+    """A `Program` for each of linked sources, with the kernels that others lend it."""
     found = []
     for source in sources:
         others = [other for other in sources if other is not source]

@@ -27,7 +27,7 @@ from cutune.toolchain.kernel_names import (
     qualified_name,
 )
 
-Told = Callable[[], Sequence[HostLaunch]]
+AskLaunches = Callable[[], Sequence[HostLaunch]]
 """The launches of a source as the compiler resolves them.
 
 Raises CutuneError where it cannot be asked.
@@ -63,7 +63,7 @@ def by_last_name(by_name: Mapping[str, Sequence[Kernel]]) -> Mapping[str, Sequen
 
 
 def launched_kernels(
-    syntax: Syntax, by_name: Mapping[str, Sequence[Kernel]], told: Told
+    syntax: Syntax, by_name: Mapping[str, Sequence[Kernel]], ask_launches: AskLaunches
 ) -> dict[int, str]:
     """Qualified names of kernels that launches call, by the first byte of the launch.
 
@@ -74,7 +74,7 @@ def launched_kernels(
     if shared.isdisjoint(names.values()) or renumbers(syntax.source.text):
         return {}
     try:
-        places = launches_by_place(told())
+        places = launches_by_place(ask_launches())
     except CutuneError:
         return {}
     found, path = {}, os.path.realpath(syntax.source.path)

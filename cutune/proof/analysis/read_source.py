@@ -27,8 +27,9 @@ from cutune.proof.variants.registry import with_written_variants
 from cutune.proof.variants.tiles import may_have_tiles
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import Syntax
-from cutune.source.unit.macros import Seen, Unsteady
+from cutune.source.unit.macros import Seen
 from cutune.source.unit.preprocess import early_macros, expanded_parts
+from cutune.source.unit.unit_texts import UnitTexts, seen_files
 from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
@@ -38,9 +39,9 @@ from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
 class ReadSource:
     """One source, with all that is needed to analyze it again, and what was found in it.
 
-    `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
-    where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits. Others: see `Analyzer`.
+    `expanded`, `headers`, `early`: see `UnitTexts`. `nvcc`: None, as `compilation` is, where the
+    text alone has to do. `folder`: relative paths are seen from there. `compile_unit`: compiles the
+    source with edits. Others: see `Analyzer`.
     """
 
     nvcc: Nvcc | None
@@ -56,10 +57,9 @@ class ReadSource:
     is_associative: bool = False
     try_copies: Try | None = None
 
-    def with_program(self) -> ReadSource:
-        """Analyze the source; raises as `alone` does, now."""
-        assert self.alone is not None
-        return self
+    def analyze_now(self) -> Program:
+        """Analyze the source, which else is done when `alone` is read; raises as that does."""
+        return self.alone
 
     @cached_property
     def alone(self) -> Program:
@@ -68,14 +68,15 @@ class ReadSource:
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
         """Return the proven program, with kernels that other sources define."""
-        is_bare = not (self._copies or self._tiles or elsewhere)
-        program = self._bare if is_bare else self._analyzed(self._copies, elsewhere, self._tiles)
+        program = self._without_copies
+        if self._copies or self._tiles or elsewhere:
+            program = self._analyzed(self._copies, elsewhere, self._tiles)
         if self.compilation is None:
             return program
-        program = without_unproven(with_entries_of_copies(self._told(program)))
+        program = without_unproven(with_entries_of_copies(self._with_called_entries(program)))
         return program if self.rewrites_headers else with_written_variants(program)
 
-    def _told(self, program: Program) -> Program:
+    def _with_called_entries(self, program: Program) -> Program:
         if all(site.entries for site in program.tunable_launches):
             return program
         try:
@@ -84,30 +85,33 @@ class ReadSource:
             return without_launched_entries(program, error.diagnostic.message)
 
     @cached_property
-    def _bare(self) -> Program:
+    def _texts(self) -> UnitTexts:
+        read = self.syntax, self.expanded, self.headers, self.early
+        return UnitTexts.read(*read, lambda: self._marked)
+
+    @cached_property
+    def _without_copies(self) -> Program:
         return self._analyzed({}, ())
 
     @cached_property
     def _copies(self) -> Mapping[str, ProvenCopy]:
         if self.compilation is None or self.compile_unit is None:
             return {}
-        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
         with chdir(self.folder):
             originals = self.compilation.results()
-            known = self.compile_unit, unsteady, self.is_associative
-            return proven_copies(self._bare, originals, *known)
+            known = self.compile_unit, self._texts.unsteady, self.is_associative
+            return proven_copies(self._without_copies, originals, *known)
 
     @cached_property
     def _tiles(self) -> Mapping[str, Tiles]:
         if self.compilation is None or self.compile_unit is None or self.try_copies is None:
             return {}
-        program = self._analyzed(self._copies, ()) if self._copies else self._bare
+        program = self._analyzed(self._copies, ()) if self._copies else self._without_copies
         if not may_have_tiles(program):
             return {}
-        files, seen = (self.syntax.source, *self.headers), self._seen(self.expanded or "")
-        unsteady = Unsteady(files, seen, lambda: self._marked)
         with chdir(self.folder):
-            return tried_tiles(program, self.compile_unit, unsteady, self.try_copies)
+            texts = self._texts.kernel_texts
+            return tried_tiles(program, self.compile_unit, texts, self.try_copies)
 
     def _analyzed(
         self,
@@ -116,17 +120,13 @@ class ReadSource:
         tiles: Mapping[str, Tiles] | None = None,
     ) -> Program:
         program = analyze(
-            self.syntax,
-            self.expanded,
-            self.headers,
-            self.early,
+            self._texts,
             self.compilation,
             copies,
             elsewhere,
-            lambda: self._marked,
-            self.is_associative,
-            lambda: self.launches,
-            tiles or {},
+            is_associative=self.is_associative,
+            ask_launches=lambda: self.launches,
+            tiles=tiles or {},
         )
         return replace(program, defined=self._early_macros)
 
@@ -143,25 +143,21 @@ class ReadSource:
             return None
         with chdir(self.folder):
             text = marked_host_pass(self.nvcc, self.syntax.source.path, self.flags)
-        return None if text is None else self._seen(text)
-
-    def _seen(self, expanded: str) -> Seen:
-        parts = expanded_parts(expanded, self.syntax, self.headers)
-        return tuple((part.source, part.syntax) for part in parts)
+        return None if text is None else seen_files(expanded_parts(text, self.syntax, self.headers))
 
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
         with chdir(self.folder):
-            return host_launches(self._asked, self.syntax.source.path, self.flags)
+            return host_launches(self._front_end, self.syntax.source.path, self.flags)
 
     @cached_property
     def exported(self) -> frozenset[str]:
         """The kernels that other sources can link with, by their mangled names."""
         with chdir(self.folder):
-            return exported_kernels(self._asked, self.syntax.source.path, self.flags)
+            return exported_kernels(self._front_end, self.syntax.source.path, self.flags)
 
     @property
-    def _asked(self) -> Nvcc:
+    def _front_end(self) -> Nvcc:
         if self.nvcc is None:
             raise FrontEndFailed("its text alone is read")
         return self.nvcc

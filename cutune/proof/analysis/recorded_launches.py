@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
 from cutune.proof.analysis.suggestions import suggestions
-from cutune.source.program import Program, SiteKey, Verdict, constant_blocks
+from cutune.source.host_formula import constant
+from cutune.source.program import Kernel, LaunchSite, Program, SiteKey, Verdict
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,16 @@ def nothing_tunable(programs: Sequence[Program]) -> CutuneError:
     has_launches = any(program.launches for program in programs)
     why = ": the messages above say why" if has_launches else ", because there is no <<<…>>> in it"
     return CutuneError.at(Code.NOTHING_TUNABLE, path=path, why=why)
+
+
+def constant_blocks(site: LaunchSite, kernel: Kernel | None) -> int:
+    """Return the blocks of a kernel that shares its work among any number of them.
+
+    0 where it is not known to, where another number is chosen at the launch, or where the text does
+    not give one number.
+    """
+    if site.resolved is None or kernel is None or "gridDim" not in kernel.source[kernel.span]:
+        return 0
+    if any(dimension.grid_free is not None for dimension in kernel.dimensions):
+        return 0
+    return prod(int(constant(size) or 0) for size in site.resolved.grid)

@@ -18,7 +18,6 @@ from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import DataParameter, DimensionProof, Impurity, Kernel, Program, Role
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.kernel_texts import KernelTexts
-from cutune.source.unit.macros import Unsteady
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,9 @@ Copied = tuple[str, str]
 
 
 def tried_tiles(
-    program: Program, compile_unit: Compile, unsteady: Unsteady, try_copies: Try
+    program: Program, compile_unit: Compile, texts: KernelTexts, try_copies: Try
 ) -> dict[str, Tiles]:
     """Return the copies of refused kernels that do what these do, by the kernels' names."""
-    files, seen = (program.source, *program.headers), tuple(one for _, one in unsteady.expanded)
-    texts = KernelTexts(files, expanded=seen, unsteady=unsteady)
     candidates = tile_candidates(program, texts)
     written = {(k, one.name): one for k, copies in candidates.items() for one in copies}
 

@@ -47,6 +47,10 @@ Uses = Mapping[str, frozenset[int]]
 """By shared array the elements that are used; those that are written as `-1 - element`."""
 
 
+_Left = tuple[str, object]
+"""A register, an element of a shared array, or a value of an effect: of which kind, and which."""
+
+
 @dataclass(frozen=True)
 class Ending:
     """What a run of one block leaves.
@@ -65,7 +69,7 @@ class Ending:
 
     stop: Stop | None
     blocks: frozenset[int]
-    left: Mapping[tuple[str, object], int]
+    left: Mapping[_Left, int]
     effects: Mapping[int, bool]
     by_first: frozenset[Element]
     written: frozenset[Element]
@@ -270,21 +274,11 @@ class Reductions:
             barred |= inside
 
     def _ending(self, run: BlockRun, stop: Stop | None, terms: Terms) -> Ending:
-        left: dict[tuple[str, object], int] = {}
-        by_first = set[Element]()
-        # What a block leaves for itself is not the same as what another block leaves.
-        live = self._live_behind(stop) if not self.of_ids else frozenset[str]()
-        for register in sorted(run.written & live):
-            left["register", register] = _common(run.state[register], terms)
-        for array in run.arrays.values():
-            numbers = as_terms(array.content, terms)
-            is_told = (numbers >= 0) & (array.content.kind != NUMBER)
-            for element in [] if self.of_ids else np.flatnonzero(is_told):
-                place = array.name, int(element) * array.width, array.width
-                left["stored", place] = int(numbers[element])
-                is_own = array.writer[element] == 0 and not terms.of_lanes
-                by_first |= {place} if is_own else set()
         effects, of_lanes = dict[int, bool](), set[int]()
+        left, by_first = dict[_Left, int](), frozenset[Element]()
+        # What a block leaves for itself is not the same as what another block leaves.
+        if not self.of_ids:
+            left, by_first = self._left_in_place(run, stop, terms)
         for effect in run.effects:
             where, line = effect.threads, effect.instruction.line
             is_alone = bool(where[0]) and int(where.sum()) == 1
@@ -310,7 +304,7 @@ class Reductions:
             frozenset(run.blocks),
             left,
             effects,
-            frozenset(by_first),
+            by_first,
             frozenset(
                 (a.name, int(element) * a.width, a.width)
                 for a in run.arrays.values()
@@ -324,6 +318,23 @@ class Reductions:
             run.steps,
             frozenset(of_lanes),
         )
+
+    def _left_in_place(
+        self, run: BlockRun, stop: Stop | None, terms: Terms
+    ) -> tuple[dict[_Left, int], frozenset[Element]]:
+        """The terms in registers and shared arrays; and the elements that thread 0 wrote last."""
+        left, by_first = dict[_Left, int](), set[Element]()
+        for register in sorted(run.written & self._live_behind(stop)):
+            left["register", register] = _common(run.state[register], terms)
+        for array in run.arrays.values():
+            numbers = as_terms(array.content, terms)
+            is_told = (numbers >= 0) & (array.content.kind != NUMBER)
+            for element in np.flatnonzero(is_told):
+                place = array.name, int(element) * array.width, array.width
+                left["stored", place] = int(numbers[element])
+                is_own = array.writer[element] == 0 and not terms.of_lanes
+                by_first |= {place} if is_own else set()
+        return left, frozenset(by_first)
 
     def _live_behind(self, stop: Stop | None) -> frozenset[str]:
         if stop is None:

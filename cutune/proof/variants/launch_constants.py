@@ -106,7 +106,7 @@ def _reason(kernel: Kernel) -> str:
     if not kernel.tiles and kernel.pure_dimensions:
         return _CHOSEN
     said = (why for _, why in kernel.variant_reasons if why.code is Code.VARIANT_TILE)
-    told = "; ".join(dict.fromkeys(why.message.partition(": ")[2] for why in said))
+    told = "; ".join(dict.fromkeys(why.what for why in said))
     return told or (kernel.reason.message if kernel.reason is not None else "")
 
 

@@ -46,7 +46,8 @@ class Illegal(Exception):
 
 def left_out(kernel: Kernel, variant: str, code: Code, **words: str) -> tuple[str, Impurity]:
     """Return the name of a variant, and why the kernel has none."""
-    return variant, Impurity(code, code.template.format(variant=variant, **words), kernel.span)
+    message = code.template.format(variant=variant, **words)
+    return variant, Impurity(code, message, kernel.span, words.get("what", ""))
 
 
 def not_repeated(what: str) -> Illegal:

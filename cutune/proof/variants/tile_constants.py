@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 from cutune.proof.variants.text import KernelText
 from cutune.source.host_formula import (
-    Call,
-    Cast,
     Formula,
-    HostOperation,
     Name,
     Number,
     constant,
+    names_of,
     parts,
 )
 from cutune.source.kernel_variant import BLOCK_OF
@@ -56,7 +54,7 @@ class TileConstant:
         """Does a formula of a launch name it, or have its number?"""
         if self.name.startswith(NUMBER):
             return any(isinstance(p, Number) and p.value == self.value for p in parts(formula))
-        return any(name.text == self.name for name in named_in(formula))
+        return any(name.text == self.name for name in names_of(formula))
 
 
 Values = Mapping[TileConstant, int]
@@ -115,7 +113,7 @@ def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
     assert resolved is not None, "a launch that is open"
     shared = (resolved.shared,) if resolved.shared is not None else ()
     for formula in (*resolved.block, *resolved.grid, *shared):
-        yield from named_in(formula)
+        yield from names_of(formula)
 
 
 def _defined(text: KernelText, name: str, is_macro: bool) -> int | None:
@@ -164,20 +162,6 @@ def _numbers_in_block(site: LaunchSite) -> Iterator[int]:
     for part in (part for formula in site.resolved.block for part in parts(formula)):
         if isinstance(part, Number) and part.value.denominator == 1:
             yield int(part.value)
-
-
-def named_in(formula: Formula) -> Iterator[Name]:
-    """Yield the names in a formula, and in what defines them."""
-    match formula:
-        case Name(_, _, value):
-            yield formula
-            if value is not None:
-                yield from named_in(value)
-        case HostOperation(_, operands) | Call(_, operands):
-            for operand in operands:
-                yield from named_in(operand)
-        case Cast(_, operand):
-            yield from named_in(operand)
 
 
 def whole_shape(shape: Sequence[Formula]) -> Block | None:

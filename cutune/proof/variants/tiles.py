@@ -32,7 +32,6 @@ from cutune.proof.variants.tile_constants import (
     TileConstant,
     Values,
     constants_of,
-    named_in,
     whole_shape,
 )
 from cutune.proof.variants.tile_design import MOST_COMPILED, Chosen, combinations, designed
@@ -44,6 +43,7 @@ from cutune.source.host_formula import (
     Name,
     Number,
     constant,
+    names_of,
     plain,
 )
 from cutune.source.kernel_variant import KernelVariant, Tile
@@ -250,7 +250,7 @@ def _with(
             # An enumerator for a `dim3`.
             return Number(Fraction(1))
         case Name(text, _, inner) if inner is not None and text not in kept:
-            is_named = any(name.text in values for name in named_in(inner))
+            is_named = any(name.text in values for name in names_of(inner))
             return _with(inner, values, kept) if is_named or _has_numbers(values) else formula
         case HostOperation(operator, operands):
             return HostOperation(operator, tuple(_with(one, values, kept) for one in operands))
@@ -272,7 +272,7 @@ def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] 
     guess: each launch asks whether the program's own grid is that.
     """
     count = constant(grid)
-    if count is not None and not any(name.text in arguments for name in named_in(grid)):
+    if count is not None and not any(name.text in arguments for name in names_of(grid)):
         return (str(int(count)), 1) if count.denominator == 1 and count > 0 else None
     match _inner(grid):
         case HostOperation("/", (numerator, divisor)):
@@ -314,7 +314,7 @@ def _quotient(
         return None
     terms = [*_terms(numerator, 1)]
     # A number that is an argument is a size.
-    sizes = [any(name.text in arguments for name in named_in(one)) for one, _ in terms]
+    sizes = [any(name.text in arguments for name in names_of(one)) for one, _ in terms]
     known = [
         None if is_size else constant(one) for (one, _), is_size in zip(terms, sizes, strict=True)
     ]

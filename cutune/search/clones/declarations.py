@@ -64,6 +64,8 @@ _BEFORE_BODY = frozenset({")", "const", "noexcept", "override", "final"})
 
 
 class Kind(Enum):
+    """What a declaration at file scope declares."""
+
     FUNCTION = auto()
     PROTOTYPE = auto()
     VARIABLE = auto()

@@ -110,6 +110,7 @@ class BySizeVerdict:
 
 
 def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySizeVerdict]:
+    """May the constants of a program be chosen by size? By their names."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         verdicts = pool.map(partial(by_size_verdict, compiler, program), program.constants)
         return {one.name: its for one, its in zip(program.constants, verdicts, strict=True)}
@@ -118,6 +119,7 @@ def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySi
 def by_size_verdict(
     compiler: UnitCompiler, program: Program, constant: TunableConstant
 ) -> BySizeVerdict:
+    """May a constant be chosen by size, in copies of what depends on it?"""
     try:
         found, _ = found_copies(compiler, program, [constant], {}, None)
         return BySizeVerdict(found.of(found.outer).name, constant.data)
@@ -183,6 +185,7 @@ _PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTI
 
 
 def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str, tuple[str, ...]]:
+    """The code of functions of these names behind a prefix, without what differs by place."""
     constants = dict(_DATA.findall(assembly))
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
@@ -329,6 +332,7 @@ def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool
 
 
 def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> dict[str, str]:
+    """Why copies are not the program that has their values; by prefix, those alone that are not."""
     compiler = question.compiler
     try:
         device, host = compiler.ptx(question.unit), compiler.assembly(question.unit)

@@ -124,6 +124,7 @@ def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
 def best_times(
     measured: Iterable[tuple[Point, HostMeasurement]], names: Sequence[str]
 ) -> Mapping[Point, Mapping[ValueSet, float]]:
+    """The least time of each set of values, at each point."""
     best: dict[Point, dict[ValueSet, float]] = {}
     for point, one in measured:
         times, values = best.setdefault(point, {}), tuple(one.values[name] for name in names)
@@ -135,6 +136,7 @@ def best_times(
 def set_table(
     sizes: Sequence[str], times: Mapping[Point, Mapping[ValueSet, float]], sets: Sequence[ValueSet]
 ) -> TimeTable:
+    """Times by the numbers of sets, as a classifier takes them."""
     numbers = {one: number for number, one in enumerate(sets)}
     labelled: dict[Point, Mapping[Configuration, float]] = {
         p: {(numbers[one],): t for one, t in own.items()} for p, own in times.items()
@@ -181,6 +183,7 @@ def changed(
 
 
 def without_place(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
+    """Messages about chosen values of which no constant and no option has the name."""
     known = {one.name for one in program.constants} | holes([*asked.flags, asked.make])
     return [
         Diagnostic.at(Code.CHOSEN_NOWHERE, name=name, value=value)

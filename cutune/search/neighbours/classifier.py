@@ -74,6 +74,7 @@ def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
+    """What each point would get from all the others."""
     if len(labels) < 2:
         return dict(labels)
     rests = {p: {q: label for q, label in labels.items() if q != p} for p in labels}
@@ -83,10 +84,12 @@ def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configur
 def accuracy(
     predicted: Mapping[Point, Configuration], actual: Mapping[Point, Configuration]
 ) -> float:
+    """The share of points that get their label."""
     return fmean(predicted[point] == label for point, label in actual.items())
 
 
 def null_accuracy(labels: Mapping[Point, Configuration]) -> float:
+    """The share of points that have the most frequent label."""
     return Counter(labels.values()).most_common(1)[0][1] / len(labels)
 
 

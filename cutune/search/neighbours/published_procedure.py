@@ -28,6 +28,8 @@ FEWEST_SIZES = 4
 
 @dataclass(frozen=True)
 class Split:
+    """A division of labels into a training and a test part, and how well `k` neighbours did."""
+
     random_state: int
     training: int
     tested: int

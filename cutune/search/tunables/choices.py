@@ -89,13 +89,10 @@ def fit_host(
     allowed = [one for one in measured if is_allowed_by_all(one, program.tunables)]
     fixed = fit_fixed(allowed, names, own, held)
     chosen, sets = fixed or FixedChoice({}), None
-    free = {*names} - {*held}
-    if fixed is not None and (together := chosen_together(compiler, parameters, program, free)):
-        by_size = [one.name for one in together]
-        sizes = list(dict.fromkeys(size for one in together for size in one.data))
-        rest = fixed.without(by_size)
-        known = [one for one in allowed if rest.fits(one)]
-        sets = fit_sets(known, by_size, sizes, own, limit)
+    if fixed is not None:
+        free = {*names} - {*held}
+        together = chosen_together(compiler, parameters, program, free)
+        sets = _sets_by_size(together, fixed, allowed, own, limit)
     if sets is not None:
         measured = [one for one in measured if sets.fits(one, own)]
     rest = chosen.without(sets.names if sets is not None else ())
@@ -109,6 +106,22 @@ def fit_host(
     if not models and fixed is None:
         raise CutuneError.at(Code.NO_HOST_TIMES, path=program.source.path)
     return HostChoices(fixed, models, sets)
+
+
+def _sets_by_size(
+    together: Sequence[TunableConstant],
+    fixed: FixedChoice,
+    measured: Sequence[HostMeasurement],
+    own: Settings,
+    limit: float,
+) -> SetChoice | None:
+    """Fit the values of constants that may follow the sizes; others keep what is `fixed`."""
+    if not together:
+        return None
+    names = [one.name for one in together]
+    sizes = list(dict.fromkeys(size for one in together for size in one.data))
+    rest = fixed.without(names)
+    return fit_sets([one for one in measured if rest.fits(one)], names, sizes, own, limit)
 
 
 def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
@@ -179,12 +192,16 @@ def read_blocks(
 
 @dataclass(frozen=True)
 class MeasuredLaunches:
+    """Classifiers of thread blocks, fitted to a sweep of the launches of one source."""
+
     origin: Origin
     blocks: tuple[BlockClassifier, ...]
 
 
 @dataclass(frozen=True)
 class ChoicesDocument:
+    """What choices.json of a workspace holds: all that was chosen for one source."""
+
     origin: Origin
     models: tuple[ChoiceModel, ...]
     launches: MeasuredLaunches | None = None
@@ -239,16 +256,7 @@ def group_table(
     later = {tunable.name for tunable in tunables if {*names} & {*tunable.given}}
     others = [t.name for t in tunables if t.name not in {*names, *given, *later}]
     sizes = (*given, *own[0].data)
-    slices: dict[Point, Slices] = {}
-    for one in measured:
-        data, time = one.data.get(own[0].name, {}), one.milliseconds
-        is_known = {*names} <= one.values.keys() and {*sizes} <= data.keys()
-        if time is not None and is_known and is_allowed(one, own):
-            held = tuple(one.values.get(name) for name in others)
-            point = tuple(data[name] for name in sizes)
-            times = slices.setdefault(point, {}).setdefault(held, {})
-            configuration = tuple(int(one.values[name]) for name in names)
-            times[configuration] = min(times.get(configuration, time), time)
+    slices = _slices(own, others, sizes, measured)
 
     def rank(times: Times) -> tuple[float, float]:
         best, fewest = min(times.values()), -len(times)
@@ -262,6 +270,26 @@ def group_table(
     if not chosen or (len(tried) == 1 and not is_needed):
         return None
     return TimeTable(sizes, tuple(names), chosen)
+
+
+def _slices(
+    group: Sequence[HostTunable],
+    others: Sequence[str],
+    sizes: Sequence[str],
+    measured: Iterable[HostMeasurement],
+) -> dict[Point, Slices]:
+    """The least times at each point, by the values at which the other tunables were held."""
+    names, slices = [tunable.name for tunable in group], dict[Point, Slices]()
+    for one in measured:
+        data, time = one.data.get(group[0].name, {}), one.milliseconds
+        is_known = {*names} <= one.values.keys() and {*sizes} <= data.keys()
+        if time is not None and is_known and is_allowed(one, group):
+            held = tuple(one.values.get(name) for name in others)
+            point = tuple(data[name] for name in sizes)
+            times = slices.setdefault(point, {}).setdefault(held, {})
+            configuration = tuple(int(one.values[name]) for name in names)
+            times[configuration] = min(times.get(configuration, time), time)
+    return slices
 
 
 # ---- emit

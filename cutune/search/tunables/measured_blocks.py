@@ -168,6 +168,7 @@ def measured_columns(kernel: Kernel) -> tuple[str, ...]:
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
+    """Fit a classifier of thread blocks to a sweep; None where no launch has all sizes."""
     columns = measured_columns(kernel)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
@@ -218,6 +219,7 @@ def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
 
 
 def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list[Decider]:
+    """The C that chooses blocks by these classifiers, kernel by kernel."""
     by_kernel: dict[str, dict[str, BlockClassifier]] = {}
     for choice in choices:
         by_kernel.setdefault(choice.kernel, {})[choice.device] = choice

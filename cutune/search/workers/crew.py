@@ -29,6 +29,8 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
+    """A program that a worker runs, in a folder, for so many seconds at most."""
+
     command: tuple[str, ...]
     environment: Mapping[str, str]
     seconds: float

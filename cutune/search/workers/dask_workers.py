@@ -71,6 +71,8 @@ def stopped() -> None:
 
 @dataclass
 class DaskWorker:
+    """One worker of a dask cluster, by its address."""
+
     workers: DaskWorkers
     address: str
     gpus: Sequence[str] = ()

@@ -27,6 +27,7 @@ from cutune.source.host_formula import (
     constant,
     formula_of,
     is_real,
+    names_of,
     number,
     parts,
     plain,
@@ -238,12 +239,12 @@ def inferred_formula(configuration: Configuration, arguments: Container[str] = (
     found = _in_block(configuration.shared, block)
     if found is None:
         return None
-    used = {part.text for part in parts(found) if isinstance(part, Name)}
+    used = {name.text for name in names_of(found)}
     for d, size in zip(DIMENSIONS, block, strict=True):
         if d not in used and constant(size) != 1:
             # A number in the formula may be that of this dimension in disguise.
             return None
-        named = (part.text.split(".")[0] for part in parts(size) if isinstance(part, Name))
+        named = (name.text.split(".")[0] for name in names_of(size))
         if d in used and any(name in arguments for name in named):
             return None
     text = text_of(found)

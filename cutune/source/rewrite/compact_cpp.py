@@ -5,8 +5,8 @@ declarations that nothing needs, with short names for variables, and with fewer 
 filled up to `WIDTH` columns; a preprocessor line stays a line of its own.
 
 Variables are renamed that are linked nowhere: parameters, local variables and members with data.
-Functions, types and what is static keep their names, so that several sources of one program share
-them. Declarations are left out that have a name of cutune's: functions that are inline or static,
+Functions, types and what is static keep their names, so that sources that are linked share them.
+Declarations are left out that have a name of cutune's: functions that are inline or static,
 structures, and aliases.
 """
 

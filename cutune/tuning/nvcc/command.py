@@ -303,7 +303,9 @@ UNITS = "units"
 LENDS = "lends"
 
 
-#: Macros that torch gives to each extension: its kernels are known with them and without.
+#: Macros that torch gives to each extension: its kernels are known with them and without. A digest
+#: of the preprocessed text would need no list, but the key is asked for at each call, also where
+#: nothing is to be done: the preprocessor would run then, which takes longer than all the rest.
 _OF_TORCH = ("TORCH_", "__CUDA_NO_", "PYBIND11_", "_GLIBCXX_USE_CXX11_ABI")
 
 
@@ -342,6 +344,12 @@ ASSOCIATIVE = "CUTUNE_ASSOCIATIVE_MATH"
 
 
 class Settings(NamedTuple):
+    """What the `--cutune-` options and the environment say.
+
+    `workspace`: None: those beside and above a source are looked at. `nvcc`: None: the one that is
+    found. `strict`: is a failure of cutune an error?
+    """
+
     modes: frozenset[str]
     workspace: str | None
     devices: tuple[str, ...]

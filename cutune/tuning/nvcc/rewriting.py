@@ -46,7 +46,7 @@ from cutune.tuning.nvcc.command import (
     run_instead,
     workspaces_of,
 )
-from cutune.tuning.nvcc.kept_objects import place_of
+from cutune.tuning.nvcc.kept_objects import ObjectPlace, place_of
 from cutune.tuning.nvcc.shadows import ShadowSource, restore_dependencies, with_copies
 from cutune.tuning.nvcc.units import CompiledSource, knows_others, lenders_of, lends, note, register
 
@@ -73,59 +73,108 @@ def compiled_sources(outputs: Path) -> Path:
     return outputs.with_name("sources")
 
 
+@dataclass(frozen=True)
+class _RewrittenCommand:
+    """A command, its sources replaced by their shadows.
+
+    `dependencies`, `whole`: where its dependency file and its object are written first; empty: at
+    their own places. `nvcc`: None where another program is called, as ccache. `place`: where the
+    object is kept for an equal call; None: it is not.
+    """
+
+    command: Command
+    words: Sequence[str]
+    shadows: Collection[ShadowSource]
+    dependencies: str
+    whole: str
+    nvcc: Nvcc | None
+    place: ObjectPlace | None
+
+    @staticmethod
+    def of(
+        command: Command, shadows: dict[str, ShadowSource], nvcc: Nvcc | None, is_kept: bool
+    ) -> _RewrittenCommand:
+        """`shadows`: by the path of the source. Raises CT020."""
+        dependencies = _dependencies_elsewhere(command)
+        whole = _object_elsewhere(command) if dependencies else ""
+        words = with_copies(command, shadows, dependencies, whole)
+        place = place_of(nvcc, command, shadows) if nvcc is not None and is_kept else None
+        return _RewrittenCommand(command, words, shadows.values(), dependencies, whole, nvcc, place)
+
+    def was_given(self) -> bool:
+        """Was the object of an equal call put in place?"""
+        return self.place is not None and self.place.given()
+
+    def was_built(self) -> bool:
+        """Was it built of device code that is known?"""
+        return self.nvcc is not None and _is_built(
+            self.nvcc, self.command, self.words, self.shadows
+        )
+
+    def finish(self, is_silent: bool) -> int:
+        """Put what was made in place, and keep it if the compiler said nothing."""
+        try:
+            _restore(self.command, self.shadows, self.dependencies)
+            if self.whole:
+                replace_file(Path(self.command.outputs()[0]), Path(self.whole).read_bytes())
+        except CutuneError as error:
+            print(_said(error), file=sys.stderr)
+            return 1
+        if self.place is not None and is_silent:
+            self.place.keep()
+        return 0
+
+
 def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
+    """Compile the shadows of the sources; gives the status for the shell.
+
+    `launcher`: nvcc, or what stands before it, as ccache.
+    """
     asked = command
     try:
         nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
         if EMULATED in settings.modes:
             command = emulated(command, nvcc)
-        if named := os.environ.get(OUTPUTS):
-            made = (os.path.abspath(path) for path in command.outputs())
-            append_text(Path(named), "".join(f"{path}\n" for path in made))
-            read = (item.value for item in command.sources if command.makes_host_code)
-            append_text(compiled_sources(Path(named)), "".join(f"{path}\n" for path in read))
+        _note_outputs(command)
         is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
         shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
-        elsewhere = _dependencies_elsewhere(command) if shadows else ""
-        whole = _object_elsewhere(command) if elsewhere else ""
-        words = with_copies(command, shadows, elsewhere, whole) if shadows else []
-        is_nvcc = shadows and list(launcher) == [str(nvcc.path)]
-        is_plain = is_nvcc and settings.modes == {TUNED}
-        place = place_of(nvcc, command, shadows) if is_plain else None
-        if place is not None and place.given():
-            return 0
-        is_built = is_nvcc and _is_built(nvcc, command, words, shadows.values())
+        made = None
+        if shadows:
+            own = nvcc if list(launcher) == [str(nvcc.path)] else None
+            made = _RewrittenCommand.of(command, shadows, own, settings.modes == {TUNED})
+            if made.was_given():
+                return 0
+        is_built = made is not None and made.was_built()
     except CompilerKilled as error:
         print(error.diagnostic.render(), file=sys.stderr)
         return 128 + error.signal
     except Exception as error:
         return _without_rewriting(launcher, command, error, settings.strict)
-    if not shadows:
+    if made is None:
         return run_instead(launcher, command.words)
-    is_silent = True
-    if not is_built:
-        done = subprocess.run([*launcher, *words], capture_output=True, check=False)
-        if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
-            # That says nothing of the rewritten form, and is what make wants to know.
-            sys.stderr.buffer.write(done.stderr)
-            return _status(done.returncode)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).decode(errors="replace")
-            remark = _not_rewritten(command, said)
-            return _compile_original(launcher, command, said, remark, settings.strict)
-        is_silent = not done.stdout and not done.stderr
-        sys.stdout.buffer.write(done.stdout)
+    if is_built:
+        return made.finish(is_silent=True)
+    done = subprocess.run([*launcher, *made.words], capture_output=True, check=False)
+    if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
+        # That says nothing of the rewritten form, and is what make wants to know.
         sys.stderr.buffer.write(done.stderr)
-    try:
-        _restore(command, shadows.values(), elsewhere)
-        if whole:
-            replace_file(Path(command.outputs()[0]), Path(whole).read_bytes())
-    except CutuneError as error:
-        print(_said(error), file=sys.stderr)
-        return 1
-    if place is not None and is_silent:
-        place.keep()
-    return 0
+        return _status(done.returncode)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).decode(errors="replace")
+        remark = _not_rewritten(command, said)
+        return _compile_original(launcher, command, said, remark, settings.strict)
+    sys.stdout.buffer.write(done.stdout)
+    sys.stderr.buffer.write(done.stderr)
+    return made.finish(is_silent=not done.stdout and not done.stderr)
+
+
+def _note_outputs(command: Command) -> None:
+    """Append what it makes, and its sources, to the files that `tune --make` reads."""
+    if named := os.environ.get(OUTPUTS):
+        made = (os.path.abspath(path) for path in command.outputs())
+        append_text(Path(named), "".join(f"{path}\n" for path in made))
+        read = (item.value for item in command.sources if command.makes_host_code)
+        append_text(compiled_sources(Path(named)), "".join(f"{path}\n" for path in read))
 
 
 def _is_built(
@@ -270,7 +319,7 @@ class _Rewriter:
         request = self._request()
         if request is None:
             return self._made()
-        from cutune.tuning.inputs import Keeper
+        from cutune.tuning.inputs import WatchedRequest
         from cutune.tuning.kept import keep_rewriting, kept_rewriting, write_texts
 
         if (kept := kept_rewriting(request)) is not None:
@@ -281,16 +330,16 @@ class _Rewriter:
         if own.models.exists() or self.workspace.models.exists():
             # nvcc is at work while the rest of this program is loaded.
             request = request.with_begun()
-        keeper, begun = Keeper.watching(request), request.toolchain.begun
+        watched, begun = WatchedRequest.watching(request), request.toolchain.begun
         try:
             shadow = replace(self, toolchain=replace(self.toolchain, begun=begun))._made()
         finally:
             # This process may become nvcc.
-            keeper.wait()
+            watched.wait()
             if begun is not None:
                 begun.wait()
         files = shadow.originals if shadow is not None else ()
-        kept = keep_rewriting(keeper, None if shadow is None else shadow.to_json(), files)
+        kept = keep_rewriting(watched, None if shadow is None else shadow.to_json(), files)
         return replace(shadow, made_of=kept.identity) if shadow and kept else shadow
 
     def _request(self) -> Request | None:
@@ -313,8 +362,8 @@ class _Rewriter:
         return Request(asked, [unit.source], own, devices, workspace, models)
 
     def _made(self) -> ShadowSource | None:
+        from cutune.measure.try_copies import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
-        from cutune.tuning.inputs import try_copies
 
         plain = Analyzer(
             self.toolchain,

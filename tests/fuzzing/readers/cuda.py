@@ -24,6 +24,7 @@ from cutune.source.program import Program
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.source.syntax.parse import parse
 from cutune.source.syntax.tokens import lex, word_set
+from cutune.source.unit.unit_texts import UnitTexts
 from tests.fuzzing.reader import ROOT, Reader, short
 
 #: What CUDA sources are made of, and what may confuse whoever reads them.
@@ -78,7 +79,7 @@ def read(source: Source) -> Program:
     Raises:
         CutuneError: it cannot be analysed.
     """
-    program = analyze(parse(source))
+    program = analyze(UnitTexts.read(parse(source)))
     for diagnostic in program.diagnostics:
         diagnostic.render()
     to_json([program])

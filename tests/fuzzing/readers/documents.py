@@ -10,7 +10,7 @@ from cutune.cli.usage.command_line import inputs_of
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_lines
 from cutune.lab.interchange.convert import FORMATS, ReadingOptions, read_results
-from cutune.measure.collect import measurements
+from cutune.measure.measure_kernels import read_measurements
 from cutune.model.emit.selection import emit_selection
 from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.measurement import by_entry
@@ -108,7 +108,7 @@ def _choices(workspace: Workspace) -> None:
 
 
 def _measurements(workspace: Workspace) -> None:
-    by_entry(*measurements(workspace, _said))
+    by_entry(*read_measurements(workspace, _said))
 
 
 def _swept(workspace: Workspace) -> None:

@@ -156,3 +156,13 @@ def test_the_page_names_folders_that_are_there() -> None:
         name for name in named if not any((ROOT / base / name).exists() for base in (".", "cutune"))
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_an_assert_does_no_work(path: Path) -> None:
+    """It tells the type of what is there, and calls nothing: `python -O` leaves it out."""
+    tests = (node.test for node in ast.walk(tree(path)) if isinstance(node, ast.Assert))
+    inside = [part for test in tests for part in ast.walk(test)]
+    called = {ast.unparse(part.func) for part in inside if isinstance(part, ast.Call)}
+    assert called <= {"isinstance"}
+    assert not any(isinstance(part, ast.NamedExpr | ast.Await) for part in inside)

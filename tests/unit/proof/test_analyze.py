@@ -15,6 +15,7 @@ from cutune.proof.analysis.analyze import analyze
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.headers import find_headers
 from cutune.source.syntax.parse import parse
+from cutune.source.unit.unit_texts import UnitTexts
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.analyzed import analyzed
 
@@ -24,7 +25,9 @@ INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
 def program_of(text: str, expanded: str | None = None) -> Program:
     source = Source("test.cu", text)
-    return analyzed(source) if expanded is None else analyze(parse(source), expanded)
+    if expanded is None:
+        return analyzed(source)
+    return analyze(UnitTexts.read(parse(source), expanded))
 
 
 @pytest.mark.parametrize(
@@ -325,9 +328,10 @@ def test_launch_counters_are_no_sizes() -> None:
 def test_the_compiler_sees_the_same(name: str) -> None:
     path = SAMPLES / f"{name}.cu"
     syntax = parse(read_source(path))
-    expanded = analyze(syntax, find_nvcc().preprocess(path))
-    assert list(map(_facts, expanded.kernels)) == list(map(_facts, analyze(syntax).kernels))
-    assert expanded.launches == analyze(syntax).launches
+    expanded = analyze(UnitTexts.read(syntax, find_nvcc().preprocess(path)))
+    written = analyze(UnitTexts.read(syntax))
+    assert list(map(_facts, expanded.kernels)) == list(map(_facts, written.kernels))
+    assert expanded.launches == written.launches
 
 
 def _facts(kernel: Kernel) -> object:

@@ -27,13 +27,14 @@ from cutune.source.program import (
     Role,
 )
 from cutune.source.syntax.parse import parse
+from cutune.source.unit.unit_texts import UnitTexts
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"
 
 
 def kernel(body: str = LINE, head: str = "") -> Kernel:
     text = f"{head} __global__ void k(int n, unsigned m, float *a, float *b) {{ {body} }}"
-    return analyze(parse(Source("a.cu", text))).kernels[0]
+    return analyze(UnitTexts.read(parse(Source("a.cu", text)))).kernels[0]
 
 
 def of(name: str, kind: str = PARAMETER) -> IntegerPolynomial:

@@ -13,7 +13,8 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.model.selection.choose import UNROLLED, idle_text
-from cutune.source.program import LaunchSite, Program, Verdict, constant_blocks
+from cutune.proof.analysis.recorded_launches import constant_blocks
+from cutune.source.program import LaunchSite, Program, Verdict
 from tests.support.analyzed import analyzed
 
 pytestmark = pytest.mark.nvcc

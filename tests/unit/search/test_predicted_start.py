@@ -10,7 +10,7 @@ import pytest
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.search.collect import HostSweep, prepared
+from cutune.search.measure_parameters import HostSweep, prepared
 from cutune.search.predicted_start import predicted_first, predicting
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Timed, Tries

@@ -24,6 +24,7 @@ from cutune.source.syntax.headers import (
 )
 from cutune.source.syntax.parse import parse
 from cutune.source.unit.preprocess import user_headers
+from cutune.source.unit.unit_texts import UnitTexts
 from tests.support.analyzed import analyzed
 
 KERNEL = """#pragma once
@@ -154,7 +155,7 @@ def test_a_header_beside_the_source_goes_with_it(tmp_path: Path) -> None:
     source = read_source(tmp_path / "a.cu")
     out = tmp_path / "out"
     for place, is_tree in ((tmp_path / "sizes.h", True), (tmp_path.parent / "sizes.h", False)):
-        own = analyze(parse(source), None, (Source(str(place), "#define N 4\n"),))
+        own = analyze(UnitTexts.read(parse(source), None, (Source(str(place), "#define N 4\n"),)))
         assert Target.complete(own, out, "tuned").is_folder is is_tree
 
 

@@ -10,6 +10,7 @@ from cutune.proof.analysis.analyze import analyze
 from cutune.source.syntax.directives import renumbers
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.tokens import lex, lex_significant
+from cutune.source.unit.unit_texts import UnitTexts
 
 
 def syntax_of(text: str) -> Syntax:
@@ -252,7 +253,7 @@ def test_not_cuda() -> None:
 @pytest.mark.parametrize("text", ["int main() { return 0; }", '#include "all.h"', "int size;"])
 def test_host_code_is_no_error(text: str) -> None:
     assert syntax_of(text).diagnostics == ()
-    (diagnostic,) = analyze(syntax_of(text)).diagnostics
+    (diagnostic,) = analyze(UnitTexts.read(syntax_of(text))).diagnostics
     assert diagnostic.code is Code.HOST_ONLY and not diagnostic.is_error
 
 

@@ -13,7 +13,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.source import Source
 from cutune.core.workspace import Workspace, append_lines
-from cutune.measure.collect import Collected
+from cutune.measure.measure_kernels import Collected
 from cutune.measure.program_runs import RunPlan
 from cutune.measure.resources import with_lent
 from cutune.model.fit.fit import PAPER

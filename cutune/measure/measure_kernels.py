@@ -1,4 +1,8 @@
-"""From runs of a program to measurements: launches recorded, candidates tried, kernels counted.
+"""Kernels measured, for their models: launches recorded, candidates tried, work counted.
+
+Takes an instrumented program and its runs, gives measurements, which it adds to workspaces. It is
+the work of the stage `collect` (`tuning/stages`); parameters are measured elsewhere
+(`search/measure_parameters`).
 
 Kernels whose work does not depend on data are replayed without data; the others are counted while
 the program runs.
@@ -57,7 +61,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Part:
-    """One source of the program that is measured. `numbers`: those of its launch sites in it."""
+    """One source of the instrumented program. `numbers`: those that this gives its launch sites."""
 
     program: Program
     numbers: SiteNumbers
@@ -69,7 +73,7 @@ class Part:
         append_lines(self.workspace.measurements, lines)
 
 
-def measure(
+def measure_kernels(
     reporter: Reporter,
     parts: Sequence[Part],
     runs: Sequence[Run],
@@ -77,12 +81,15 @@ def measure(
     candidate_set: str,
     training: bool = False,
 ) -> list[list[Collected]]:
-    """Measure the kernels of an instrumented program; append to its parts, give those of each."""
+    """Measure the kernels of an instrumented program; add to the workspace of each part.
+
+    Gives the kernels that were measured, part by part.
+    """
     recorded = record_launches(runs, device, reporter.progress, reporter.warn)
     collected = []
     for part in parts:
         earlier = part.workspace.measurements.exists()
-        known = measurements(part.workspace, reporter.warn)[1] if earlier else []
+        known = read_measurements(part.workspace, reporter.warn)[1] if earlier else []
         said = _naming_places(part.program, reporter)
         measuring = _Measuring(said, part, recorded, device, known, training)
         about = part.numbers, part.resources, candidate_set, said.warn
@@ -95,7 +102,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Measuring:
-    """One part of the program while it is measured. `known`: measurements of earlier calls."""
+    """A part while its kernels are measured. `known`: measurements of earlier calls."""
 
     reporter: Reporter
     part: Part
@@ -327,7 +334,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         yield fewer_candidates(kernel.name, count - len(late), count, "tried")
 
 
-def measurements(
+def read_measurements(
     workspace: Workspace, warn: Warn
 ) -> tuple[list[MeasuredKernel], list[Measurement]]:
     """All kernels and measurements of a workspace. Raises CT009 when nothing was."""

@@ -1,4 +1,7 @@
-"""The verbs that take a program: `inspect`, `instrument`, `collect`, `fit`, `emit`, `tune`."""
+"""The verbs `tune`, `instrument`, `collect`, `fit` and `emit`: options in, text out.
+
+Each reads its options, calls the stage of the same name (`tuning`), and shows what that gives.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +23,8 @@ from cutune.cli.main import (
     varied_values,
 )
 from cutune.cli.options import PAPER
-from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.progress import ANALYZING
 from cutune.core.reading import read_file
 from cutune.core.workspace import Workspace, write_text
 from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
@@ -31,178 +32,12 @@ from cutune.search.tunables.verb_options import NEIGHBOURS, WORKER_OPTION_NAMES
 if TYPE_CHECKING:
     from cutune.measure.program_runs import RunPlan
     from cutune.proof.analysis.analyzer import Analyzer
-    from cutune.proof.analysis.read_source import ReadSource
-    from cutune.proof.analysis.suggestions import Suggestion
-    from cutune.proof.variants.launch_constants import LaunchConstant
-    from cutune.search.clones.prove_copies import BySizeVerdict
-    from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
     from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-
-    Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
-
-
-def inspect_verb(options: Options) -> int:
-    """List kernels and launches."""
-    # What the program is compiled for is enough to look at it.
-    written, options.space = options.space, None
-    if written is not None:
-        from cutune.core.workspace import refuse_existing
-
-        refuse_existing(Path(written), options.force)
-    analyzer = options.analyzer
-    toolchain, parameters = replace(analyzer.toolchain, architectures=()), options.parameters
-    inputs, plan = inputs_of(options.files), _trial_plan(options)
-    programs = _programs_of(replace(analyzer, toolchain=toolchain), inputs)
-    failed = len(programs) < len(inputs)
-    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking, suggestions_of
-
-    spaces: list[Spaces] = []
-    for program in programs:
-        try:
-            if program.tunables or program.constants or parameters.parameters:
-                from cutune.proof.compiled import UnitCompiler
-                from cutune.search.clones.prove_copies import by_size_verdicts
-                from cutune.search.program_space import device_values, program_space
-
-                # As large as the space is at any size.
-                sizes = {name for constant in program.constants for name in constant.data}
-                device = device_values(options.profile)
-                space = program_space(program, parameters, options.run, sizes, device)
-                # Conditions that leave nothing are found before anything is printed.
-                if space.space.size:
-                    spaces.append(
-                        (program, space, by_size_verdicts(UnitCompiler(toolchain), program))
-                    )
-        except CutuneError as error:
-            show(error.diagnostic)
-            failed = True
-    contradictions = list(lacking(programs, options.require))
-    found: Sequence[Suggestion] = ()
-    if options.suggest:
-        found = suggestions_of(programs)
-        if plan is not None and not failed:
-            found, failed = _tried(options, inputs, found, plan)
-    _show_inspected(programs, spaces, options, found)
-    if written is not None and not failed:
-        _write_space(written, spaces, options)
-    for diagnostic in contradictions:
-        show(diagnostic)
-    return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
-
-
-def _trial_plan(options: Options) -> RunPlan | None:
-    """The runs in which suggestions are tried; None without --run. Raises CT008, CT410."""
-    if not (options.suggest and options.run):
-        if options.vary:
-            options.wrong("--vary is for --suggest with --run: --run './{program} {n}'")
-        return None
-    from cutune.measure.program_runs import RunPlan
-    from cutune.space.parameter import shown
-
-    # Of parameters in the command line the first value is taken.
-    words = {one.name: [shown(one.values[0])] for one in options.parameters.parameters}
-    named = {name: word for name, word in words.items() if f"{{{name}}}" in options.run}
-    vary = {**named, **varied_values(options.vary)}
-    plan = RunPlan(options.run, vary, "paper", statuses=options.statuses)
-    plan.runs(Path("program"))
-    return plan
-
-
-def _tried(
-    options: Options, inputs: Sequence[Input], found: Sequence[Suggestion], plan: RunPlan
-) -> tuple[Sequence[Suggestion], bool]:
-    """The suggestions that are left after a trial, and whether it failed."""
-    from cutune.check.tried_suggestions import tried
-
-    if any(one.flags for one in inputs):
-        options.wrong("--run is for sources that are compiled with the same options: name these")
-    try:
-        paths = [one.path for one in inputs]
-        return tried(options.analyzer, paths, found, plan, options.profile), False
-    except CutuneError as error:
-        show(error.diagnostic)
-        return found, True
-
-
-def _programs_of(analyzer: Analyzer, inputs: Sequence[Input]) -> list[Program]:
-    """The programs of all sources that can be analyzed; why others cannot is told."""
-    read: list[tuple[Analyzer, ReadSource]] = []
-    programs: list[Program] = []
-    progress = analyzer.reporter.progress
-    for number, one in enumerate(inputs):
-        progress(ANALYZING, number, len(inputs) + 1)
-        flags = (*one.flags, *analyzer.toolchain.flags)
-        own = replace(analyzer, toolchain=replace(analyzer.toolchain, flags=flags))
-        try:
-            read.append((own, own.read(one.path)))
-        except CutuneError as error:
-            analyzer.reporter.warn(error.diagnostic)
-    progress(ANALYZING, len(inputs), len(inputs) + 1)
-    # Loaded where nvcc need not wait for it.
-    from cutune.proof.analysis.kernels_of_other_sources import linked
-
-    found = linked([source for _, source in read])
-    progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
-    for (own, _), program in zip(read, found, strict=True):
-        try:
-            compile_flags = own.toolchain.compile_flags(program.source.path)
-            own.reported([program])
-            programs.append(own.code.with_unmodelled(program, compile_flags))
-        except CutuneError as error:
-            analyzer.reporter.warn(error.diagnostic)
-    return programs
-
-
-def _show_inspected(
-    programs: Sequence[Program],
-    spaces: Sequence[Spaces],
-    options: Options,
-    found: Sequence[Suggestion],
-) -> None:
-    from cutune.cli.report import programs as report
-
-    if options.sarif:
-        print(json.dumps(report.to_sarif(programs, options.require), indent=1))
-    elif options.json:
-        document = report.to_json(programs)
-        document["spaces"] = [report.space_json(space, known) for _, space, known in spaces]
-        if options.suggest:
-            document["suggestions"] = [asdict(one) for one in found]
-        if options.tunables:
-            document["constants"] = [asdict(one) for one in _constants(programs)]
-        print(json.dumps(document, indent=1))
-    elif programs:
-        report.print_programs(programs, multiprocessors=options.profile.sm_count)
-        for program, space, known in spaces:
-            print("\n".join([program.source.path, *report.space_lines(program, space, known)]))
-        if options.tunables:
-            lines = [one.text for one in _constants(programs)]
-            print("\n".join(lines or ["no launch is made of constants"]))
-        if options.suggest:
-            report.print_suggestions(programs, found=found)
-
-
-def _constants(programs: Sequence[Program]) -> list[LaunchConstant]:
-    from cutune.proof.variants.launch_constants import launch_constants
-
-    return [one for program in programs for one in launch_constants(program)]
-
-
-def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:
-    from cutune.core.workspace import replace_file
-    from cutune.space.t1 import to_t1
-
-    if len(spaces) != 1:
-        options.wrong("--space takes one FILE that has parameters")
-    ((program, found, _),) = spaces
-    whole = replace(found.space, conditions=(*found.space.conditions, *found.sized))
-    names = {"KernelFile": Path(program.source.path).name}
-    for kernel in program.kernels[:1]:
-        names["KernelName"] = kernel.name
-    document = to_t1(whole, found.own, names)
-    replace_file(Path(path), (json.dumps(document, indent=1) + "\n").encode())
+    from cutune.tuning.inputs import Request
+    from cutune.tuning.kept import KeptAnswer
+    from cutune.tuning.tune_program import Tuning
 
 
 def instrument_verb(options: Options) -> int:
@@ -317,7 +152,7 @@ def fit_verb(options: Options) -> int:
 def emit_verb(options: Options) -> int:
     """Write the tuned program."""
     from cutune.tuning.stages import emit
-    from cutune.tuning.tune import make_folder_of
+    from cutune.tuning.tune_program import make_folder_of
 
     analyzer, asked = options.analyzer, options.parameters
     needs_models = options.choose is None and options.model != NEIGHBOURS
@@ -416,7 +251,7 @@ def _emit_values(programs: Sequence[Program], options: Options) -> int:
 
 
 def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
-    from cutune.tuning.tune import tuned_targets
+    from cutune.tuning.tune_program import tuned_targets
 
     output = options.output
     if len(programs) == 1 and output is not None and not output.endswith(os.sep):
@@ -446,46 +281,80 @@ def tune_verb(options: Options) -> int:
         options.wrong("name the sources of the program, or what builds it: --make make")
     if any(file.endswith(".py") for file in options.files):
         return _tune_script(options)
-    from cutune.cli.report.tuned import Shown
-    from cutune.core.typed import typed
+    from cutune.tuning.kept import KeptAnswer
+    from cutune.tuning.tune_program import NothingTuned, tune_program
+
+    request, sizes, plan = _request(options), sizes_to_show(options.sizes), _plan(options)
+    tuning = _tuning(
+        options, plan, options.output, lambda programs: _targets(programs, options), options.again
+    )
+    try:
+        tuned = tune_program(request, tuning, options.reporter)
+    except NothingTuned as error:
+        if error.launches:
+            from cutune.cli.report.choices import tuning_shown
+
+            launches, said = error.launches, error.said
+            tuning_shown(launches, [], said, request.devices[0]).show(options.json)
+        raise
+    options.place.note_command(options.words, options.files, request.toolchain.flags)
+    if isinstance(tuned, KeptAnswer):
+        _show_again(tuned, options)
+        return 0
+    from cutune.cli.report.choices import tuning_shown
+
+    about = tuned.launches, tuned.models, tuned.said, request.devices[0]
+    shown = tuning_shown(*about, sizes, options.model, plan)
+    shown = replace(shown, written=[*map(str, tuned.sources)])
+    shown.show(options.json)
+    tuned.keep(asdict(shown))
+    return 0
+
+
+def _request(options: Options) -> Request:
+    """The request to tune sources, with all options but those that say how its answer is shown."""
     from cutune.tuning.inputs import Request
-    from cutune.tuning.kept import Kept
-    from cutune.tuning.tune import NothingTuned, Tuning, tune
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
     asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
     named = [options.space] if options.space is not None else []
-    toolchain, workspace, devices = options.toolchain, options.place, options.profiles
-    request = Request(asked, options.files, toolchain, devices, workspace, named)
-    sizes, device = sizes_to_show(options.sizes), devices[0]
-    written = options.output, lambda programs: _targets(programs, options)
-    models = options.fit, options.model, options.variants == "all", options.associative_math
-    tuning = Tuning(_plan(options), *written, *models, options.parameters, options.again)
-    try:
-        tuned = tune(request, tuning, options.reporter)
-    except NothingTuned as error:
-        if error.launches:
-            from cutune.cli.report.choices import tuning_shown
+    toolchain, devices, workspace = options.toolchain, options.profiles, options.place
+    return Request(asked, options.files, toolchain, devices, workspace, named)
 
-            tuning_shown(error.launches, [], error.said, device).show(options.json)
-        raise
-    workspace.note_command(options.words, options.files, toolchain.flags)
-    if isinstance(tuned, Kept):
-        for message in tuned.said:
-            print(message, file=sys.stderr)
-        if not options.quiet:
-            show(Diagnostic.at(Code.NOTHING_CHANGED))
-        typed(Shown, tuned.shown).show(options.json)
-        return 0
-    from cutune.cli.report.choices import tuning_shown
 
-    about = tuned.launches, tuned.models, tuned.said, device
-    shown = tuning_shown(*about, sizes, options.model, _plan(options))
-    shown = replace(shown, written=[*map(str, tuned.sources)])
-    shown.show(options.json)
-    tuned.keep(asdict(shown))
-    return 0
+def _tuning(
+    options: Options,
+    plan: RunPlan,
+    output: str | None,
+    targets_of: Callable[[Sequence[Program]], Sequence[Target]],
+    is_anew: bool,
+) -> Tuning:
+    from cutune.tuning.tune_program import Tuning
+
+    return Tuning(
+        plan,
+        output,
+        targets_of,
+        method=options.fit,
+        performance=options.model,
+        with_variants=options.variants == "all",
+        is_associative=options.associative_math,
+        parameters=options.parameters,
+        is_anew=is_anew,
+    )
+
+
+def _show_again(kept: KeptAnswer, options: Options) -> None:
+    """Show what an earlier call has shown."""
+    from cutune.cli.report.tuned import Shown
+    from cutune.core.typed import typed
+
+    for message in kept.said:
+        print(message, file=sys.stderr)
+    if not options.quiet:
+        show(Diagnostic.at(Code.NOTHING_CHANGED))
+    typed(Shown, kept.shown).show(options.json)
 
 
 def _tune_script(options: Options) -> int:
@@ -495,7 +364,6 @@ def _tune_script(options: Options) -> int:
     from cutune.tuning.inputs import Request
     from cutune.tuning.script_session import folder_of
     from cutune.tuning.scripts import tune_script
-    from cutune.tuning.tune import Tuning
 
     if len(options.files) > 1:
         options.wrong("a script is tuned alone")
@@ -509,8 +377,7 @@ def _tune_script(options: Options) -> int:
     runs = options.run, varied_values(options.vary), options.candidates
     plan = RunPlan(*runs, options.fit == PAPER, options.launches_only, options.statuses)
     folder = options.output or os.path.relpath(folder_of(script))
-    models = options.fit, options.model, options.variants == "all", options.associative_math
-    tuning = Tuning(plan, folder, lambda programs: (), *models, options.parameters, True)
+    tuning = _tuning(options, plan, folder, lambda programs: (), is_anew=True)
     workspace, devices = options.place, options.profiles
     request = Request({}, options.files, options.toolchain, devices, workspace)
     tuned = tune_script(request, tuning, options.reporter)

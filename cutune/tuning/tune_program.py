@@ -1,6 +1,8 @@
-"""Tunes a program, or gives again what an earlier call has made, where nothing has changed.
+"""`cutune tune` for sources that are named: all stages in one, for the command line and Python.
 
-The stages are loaded where there is something to do.
+Where nothing has changed, what an earlier call has made is written again, and no stage is loaded.
+Scripts (`scripts`) and builds (`project`) have functions of their own. `cutune/tuned.py` is another
+thing: it runs a script that was tuned.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
+from cutune.measure.try_copies import try_copies
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
-from cutune.tuning.inputs import Keeper, Request, try_copies
-from cutune.tuning.kept import Answer, Kept, keep, kept_for, write_texts
+from cutune.tuning.inputs import Request, WatchedRequest
+from cutune.tuning.kept import Answer, KeptAnswer, keep_answer, kept_answer, write_texts
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
@@ -56,6 +59,8 @@ class Tuning:
 
 @dataclass(frozen=True)
 class TunedProgram:
+    """Sources that were tuned. `launches`: how each was judged; `said`: messages, in order."""
+
     programs: Sequence[Program]
     launches: Sequence[SeenLaunch]
     models: Sequence[FittedModel]
@@ -63,7 +68,7 @@ class TunedProgram:
     said: Sequence[Diagnostic]
     _run: str
     _instrumented: InstrumentedProgram
-    _keeper: Keeper | None
+    _watched: WatchedRequest | None
 
     @property
     def sources(self) -> list[Path]:
@@ -72,13 +77,13 @@ class TunedProgram:
 
     def keep(self, shown: Json) -> None:
         """Keep it, with what was shown, for the next equal request."""
-        if self._keeper is None:
+        if self._watched is None:
             return
         pairs = zip(self.targets, self.programs, strict=True)
         files = [file for target, program in pairs for file in target.files_of(program)]
         kernels = [launch.kernel for launch in self.launches]
         answer = Answer(self._run, self._instrumented, kernels, files, self.said, shown)
-        keep(self._keeper, answer)
+        keep_answer(self._watched, answer)
 
 
 def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Target]:
@@ -106,22 +111,22 @@ class NothingTuned(CutuneError):
         self.launches, self.said = launches, said
 
 
-def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
-    """Collect, fit, emit the sources of one program; or write what an earlier call has made.
+def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | KeptAnswer:
+    """Collect, fit and emit all sources of a request; or write what an earlier call has made.
 
     The first device is the one that is modelled. Raises NothingTuned (CT415 where no launch may be
     tuned, CT503 where nothing could be modelled), CT002, and what the stages raise.
     """
-    kept = None if tuning.is_anew else kept_for(request)
+    kept = None if tuning.is_anew else kept_answer(request)
     if kept is not None:
         write_texts(kept.tuned)
         return kept
     _check_place(request, tuning.output)
     try:
         request = request.with_begun()
-        keeper = Keeper.begin(request)
+        watched = WatchedRequest.begin(request)
     except CutuneError:  # There is no nvcc: the analysis says so.
-        keeper = None
+        watched = None
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.tuning.stages",)).start()
     from cutune.proof.analysis.analyzer import Analyzer
@@ -144,7 +149,7 @@ def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram |
             raise NothingTuned(error.diagnostic, launches, said) from error
         raise
     run = tuning.plan.run
-    return TunedProgram(programs, launches, models, targets, said, run, instrumented, keeper)
+    return TunedProgram(programs, launches, models, targets, said, run, instrumented, watched)
 
 
 def _tuned(

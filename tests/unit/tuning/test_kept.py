@@ -26,11 +26,11 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import inputs
 from cutune.tuning import kept as store
-from cutune.tuning.inputs import Keeper, Request, inputs_of
+from cutune.tuning.inputs import Request, WatchedRequest, inputs_of
 from cutune.tuning.kept import (
     Answer,
-    keep,
-    kept_for,
+    keep_answer,
+    kept_answer,
     libraries_of,
     unkeepable,
     unknown_input,
@@ -74,22 +74,22 @@ class Asked:
 
     @property
     def is_kept(self) -> bool:
-        return kept_for(self.request) is not None
+        return kept_answer(self.request) is not None
 
     def again(self, **changes: Any) -> bool:
         """Is the result of another request, which is this one with changes, kept?"""
         names = {"flags", "architectures"} & changes.keys()
         changed = with_toolchain(self.request, **{name: changes.pop(name) for name in names})
-        return kept_for(replace(changed, **changes)) is not None
+        return kept_answer(replace(changed, **changes)) is not None
 
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
     def keep(self) -> None:
         let_files_age()
-        keeper = Keeper.begin(self.request)
-        assert keeper is not None
-        keep(keeper, self.answer)
+        watched = WatchedRequest.begin(self.request)
+        assert watched is not None
+        keep_answer(watched, self.answer)
 
 
 def with_toolchain(request: Request, **changes: Any) -> Request:
@@ -161,7 +161,7 @@ def asked(first_asked: Asked, monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def test_what_has_not_changed_is_given_again(asked: Asked) -> None:
-    kept = kept_for(asked.request)
+    kept = kept_answer(asked.request)
     assert kept is not None
     assert kept.shown == {"a": 1}
     os.unlink("app.tuned.cu")
@@ -332,19 +332,19 @@ def test_options_of_the_linker_are_not_known(asked: Asked) -> None:
     ):
         request = with_toolchain(asked.request, flags=(*asked.request.toolchain.flags, flag))
         assert request.unknown == flag
-        assert Keeper.begin(request) is None
+        assert WatchedRequest.begin(request) is None
 
 
 def test_a_file_that_changed_while_the_request_was_answered(asked: Asked) -> None:
     request = replace(asked.request, options={"run": "./{program} 32"})
-    keeper = Keeper.begin(request)
-    assert keeper is not None
-    keeper.inputs.result()
+    watched = WatchedRequest.begin(request)
+    assert watched is not None
+    watched.inputs.result()
     # What is read later may be either.
     asked.write("shape.h", "#define VALUE 2\n")
     asked.write("shape.h", "#define VALUE 1\n")
-    keep(keeper, asked.answer)
-    assert kept_for(request) is None
+    keep_answer(watched, asked.answer)
+    assert kept_answer(request) is None
 
 
 def test_what_was_cut_short_today_is_not_kept(asked: Asked) -> None:

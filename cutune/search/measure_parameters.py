@@ -1,6 +1,7 @@
-"""Measures the parameters of a program: every configuration, or a search per size.
+"""Parameters measured (`--tunables`): every configuration is timed, or a search per size.
 
-Takes a toolchain and a program, gives measurements, and keeps trials on a GPU in the workspace.
+Takes a toolchain and a program, gives times of its regions, and keeps trials on a GPU in the
+workspace. Kernels are measured elsewhere (`measure/measure_kernels`).
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ class CollectedTrials:
     others: int = 0
 
 
-def collect_host(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> CollectedTrials:
+def measure_parameters(
+    toolchain: Toolchain, reporter: Reporter, sweep: HostSweep
+) -> CollectedTrials:
     """Run the program in every configuration of the named parameters, or in those of a search.
 
     On the emulated device this checks that all run. Raises CT422 when none does, and as `prepared`.
