@@ -1,7 +1,7 @@
-"""`try_copies` for an `Analyzer`: are copies of a kernel tried on the emulated device?
+"""The emulated device for an `Analyzer`, which asks it whether copies do what their kernels do.
 
-`proof` lies below the device, so whoever makes an analyzer hands this in. The device is loaded when
-there are copies.
+`proof` lies below the device, so whoever makes an analyzer hands `try_copies` in. It loads the
+device (`tile_trials`) when there are copies.
 """
 
 from __future__ import annotations

@@ -51,11 +51,11 @@ _PTX_TARGET = re.compile(r"^\.target\s+sm_(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """Proofs about the entries of a source by the name of their kernel, of all architectures.
+class ProvenCode:
+    """Compiled code with the proofs about its entries, of all architectures.
 
-    `versions`: those of the PTX that was proven, as `cudaFuncGetAttributes` reports them.
-    `content`: a hash of all of it.
+    `proofs`: by the name of the kernel. `versions`: those of the PTX that was proven, as
+    `cudaFuncGetAttributes` reports them. `content`: a hash of all of it.
     """
 
     proofs: dict[str, tuple[EntryProof, ...]]
@@ -66,7 +66,7 @@ class Compiled:
         """The mangled names of a kernel's instances."""
         return tuple(dict.fromkeys(proof.name for proof in self.proofs.get(kernel, ())))
 
-    def divided(self, names: Iterable[str]) -> Compiled:
+    def divided(self, names: Iterable[str]) -> ProvenCode:
         """With the proofs of kernels of these qualified names by themselves."""
         proofs = dict(self.proofs)
         for name in names:
@@ -81,16 +81,18 @@ class Compilation:
 
     codes: Mapping[str, Future[DeviceCode]]
     #: Earlier proofs: a source may be analyzed again, with copies or other sources.
-    _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
+    _known: dict[frozenset[str], ProvenCode] = field(default_factory=dict, compare=False)
 
-    def finished(self, names: Iterable[str]) -> Compiled:
+    def proven_code(self, names: Iterable[str]) -> ProvenCode:
         """Wait for nvcc, and prove the entries of kernels of these names."""
         wanted = frozenset(names)
         if wanted not in self._known:
             codes = [future.result() for future in self.codes.values()]
             places = [located(code.lined) for code in codes]
             texts = [code.ptx for code in codes]
-            self._known[wanted] = proven(texts, lambda entry: base_name(entry) in wanted, places)
+            self._known[wanted] = prove_entries(
+                texts, lambda entry: base_name(entry) in wanted, places
+            )
         return self._known[wanted]
 
     def results(self) -> list[str]:
@@ -157,9 +159,9 @@ class _Entries:
 _entries = lru_cache(maxsize=4)(_Entries)
 
 
-def proven(
+def prove_entries(
     texts: Sequence[str], is_wanted: Callable[[str], bool], places: Sequence[Locate] = ()
-) -> Compiled:
+) -> ProvenCode:
     """Proofs about the wanted entries of PTX texts. `places`: of their lines in the sources."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
@@ -169,14 +171,14 @@ def proven(
         try:
             entries = _entries(_PTX_TARGET.sub(".target sm_", text))
         except PtxError:
-            return Compiled({}, ())
+            return ProvenCode({}, ())
         for name in filter(is_wanted, entries.names):
             proof = entries.proof(name)
             proof = replace(proof, locate=places[index]) if places else proof
             found[base_name(name)].append(proof)
     content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
-    return Compiled(proofs, tuple(sorted(versions)), content)
+    return ProvenCode(proofs, tuple(sorted(versions)), content)
 
 
 @dataclass(frozen=True)

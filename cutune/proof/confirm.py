@@ -15,7 +15,7 @@ from itertools import chain, product
 
 from cutune.core.codes import Code
 from cutune.core.source import Span
-from cutune.proof.compiled import Compiled
+from cutune.proof.compiled import ProvenCode
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.called_functions import VIRTUAL_CALL
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
@@ -76,9 +76,9 @@ def _named(argument: int, offset: int, size: int, name: str) -> dict[str, str]:
     return {f"{argument}:{offset}:{kind}": name for kind in kinds}
 
 
-def as_compiled(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
+def as_compiled(kernel: Kernel, proven: ProvenCode, members: Sequence[MemberPlaces] = ()) -> Kernel:
     """A kernel, as it is declared, with what is proven of its compiled code."""
-    proofs = compiled.proofs.get(kernel.name, ())
+    proofs = proven.proofs.get(kernel.name, ())
     if not proofs:
         return _refused(kernel, Code.NOT_COMPILED, Code.NOT_COMPILED.template)
     kernel = replace(kernel, impurity=None)
@@ -88,8 +88,8 @@ def as_compiled(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlac
     if is_template and not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
         known = _of_some(kernel, instances) or known
     if known.members and len(known.argument_names) > _MOST_ARGUMENTS:
-        return as_compiled(replace(kernel, members=()), compiled)
-    return replace(known, proven_for=compiled.versions)
+        return as_compiled(replace(kernel, members=()), proven)
+    return replace(known, proven_for=proven.versions)
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:

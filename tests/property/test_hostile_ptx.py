@@ -7,7 +7,7 @@ import random
 import pytest
 
 from cutune.emulator.assemble import assemble
-from cutune.proof.compiled import proven
+from cutune.proof.compiled import prove_entries
 from cutune.ptx.types import PtxError
 from tests.support.program_texts import PTX_MODULE
 
@@ -52,7 +52,7 @@ def test_what_is_not_understood_is_said() -> None:
 def test_entries_that_are_not_understood_are_not_proven() -> None:
     """Operands that lack: nothing is raised, and where they are needed the entry is refused."""
     lines = [one for one in PTX_MODULE.splitlines() if not one.strip().startswith(("bar", "atom"))]
-    (proof,) = proven(["\n".join(lines)], lambda _: True).proofs["k"]
+    (proof,) = prove_entries(["\n".join(lines)], lambda _: True).proofs["k"]
     assert proof.refused is None
     refused: set[str] = set()
     lacking = [(i, one.rpartition(",")[0]) for i, one in enumerate(lines) if "%" in one]
@@ -60,7 +60,7 @@ def test_entries_that_are_not_understood_are_not_proven() -> None:
         if not head:
             continue
         text = "\n".join([*lines[:number], f"{head};", *lines[number + 1 :]])
-        for found in proven([text], lambda _: True).proofs.values():
+        for found in prove_entries([text], lambda _: True).proofs.values():
             if found[0].refused is not None:
                 refused.add(head.split()[0])
     assert {"ld.param.u64", "mul.wide.s32", "setp.ge.s32", "ld.global.f32"} <= refused
@@ -91,5 +91,5 @@ def test_words_that_an_instruction_needs() -> None:
     ):
         with pytest.raises(PtxError):
             assemble(PTX_MODULE.replace("bar.sync 0;", text))
-        found = proven([PTX_MODULE.replace("bar.sync 0;", text)], lambda _: True)
+        found = prove_entries([PTX_MODULE.replace("bar.sync 0;", text)], lambda _: True)
         assert all(one.refused is not None for proofs in found.proofs.values() for one in proofs)

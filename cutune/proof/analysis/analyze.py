@@ -23,7 +23,7 @@ from cutune.proof.analysis.namesakes import (
 )
 from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.analysis.tried_tiles import Tiles, with_tiles
-from cutune.proof.compiled import Compilation, Compiled
+from cutune.proof.compiled import Compilation, ProvenCode
 from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
@@ -46,12 +46,12 @@ Entries = Mapping[str, tuple[str, ...]]
 class _Judged:
     """All kernels of a unit, with what their compiled code proves.
 
-    `entries`: of those whose name can only mean one. `compiled`: None: the compiler was not asked.
+    `entries`: of those whose name can only mean one. `proven`: None: the compiler was not asked.
     """
 
     by_name: ByName
     entries: Entries
-    compiled: Compiled | None
+    proven: ProvenCode | None
 
 
 def analyze(
@@ -80,7 +80,7 @@ def analyze(
         return Program(syntax.source, (), (), syntax.diagnostics)
     structures = Structures(texts.unit)
     judged = _judged(texts, structures, compilation, copies)
-    compiled = judged.compiled
+    proven = judged.proven
     by_name, ignored = _annotated(texts, _with_borrowed(structures, judged.by_name, elsewhere))
     by_name = _each(
         by_name, lambda kernel: _with_order(kernel, is_associative or kernel.is_associative)
@@ -88,8 +88,8 @@ def analyze(
     by_name = _each(by_name, lambda kernel: with_tiles(kernel, tiles.get(kernel.name)))
     launches, remarks = _launches(texts, by_name, judged.entries, ask_launches)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
-    if compiled is not None:
-        kernels = varied(kernels, compiled.proofs, texts.kernel_texts)
+    if proven is not None:
+        kernels = varied(kernels, proven.proofs, texts.kernel_texts)
     chosen = tunables_of([*texts.late_headers, syntax])
     said = (*syntax.diagnostics, *ignored, *remarks, *_other_launches(texts, by_name))
     is_tunable = kernels or launches or chosen.tunables or chosen.constants or chosen.regions
@@ -105,7 +105,7 @@ def analyze(
         chosen.constants,
         chosen.regions,
         unlaunched,
-        _code(syntax.source, compiled) if compiled is not None else None,
+        _code(syntax.source, proven) if proven is not None else None,
     )
 
 
@@ -119,27 +119,27 @@ def _judged(
     by_name = _by_name(declared)
     if compilation is None:
         return _Judged(by_name, {}, None)
-    compiled = compilation.finished(by_name)
-    judged = _on_compiled_code(structures, by_name, compiled, copies)
+    proven = compilation.proven_code(by_name)
+    judged = _on_compiled_code(structures, by_name, proven, copies)
     named = _by_name(distinctly_named(declared, judged))
     if named.keys() != by_name.keys():
-        compiled = compiled.divided(filter(is_qualified, named))
-        judged = _on_compiled_code(structures, named, compiled, copies)
+        proven = proven.divided(filter(is_qualified, named))
+        judged = _on_compiled_code(structures, named, proven, copies)
     # The instance of a template that a launch calls is determined later.
     names = certain_kernels(texts.unit, texts.expanded or "", texts.written, texts.files)
-    entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
-    return _Judged(judged, entries, compiled)
+    entries = {name: one for name in names if len(one := proven.entries(name)) == 1}
+    return _Judged(judged, entries, proven)
 
 
 def _on_compiled_code(
-    structures: Structures, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
+    structures: Structures, by_name: ByName, proven: ProvenCode, copies: Mapping[str, ProvenCopy]
 ) -> ByName:
 
     def known(kernel: Kernel) -> Kernel:
         places = member_places(kernel, _known_layouts(structures, kernel))
-        found = as_compiled(kernel, compiled, places)
+        found = as_compiled(kernel, proven, places)
         found = with_copy(found, kernel, copies.get(kernel.name), places)
-        entries = compiled.entries(kernel.name)
+        entries = proven.entries(kernel.name)
         return replace(found, entries=entries, layouts=_layouts(structures, found))
 
     return {name: list(map(known, found)) for name, found in by_name.items()}
@@ -206,11 +206,11 @@ def _kernels_of(
     return kernels, tuple(k for k in known if id(k) not in listed and k.elsewhere is None)
 
 
-def _code(source: Source, compiled: Compiled) -> CompiledCode:
+def _code(source: Source, proven: ProvenCode) -> CompiledCode:
     """A unique name for the code of this file: another file may hold the same text."""
-    named = f"{os.path.realpath(source.path)}\0{compiled.content}"
+    named = f"{os.path.realpath(source.path)}\0{proven.content}"
     name = sha256(named.encode(errors="surrogateescape")).hexdigest()[:16]
-    return CompiledCode(name, compiled.versions)
+    return CompiledCode(name, proven.versions)
 
 
 def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
+from cutune.proof.compiled import Compile, ProvenCode, compiled_changes, prove_entries
 from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.same_code import code_of, dynamic_arrays, rounds_alike
 from cutune.ptx.parse import parse
@@ -39,7 +39,7 @@ class ProvenCopy:
     """A copy with the proofs about its compiled code."""
 
     copy: KernelCopy
-    compiled: Compiled
+    proven: ProvenCode
 
 
 def proven_copies(
@@ -93,9 +93,7 @@ def _proven_candidates(
             return False
         if name in marked and _read_indices(written[name], map(parsed, read.get(name, ()))):
             return False
-        may_round = is_associative and any(
-            p.reassociates for p in found[name].compiled.proofs[name]
-        )
+        may_round = is_associative and any(p.reassociates for p in found[name].proven.proofs[name])
         counts_as = _counts_as(written[name])
         return may_round or all(
             kernel
@@ -152,11 +150,11 @@ def _launching(program: Program, written: Mapping[str, KernelCopy]) -> Translati
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:
     if any(_shows_name(text, copy.namespace) for text in texts):
         return None
-    compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
-    entries = compiled.entries(name)
-    if not any(proof.is_tunable for proof in compiled.proofs.get(name, ())):
+    proven = prove_entries(texts, lambda entry: copy.namespace in namespaces(entry))
+    entries = proven.entries(name)
+    if not any(proof.is_tunable for proof in proven.proofs.get(name, ())):
         return None
-    return ProvenCopy(replace(copy, entries=entries), compiled)
+    return ProvenCopy(replace(copy, entries=entries), proven)
 
 
 def _pairs(
@@ -198,7 +196,7 @@ def with_copy(
     """A kernel with its copy's proof, if that is better; `declared`: without any proof."""
     if found is None or kernel.pure_dimensions:
         return kernel
-    known = as_compiled(declared, found.compiled, places)
+    known = as_compiled(declared, found.proven, places)
     # Blocks of one thread have no warp whose threads could stay together.
     is_kept = known.needs_warps and found.copy.block == (1, 1, 1)
     if not known.pure_dimensions or is_kept:

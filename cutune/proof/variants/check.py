@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import assert_never
 
 from cutune.core.codes import Code
-from cutune.proof.compiled import Compile, Compiled, compiled_changes
+from cutune.proof.compiled import Compile, ProvenCode, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
 from cutune.proof.variants.registry import (
     TRANSFORMS,
@@ -143,8 +143,8 @@ def _reason(
     ptx = texts.get((kernel.name, copy.transform), ())
     if not ptx:
         return _NOT_COMPILED
-    compiled, against = step.proofs(ptx, kernel, copy)
-    return against or _objection(kernel, copy.kernel, compiled)
+    proven, against = step.proofs(ptx, kernel, copy)
+    return against or _objection(kernel, copy.kernel, proven)
 
 
 def launching(program: Program, written: Mapping[Made, Sequence[KernelVariant]]) -> TranslationUnit:
@@ -183,11 +183,11 @@ def _without(kernel: Kernel, name: str, without: Collection[KernelVariant], what
     return replace(kernel, variants=variants, variant_reasons=(*kernel.variant_reasons, reason))
 
 
-def _objection(kernel: Kernel, copy: str, compiled: Compiled) -> str | None:
-    if not compiled.proofs.get(copy):
+def _objection(kernel: Kernel, copy: str, proven: ProvenCode) -> str | None:
+    if not proven.proofs.get(copy):
         return _NOT_INSTANTIATED
     places = member_places(kernel, kernel.layouts or ())
-    judged = as_compiled(replace(kernel, name=copy, unproven=()), compiled, places)
+    judged = as_compiled(replace(kernel, name=copy, unproven=()), proven, places)
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
-from cutune.proof.compiled import Compiled, proven
+from cutune.proof.compiled import ProvenCode, prove_entries
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.same_code import code_of, rounds_alike
@@ -42,7 +42,7 @@ _ROUNDS = "may round other products than the kernel before they are added"
 
 Copy = tuple[Kernel, KernelVariant]
 """A kernel, and the copy of it that is compiled."""
-Proofs = tuple[Compiled, str | None]
+Proofs = tuple[ProvenCode, str | None]
 """Proofs about a compiled copy, and an objection to it."""
 
 
@@ -97,8 +97,8 @@ class AsWritten(_AsProven):
 
     def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
         """The proofs of a copy that was compiled to these texts."""
-        compiled = proven(texts, lambda entry: base_name(entry) == copy.kernel)
-        return compiled, _other_memory(kernel, copy, compiled)
+        proven = prove_entries(texts, lambda entry: base_name(entry) == copy.kernel)
+        return proven, _other_memory(kernel, copy, proven)
 
 
 class Moved(_AsProven):
@@ -113,15 +113,15 @@ class Moved(_AsProven):
 
     def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
         usual = list(map(with_places, texts))
-        compiled = proven(usual, lambda entry: base_name(entry) == copy.kernel)
+        proven = prove_entries(usual, lambda entry: base_name(entry) == copy.kernel)
         # Without proofs the texts could not be read.
-        modules = map(parsed, texts) if compiled.proofs else ()
+        modules = map(parsed, texts) if proven.proofs else ()
         entries = (
             (m, name) for m in modules for name in m.functions if base_name(name) == copy.kernel
         )
         found = [reads_own_place(*entry, kernel) for entry in entries]
         read = next(filter(None, reversed(found)), None)
-        return compiled, f"reads {read} beside the index that it is given" if read else None
+        return proven, f"reads {read} beside the index that it is given" if read else None
 
 
 class AsTried:
@@ -159,8 +159,8 @@ Step = SameCode | AsWritten | Moved | AsTried | InTurn
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
 
 
-def _other_memory(kernel: Kernel, shown: KernelVariant, compiled: Compiled) -> str | None:
-    for proof in compiled.proofs.get(shown.kernel, ()):
+def _other_memory(kernel: Kernel, shown: KernelVariant, proven: ProvenCode) -> str | None:
+    for proof in proven.proofs.get(shown.kernel, ()):
         try:
             used = reached(proof.uses, pointers_of(kernel))
         except NotReached as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
-from cutune.proof.compiled import proven
+from cutune.proof.compiled import prove_entries
 from cutune.ptx.types import PtxError
 from cutune.source.syntax.tokens import word_set
 from cutune.toolchain.nvcc import find_nvcc
@@ -47,7 +47,7 @@ def check(data: bytes) -> None:
     except PtxError as error:
         assert error.reason
     try:
-        proven([text], lambda _: True)
+        prove_entries([text], lambda _: True)
     except CutuneError as error:
         error.diagnostic.render()
 

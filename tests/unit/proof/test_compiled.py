@@ -9,7 +9,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
-from cutune.proof.compiled import Compiled, compiled_changes, proven
+from cutune.proof.compiled import ProvenCode, compiled_changes, prove_entries
 from cutune.proof.flow.graph import is_straight, register_pressure
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.same_code import code_of
@@ -176,18 +176,18 @@ def test_entries_are_proven_for_each_architecture() -> None:
         module(entry("_Z1kv", STORE), entry("_Z1kf", STORE), entry("_Z5otherv", ""), architecture=a)
         for a in (90, 80)
     ]
-    found = proven(texts, lambda name: name != "_Z5otherv")
+    found = prove_entries(texts, lambda name: name != "_Z5otherv")
     assert {kernel: len(proofs) for kernel, proofs in found.proofs.items()} == {"k": 4}
     assert found.entries("k") == ("_Z1kv", "_Z1kf")
     assert found.entries("other") == ()
     assert found.versions == (80, 90)
-    assert found.content == proven(texts, lambda name: False).content
-    assert found.content != proven(texts[::-1], lambda name: True).content
+    assert found.content == prove_entries(texts, lambda name: False).content
+    assert found.content != prove_entries(texts[::-1], lambda name: True).content
 
 
 def test_of_code_that_is_not_read_nothing_is_proven() -> None:
     texts = [module(entry("_Z1kv", STORE)), module(".visible .entry k(")]
-    assert proven(texts, lambda name: True) == Compiled({}, ())
+    assert prove_entries(texts, lambda name: True) == ProvenCode({}, ())
 
 
 # Changes of which some do not compile.

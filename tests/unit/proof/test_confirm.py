@@ -11,7 +11,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
-from cutune.proof.compiled import Compiled
+from cutune.proof.compiled import ProvenCode
 from cutune.proof.confirm import MemberPlaces, as_compiled
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.source_lines import SourceLine
@@ -57,7 +57,7 @@ def proof(x: EntryDimension | None = None, y: EntryDimension = NONE, **more: Any
 
 
 def judged(kernel: Kernel, *proofs: EntryProof, members: Sequence[MemberPlaces] = ()) -> Kernel:
-    return as_compiled(kernel, Compiled({"k": proofs}, (80, 90)), members)
+    return as_compiled(kernel, ProvenCode({"k": proofs}, (80, 90)), members)
 
 
 def x_of(found: Kernel) -> DimensionProof:
@@ -165,7 +165,7 @@ def test_without_compiled_code_nothing_is_proven() -> None:
 
 
 def test_what_is_not_compiled_is_refused() -> None:
-    found = as_compiled(kernel(), Compiled({}, (80,)))
+    found = as_compiled(kernel(), ProvenCode({}, (80,)))
     assert found.impurity is not None and found.impurity.code is Code.NOT_COMPILED
     assert found.impurity.message == Code.NOT_COMPILED.template
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cutune.core.source import Source
-from cutune.proof.compiled import Compiled
+from cutune.proof.compiled import ProvenCode
 from cutune.proof.confirm import as_compiled
 from cutune.proof.entry import prove
 from cutune.ptx.parse import parse as parse_ptx
@@ -57,7 +57,7 @@ def proven(ptx_parameters: str, first: str, second: str, parameters: str) -> Ker
     (kernel,) = program_of(parameters).kernels
     proof = prove(parse_ptx(text), "k")
     assert proof.refused is None
-    return as_compiled(kernel, Compiled({"k": (proof,)}, (80,)))
+    return as_compiled(kernel, ProvenCode({"k": (proof,)}, (80,)))
 
 
 @pytest.mark.parametrize(

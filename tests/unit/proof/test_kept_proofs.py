@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutune.proof import compiled
-from cutune.proof.compiled import proven
+from cutune.proof.compiled import prove_entries
 
 PTX = """.version 8.0
 .target sm_90
@@ -47,7 +47,7 @@ def test_a_proof_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def found(text: str) -> object:
         compiled._entries.cache_clear()
-        return proven([text], lambda name: True).proofs["k"]
+        return prove_entries([text], lambda name: True).proofs["k"]
 
     first = found(PTX)
     assert first[0].is_tunable and made == ["k"]  # type: ignore[index]

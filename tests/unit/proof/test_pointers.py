@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.proof.compiled import proven
+from cutune.proof.compiled import prove_entries
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -216,7 +216,7 @@ def found(
     heads = {name: case[:2] for name, case in {**LEGAL, **ILLEGAL}.items()}
     kernels = (f"__global__ void k_{n}({p}) {{ {body} }}\n" for n, (p, body) in heads.items())
     path.write_text("#include <cstdio>\n" + HEAD + "".join(kernels))
-    compiled = proven([find_nvcc().ptx(path, [], request.param)], lambda entry: True)
+    compiled = prove_entries([find_nvcc().ptx(path, [], request.param)], lambda entry: True)
     result: dict[str, Reached | NotReached] = {}
     for name, (parameters, _) in heads.items():
         (proof,) = compiled.proofs[f"k_{name}"]
@@ -286,6 +286,6 @@ st.global.u32 [%rd1], 1; {} $end: ret;
     ],
 )
 def test_where_pointers_leak(body: str) -> None:
-    compiled = proven([PTX.format(body)], lambda entry: True)
+    compiled = prove_entries([PTX.format(body)], lambda entry: True)
     with pytest.raises(NotReached, match=r"^compares or stores the pointer 'a'$"):
         reached(compiled.proofs["kernel"][0].uses, {0: "a"})
