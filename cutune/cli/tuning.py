@@ -19,7 +19,7 @@ from cutune.cli.main import (
     sizes_to_show,
     varied_values,
 )
-from cutune.cli.options import PAPER
+from cutune.cli.options import MODEL_NAMES, PAPER
 from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -436,6 +436,7 @@ def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
 def tune_verb(options: Options) -> int:
     """All stages in one."""
     _check_alone(options)
+    _check_shortlist(options)
     if options.tunables is not None:
         from cutune.cli.parameters import tune_tunables
 
@@ -462,6 +463,7 @@ def tune_verb(options: Options) -> int:
     written = options.output, lambda programs: _targets(programs, options)
     models = options.fit, options.model, options.variants == "all", options.associative_math
     tuning = Tuning(_plan(options), *written, *models, options.parameters, options.again)
+    tuning = replace(tuning, shortlist=options.shortlist or 0)
     try:
         tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
@@ -486,6 +488,22 @@ def tune_verb(options: Options) -> int:
     shown.show(options.json)
     tuned.keep(asdict(shown))
     return 0
+
+
+def _check_shortlist(options: Options) -> None:
+    count = options.shortlist
+    if count is None:
+        return
+    if count < 1:
+        options.wrong("--shortlist takes a count from 1")
+    if options.tunables is not None or options.make is not None:
+        options.wrong(
+            "--shortlist is for the sources of a program: leave out --tunables and --make"
+        )
+    if any(file.endswith(".py") for file in options.files):
+        options.wrong("--shortlist is for programs, not for scripts")
+    if options.model != MODEL_NAMES[0]:
+        options.wrong(f"--shortlist corrects the {MODEL_NAMES[0]} model: leave out --model")
 
 
 def _tune_script(options: Options) -> int:

@@ -169,7 +169,7 @@ def test_in_the_programs_sequence_the_last_launch_counts(tmp_path: Path) -> None
     path.write_text(PROGRAM)
     path.chmod(0o755)
     run = Run((str(path),), {})
-    build = GpuBuild(analyzed(Source("app.cu", SOURCE)), {}, [run], "paper", silent)
+    build = GpuBuild([analyzed(Source("app.cu", SOURCE))], {}, [run], "paper", silent)
     (found,) = sweep_on_gpu(build, IN_PROGRAM)
     assert found.own == (32, 1, 1)
     expected = {(32, 1, 1): 2.0, (64, 1, 1): 3.0, (96, 1, 1): 4.0, (128, 1, 1): 5.0}
