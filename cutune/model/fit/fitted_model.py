@@ -234,6 +234,13 @@ class FittedModel(Totals):
         return self.timed is not None and self.timed.device == device
 
     @property
+    def timed_blocks(self) -> frozenset[Block]:
+        """The candidates that were timed, at any launch."""
+        launches = self.timed.launches if self.timed is not None else ()
+        rows = (zip(self.blocks, one.microseconds, strict=True) for one in launches)
+        return frozenset(block for row in rows for block, us in row if us is not None)
+
+    @property
     def one_dimensional(self) -> bool:
         """Is exactly one dimension free and no other used?"""
         kernel = self.kernel

@@ -110,8 +110,8 @@ class VariantChooser:
         self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
         self._share = float(share_of(model, device))
         names = self.variant_names
-        timed = (m for m in model.variants if m.is_timed_on(device.name) and m.blocks)
-        others = [m for m in timed if m.kernel.variant not in names and _was_timed(m)]
+        timed = (m for m in model.variants if m.is_timed_on(device.name))
+        others = [m for m in timed if m.kernel.variant not in names and m.timed_blocks]
         self._others = {m.kernel.variant: Chooser(m, device, performance) for m in others}
 
     @property
@@ -161,11 +161,6 @@ class VariantChooser:
         return ConfigurationChoice(plain, variant, of_variants)
 
 
-def _was_timed(model: FittedModel) -> bool:
-    launches = model.timed.launches if model.timed is not None else ()
-    return any(us is not None for one in launches for us in one.microseconds)
-
-
 @dataclass(frozen=True)
 class Worthwhile:
     """A variant that is faster somewhere, with the candidates that are near the best there.
@@ -190,7 +185,11 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
     # What was timed decides first.
     names = _faster_somewhere(timed, list(choosers), [])
     names = _faster_somewhere(rows, list(choosers), names)
-    near_best = {name: _near_best(name, names, rows) for name in choosers if name in names}
+    near_best = {
+        name: _near_best(name, names, rows) | fitting[name].timed_blocks
+        for name in choosers
+        if name in names
+    }
     return tuple(
         Worthwhile(fitting[name].restricted(blocks), _sure_from(name, rows))
         for name, blocks in near_best.items()
