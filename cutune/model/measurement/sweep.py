@@ -306,7 +306,7 @@ def _failed(
     return frozenset(
         SweptConfiguration(as_block(entry["block"]), entry.get("variant", ""))
         for entry in entries
-        if not _counts(entry, tolerance) and not is_refused(entry)
+        if not is_refused(entry) and ("error" in entry or not _is_same(entry, tolerance))
     )
 
 
@@ -318,5 +318,9 @@ def is_refused(entry: Mapping[str, Any]) -> bool:
 def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
     if "error" in entry or not entry["milliseconds"] or entry["modelled"]:
         return False
+    return _is_same(entry, tolerance)
+
+
+def _is_same(entry: Mapping[str, Any], tolerance: float) -> bool:
     difference = entry["difference"]
     return bool(entry["identical"]) or (difference is not None and difference <= tolerance)

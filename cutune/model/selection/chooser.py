@@ -7,7 +7,8 @@ routine of a tuned program does the same.
 Timings (`collect --on gpu`) test the model, they do not override it or break its ties: measured,
 that made choices worse, because a timing holds at its own size and alignment only. The timings of
 one size are used: the smallest at which the kernel takes `PREFERRED_TIME` times the launch floor.
-A model that chooses well there is confirmed: small predicted gains then count too.
+A model that chooses well there is confirmed: small predicted gains then count too. Only those of a
+shortlist (`tune --shortlist`) correct it, near the sizes of their launches (`shortlist`).
 """
 
 from __future__ import annotations
