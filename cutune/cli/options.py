@@ -188,6 +188,11 @@ def add_tune(tune: Parser) -> None:
     sizes = "sizes to show the choice for (default: some that a GPU is used for)"
     option("--sizes N", sizes, nargs="+")
     option("--again", "do all of it again, also where nothing has changed since the last time")
+    shortlist = (
+        "time the first N configurations of each kernel by the model on this machine's GPU, at the "
+        "sizes of the runs, and keep the best"
+    )
+    option("--shortlist N", shortlist, type=int)
 
 
 def add_select(select: Parser) -> None:

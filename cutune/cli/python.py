@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cutune.check.evaluate import Evaluation, StrategyScore
@@ -245,8 +246,9 @@ def tune(
     nvcc: str | None = None,
     launches_only: bool = False,
     again: bool = False,
+    shortlist: int = 0,
 ) -> Tuned:
-    """Make a program that chooses its thread blocks; no GPU is needed.
+    """Make a program that chooses its thread blocks; no GPU is needed without a shortlist.
 
     Args:
         files: All sources of one program.
@@ -260,6 +262,8 @@ def tune(
         flags, nvcc: As in `inspect`.
         launches_only: Do not execute kernels while the program runs: sizes may then be large.
         again: Measure all of it anew, although nothing has changed since an earlier call.
+        shortlist: So many configurations of each kernel, the first ones by the model, are timed on
+            this machine's GPU at the sizes of the runs, and the best is kept.
 
     Returns:
         In a notebook: what each kernel is predicted to gain.
@@ -276,6 +280,8 @@ def tune(
     """
     if not files:
         raise _misused("tune", NO_SOURCES)
+    if shortlist < 0:
+        raise _misused("tune", "shortlist is a count")
     values, sources = _varied(vary or {}), [os.fspath(path) for path in files]
     devices, name = _devices(device), None if output is None else os.fspath(output)
     place = Files(Path(files[0]).parent / FOLDER if workspace is None else Path(workspace))
@@ -284,7 +290,8 @@ def tune(
     toolchain = _toolchain(flags, nvcc, devices)
     request = Request({"caller": "python", **options}, sources, toolchain, devices, place)
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
-    tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
+    place_of = partial(tuned_targets, output=name)
+    tuning = Tuning(plan, name, place_of, is_anew=again, shortlist=shortlist)
     tuned = tune_program(request, tuning, Reporter(_warn))
     if isinstance(tuned, KeptAnswer):
         for message in tuned.said:

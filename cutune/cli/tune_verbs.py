@@ -22,7 +22,7 @@ from cutune.cli.main import (
     sizes_to_show,
     varied_values,
 )
-from cutune.cli.options import PAPER
+from cutune.cli.options import MODEL_NAMES, PAPER
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_file
@@ -271,6 +271,7 @@ def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
 def tune_verb(options: Options) -> int:
     """All stages in one."""
     _check_alone(options)
+    _check_shortlist(options)
     if options.tunables is not None:
         from cutune.cli.parameters import tune_tunables
 
@@ -342,6 +343,7 @@ def _tuning(
         is_associative=options.associative_math,
         parameters=options.parameters,
         is_anew=is_anew,
+        shortlist=options.shortlist or 0,
     )
 
 
@@ -355,6 +357,22 @@ def _show_again(kept: KeptAnswer, options: Options) -> None:
     if not options.quiet:
         show(Diagnostic.at(Code.NOTHING_CHANGED))
     typed(Shown, kept.shown).show(options.json)
+
+
+def _check_shortlist(options: Options) -> None:
+    count = options.shortlist
+    if count is None:
+        return
+    if count < 1:
+        options.wrong("--shortlist takes a count from 1")
+    if options.tunables is not None or options.make is not None:
+        options.wrong(
+            "--shortlist is for the sources of a program: leave out --tunables and --make"
+        )
+    if any(file.endswith(".py") for file in options.files):
+        options.wrong("--shortlist is for programs, not for scripts")
+    if options.model != MODEL_NAMES[0]:
+        options.wrong(f"--shortlist corrects the {MODEL_NAMES[0]} model: leave out --model")
 
 
 def _tune_script(options: Options) -> int:

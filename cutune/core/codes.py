@@ -239,6 +239,8 @@ class Code(Enum):
     IMPOSSIBLE_GRID = "CT515 error: kernel '{kernel}' cannot be launched at these sizes: {reason}"
     AMBIGUOUS_KERNEL = "CT514 error: several kernels are named '{name}'; name one by --file or as an instance: {known}"
     UNSUITED_MODEL = "CT517 warning: the model of kernel '{kernel}' ranks thread blocks differently from the timings (rank correlation {correlation}); measure at the sizes that matter"
+    SHORTLIST_UNTIMED = "CT518 warning: configurations of kernel '{kernel}' are chosen by the model alone: {reason}"
+    SHORTLIST_FAILED = "CT519 warning: configurations of kernel '{kernel}' are left out, which did not run on the GPU or gave other results there: {what}"
     NOTHING_TO_JUDGE = "CT516 error: the sweep has no launch of these programs beyond the training size; it has: {known}"
     STALE_MODELS = "CT513 error: '{path}' has changed since it was measured; run cutune tune, or cutune collect and fit"
 

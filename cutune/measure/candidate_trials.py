@@ -22,19 +22,13 @@ from cutune.measure.program_runs import RecordedRun
 from cutune.measure.replay.plan import fits_launches
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.sweep import TIMING, read_entries
+from cutune.model.measurement.sweep import TIMING, is_refused, read_entries
 from cutune.source.program import Kernel, SiteKey, SiteNumbers
 from cutune.toolchain.device.thread_block import Block, as_block, shape
 
 Attempt = tuple[SiteKey, str, Block]
 """A launch site, a variant of its kernel (or none), and the block that it was tried with."""
 
-#: What the sweep writes about a block for which there is no grid.
-NOT_ALLOWED = "this block is not allowed here"
-#: What it writes of a variant that supposes what is not so in this launch.
-VARIANT_NOT_ALLOWED = "this variant is not allowed here"
-#: What it writes where an annotation's `shared` contradicts the launch.
-OTHER_SHARED = "the annotation gives the program's own block other shared memory than the launch"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
 _OUTPUT = "trials.jsonl"
@@ -207,7 +201,7 @@ class TrialRun:
                 block, variant = as_block(entry["block"]), entry.get("variant", "")
                 attempt = keys[entry["site"]], variant, block
                 seen.add(attempt)
-                if "error" in entry and not _is_not_allowed(entry) and not entry["original"]:
+                if "error" in entry and not is_refused(entry) and not entry["original"]:
                     failed.add(attempt)
         return frozenset(failed) if {*self._attempts()} - seen else frozenset()
 
@@ -219,8 +213,8 @@ class TrialRun:
             own = [e for e in entries if e["site"] in sites and _is_of(e, kernel)]
             differing = _differing(kernel, own, broken)
             mentioned = {as_block(e["block"]) for e in own}
-            errors = (e["error"] for e in own if "error" in e and not _is_not_allowed(e))
-            refusals = (e["error"] for e in own if _is_not_allowed(e))
+            errors = (e["error"] for e in own if "error" in e and not is_refused(e))
+            refusals = (e["error"] for e in own if is_refused(e))
             wrong = (e for e in own if as_block(e["block"]) in differing and not _same(e))
             places = (place for e in wrong if (place := DifferingPlace.of(e)) is not None)
             trials[kernel.entry] = CandidateTrial(
@@ -250,7 +244,7 @@ def _differing(
     kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]], broken: Container[Attempt]
 ) -> set[Block]:
     # A block that the rule does not allow at this size may be legal at others.
-    judged = [e for e in entries if not _is_not_allowed(e)]
+    judged = [e for e in entries if not is_refused(e)]
     differing = {as_block(e["block"]) for e in judged if not _same(e)}
     attempts = product(kernel.sites, [kernel.variant], kernel.remaining())
     differing |= {attempt[2] for attempt in attempts if attempt in broken}
@@ -261,7 +255,7 @@ def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> se
     """Candidates that only an annotation says are legal: that is not enough without a trial."""
     if not kernel.asserted:
         return set()
-    tried = {as_block(e["block"]) for e in entries if not _is_not_allowed(e)}
+    tried = {as_block(e["block"]) for e in entries if not is_refused(e)}
     return {block for block in kernel.remaining() if _may_differ(kernel, block)} - tried
 
 
@@ -280,10 +274,6 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
 
 def _may_differ(kernel: MeasuredKernel, block: Block) -> bool:
     return bool(kernel.variant) or block != kernel.original
-
-
-def _is_not_allowed(entry: Mapping[str, Any]) -> bool:
-    return entry.get("error") in (NOT_ALLOWED, VARIANT_NOT_ALLOWED, OTHER_SHARED)
 
 
 def _same(entry: Mapping[str, object]) -> bool:

@@ -22,7 +22,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -45,6 +45,7 @@ from cutune.model.measurement.sweep import (
     RESTORED,
     TIMING,
     RecordedSweep,
+    SweptConfiguration,
     SweptLaunch,
     read_entries,
     swept_launches,
@@ -53,7 +54,7 @@ from cutune.model.measurement.sweep import (
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import nothing_tunable
 from cutune.source.candidates import candidate_blocks
-from cutune.source.program import LaunchSite, Program
+from cutune.source.program import LaunchSite, Program, numbers_of
 from cutune.source.rewrite.edits import variants_at
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import LARGEST, Block, as_block, threads_of
@@ -91,35 +92,56 @@ def gpu_target(architecture: str) -> tuple[str, ...]:
     return ("-cudart", "static", f"-arch={architecture}")
 
 
+#: Configurations by the name of the kernel: those that are timed, beside the program's own.
+Shortlists = Mapping[str, Collection[SweptConfiguration]]
+
+
 @dataclass(frozen=True)
 class GpuBuild:
-    """An instrumented program for a GPU, and its runs. `counters`: by kernel, as compiled."""
+    """An instrumented program for a GPU, and its runs.
 
-    program: Program
+    Attributes:
+        programs: its sources, whose launch sites have numbers of their own.
+        counters: by kernel, as compiled.
+        shortlists: None: every candidate is timed.
+    """
+
+    programs: Sequence[Program]
     counters: Mapping[str, StaticCounters]
     runs: Sequence[Run]
     candidate_set: str
     progress: Progress
+    shortlists: Shortlists | None = None
 
     @staticmethod
     def of(
         analyzer: Analyzer,
-        program: Program,
+        programs: Sequence[Program],
         plan: RunPlan,
         device: DeviceProfile,
         workspace: Workspace,
+        shortlists: Shortlists | None = None,
     ) -> GpuBuild:
-        """Build it in the workspace. Raises CT415 where no launch may be tuned."""
-        if not program.tunable_launches:
-            raise nothing_tunable([program])
+        """Build one program in the workspace. Raises CT415 where no launch may be tuned."""
+        if not any(program.tunable_launches for program in programs):
+            raise nothing_tunable(programs)
         folder, progress = workspace.create().folder / "gpu", analyzer.reporter.progress
         progress("compiling", 0, 1)
         toolchain, target = analyzer.toolchain, gpu_target(device.architecture)
-        binary = build_instrumented(toolchain, [program], folder, target).binary
-        path = program.source.path
-        counters = by_kernel(static_counters(toolchain, analyzer.code, path, device.architecture))
+        numbers = numbers_of(programs)
+        numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
+        binary = build_instrumented(toolchain, numbered, folder, target).binary
+        about = toolchain, analyzer.code
+        counters = {
+            kernel: counted
+            for program in programs
+            for kernel, counted in by_kernel(
+                static_counters(*about, program.source.path, device.architecture)
+            ).items()
+        }
         progress("compiling", 1, 1)
-        return GpuBuild(program, counters, plan.runs(binary), plan.candidate_set, progress)
+        runs = plan.runs(binary), plan.candidate_set
+        return GpuBuild(numbered, counters, *runs, progress, shortlists)
 
 
 def collect_on_gpu(
@@ -131,7 +153,7 @@ def collect_on_gpu(
     counters: bool,
 ) -> list[SweptLaunch]:
     """Sweep every tunable launch on the GPU of this machine; append to the workspace."""
-    build = GpuBuild.of(analyzer, program, plan, device, workspace)
+    build = GpuBuild.of(analyzer, [program], plan, device, workspace)
     swept = list(sweep_on_gpu(build))
     name, driver = gpu_name()
     origin = asdict(Origin.of(program.source, program.deciding_files))
@@ -171,7 +193,7 @@ def sweep(
         require_energy()
     launches: list[SweptLaunch] = []
     for program in map(analyzer.with_checked_variants, programs):
-        build = GpuBuild.of(analyzer, program, plan, device, workspace)
+        build = GpuBuild.of(analyzer, [program], plan, device, workspace)
         launches += sweep_on_gpu(build, cache, with_energy)
     if with_energy and not any(launch.millijoules for launch in launches):
         raise CutuneError.at(Code.NO_ENERGY, reason="this GPU does not count what it uses")
@@ -183,7 +205,7 @@ def candidates_text(program: Program, kind: str, own: Mapping[int, Block] | None
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
     `kind`: the set of candidates. `own`: blocks per site; without them, dimensions that are not
-    free are taken to have one thread.
+    free are taken to have one thread. A copy with other constants has its one block.
     """
     lines = []
     for site in program.tunable_launches:
@@ -196,14 +218,27 @@ def candidates_text(program: Program, kind: str, own: Mapping[int, Block] | None
         known = [block for block in blocks if block != NO_BLOCK]
         lines += [_line(site, block) for block in known]
         for variant in variants_at(program, site):
+            if variant.tile is not None:
+                lines.append(_line(site, variant.tile.block, variant.name))
+                continue
             most = variant.bounds[0] if variant.bounds is not None else LARGEST
             within = (block for block in known if threads_of(block) <= most)
-            lines += [_line(site, block, f" @{variant.name}") for block in within]
+            lines += [_line(site, block, variant.name) for block in within]
     return "".join(lines)
 
 
 def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
-    return f"{site.id} {' '.join(map(str, block))}{variant}\n"
+    return f"{site.id} {' '.join(map(str, block))}{f' @{variant}' if variant else ''}\n"
+
+
+def shortlists_text(programs: Sequence[Program], shortlists: Shortlists) -> str:
+    """The file `CUTUNE_CANDIDATES` of `candidates_text`, for these configurations alone."""
+    return "".join(
+        _line(site, *one)
+        for program in programs
+        for site in program.tunable_launches
+        for one in shortlists.get(site.kernel, ())
+    )
 
 
 def sweep_on_gpu(
@@ -225,7 +260,11 @@ def sweep_on_gpu(
         # The size is the only number that the run was given.
         numbers = [int(value) for value in run.values.values() if value.isdigit()]
         size = numbers[0] if len(numbers) == 1 else None
-        found = swept_launches(build.program, timings, size, TOLERANCE, build.counters)
+        found = [
+            launch
+            for program in build.programs
+            for launch in swept_launches(program, timings, size, TOLERANCE, build.counters)
+        ]
         if not found:
             raise _not_timed(run, timings)
         yield from found
@@ -260,16 +299,24 @@ def _with_files(build: GpuBuild, activity: str) -> Iterator[tuple[Run, Path, Pat
     """Each run, the file that its hooks write, and the file of candidates that they read."""
     with temporary_folder() as name:
         folder, runs = Path(name), build.runs
-        # The first run tells the program's own blocks.
-        recorded, candidates = folder / "record", folder / "candidates"
-        run_program(runs[0], _hooks("record", recorded, None), WHERE)
-        own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
-        text = candidates_text(build.program, build.candidate_set, own)
+        candidates = folder / "candidates"
+        if build.shortlists is not None:
+            text = shortlists_text(build.programs, build.shortlists)
+        else:
+            text = _every_candidate(build, folder)
         candidates.write_text(text, encoding="ascii")
         for index, run in enumerate(runs):
             build.progress(activity, index, len(runs))
             yield run, folder / f"output-{index}", candidates
         build.progress(activity, len(runs), len(runs))
+
+
+def _every_candidate(build: GpuBuild, folder: Path) -> str:
+    # The first run tells the program's own blocks.
+    recorded = folder / "record"
+    run_program(build.runs[0], _hooks("record", recorded, None), WHERE)
+    own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
+    return "".join(candidates_text(one, build.candidate_set, own) for one in build.programs)
 
 
 def join_counters(

@@ -37,6 +37,7 @@ from cutune.model.measurement.measurement import (
     Measurements,
 )
 from cutune.model.measurement.size_relations import with_few_bounds_fixed
+from cutune.model.measurement.sweep import OTHER_SHARED
 from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, shape
@@ -324,7 +325,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         return
     late = {*kernel.rejected, *trial.unreached} - {kernel.original}
     refused = {*trial.untried} - late
-    if refused and trial.refusal == candidate_trials.OTHER_SHARED:
+    if refused and trial.refusal == OTHER_SHARED:
         bytes_ = kernel.dynamic_shared_bytes
         yield Diagnostic.at(Code.OTHER_SHARED, kernel=kernel.name, bytes=bytes_)
     elif refused:

@@ -23,6 +23,7 @@ share out, or all integers, are multiples of what both blocks cover, it may run 
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,6 +92,8 @@ _MOST_COMBINED = 16
 _PAGE = 4096
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
+#: The architecture that PTX is for.
+_TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)
 #: The modules on which answers depend.
 _JUDGES = (
     *sorted(Path(__file__).parent.glob("*trial*.py")),
@@ -108,12 +111,13 @@ def copies_that_do_the_same(
 ) -> tuple[list[KernelVariant], dict[str, str]]:
     """Return those copies of a kernel, and what others do otherwise, by their names.
 
-    `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept.
+    `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept, for all
+    architectures of which the code is the same: the machine executes the instructions of any.
     """
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
     made_of = (one.read_text("utf-8") for one in _JUDGES)
-    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), text, repr(about))
+    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), _TARGET.sub("", text), repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
         kept, reasons = json.loads(known)

@@ -44,6 +44,9 @@ class Tuning:
         method: how models are fitted. performance: the model that chooses. None: the usual one.
         is_associative: may rounded numbers be added up in any order?
         is_anew: ignore what an earlier call has made.
+        shortlist: so many configurations of each kernel, the first ones by the model, are timed on
+            this machine's GPU, and the best is kept; 0: the model chooses alone. Nothing is kept
+            for a later call then.
     """
 
     plan: RunPlan
@@ -55,6 +58,7 @@ class Tuning:
     is_associative: bool = False
     parameters: ParameterOptions = NO_PARAMETERS
     is_anew: bool = False
+    shortlist: int = 0
 
 
 @dataclass(frozen=True)
@@ -115,16 +119,20 @@ def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedP
     """Collect, fit and emit all sources of a request; or write what an earlier call has made.
 
     The first device is the one that is modelled. Raises NothingTuned (CT415 where no launch may be
-    tuned, CT503 where nothing could be modelled), CT002, and what the stages raise.
+    tuned, CT503 where nothing could be modelled), CT002, CT015, and what the stages raise.
     """
-    kept = None if tuning.is_anew else kept_answer(request)
+    if tuning.shortlist:
+        from cutune.tuning.shortlist import require_gpu_like
+
+        require_gpu_like(request.devices[0])
+    kept = None if tuning.is_anew or tuning.shortlist else kept_answer(request)
     if kept is not None:
         write_texts(kept.tuned)
         return kept
     _check_place(request, tuning.output)
     try:
         request = request.with_begun()
-        watched = WatchedRequest.begin(request)
+        watched = None if tuning.shortlist else WatchedRequest.begin(request)
     except CutuneError:  # There is no nvcc: the analysis says so.
         watched = None
     # The later stages are loaded while nvcc is at work.
@@ -169,6 +177,11 @@ def _tuned(
         raise nothing_modelled(request.sources, "none of them could be measured")
     method, performance = tuning.method or EXACT, tuning.performance or DEFAULT
     fitted = fit_collected(analyzer.reporter, workspace, collected, method, devices[0])
+    if tuning.shortlist:
+        from cutune.tuning.shortlist import time_shortlists
+
+        about = tuning.plan, devices[0], workspace
+        fitted = time_shortlists(analyzer, programs, *about, fitted, tuning.shortlist)
     paths = {str(Path(path).resolve()) for path in request.sources}
     models = [model for model in fitted if model.kernel.origin.path in paths]
     if not models:

@@ -27,6 +27,7 @@ from cutune.model.selection.choose import (
     MORE_BLOCKS,
     UNROLLED,
     PredictedBlock,
+    Selection,
     expected_regret,
     idle_text,
     kind_of,
@@ -81,7 +82,7 @@ def variant_to_json(name: str) -> dict[str, Any]:
 def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
     choice = configuration.chosen
-    regret = expected_regret(model, choice)
+    regret = _regret(model, choice)
     return {
         "schema": SELECT_SCHEMA,
         "kernel": model.kernel.name,
@@ -106,12 +107,25 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
                 "grid": list(prediction.grid),
                 "variant": variant_to_json(name),
                 "predicted_ms": prediction.predicted_ms,
+                "measured_ms": _measured_ms(prediction),
                 "cycles_per_warp": prediction.cycles_per_warp,
                 "terms_us": dict(prediction.terms_us),
             }
             for name, prediction in configuration.ranked
         ],
     }
+
+
+def _regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
+    """Return what is lost where nothing was timed; None where the choice was."""
+    chosen = choice.predicted(choice.block)
+    is_timed = chosen is not None and chosen.measured_us is not None
+    return None if is_timed else expected_regret(model, choice)
+
+
+def _measured_ms(prediction: PredictedBlock) -> float | None:
+    us = prediction.measured_us
+    return None if us is None else us / 1e3
 
 
 def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None:
@@ -140,7 +154,7 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     if configuration.variant:
         plain = shape(configuration.plain.block)
         console.print(f"where memory does not allow it: the kernel itself, block {plain}")
-    if regret := expected_regret(model, choice):
+    if regret := _regret(model, choice):
         typical, most = (f"{100 * share:.1f} %" for share in regret)
         console.print(
             f"expected regret about {typical}, at most {most} in 9 of 10 launches "
@@ -154,11 +168,15 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     if (own := configuration.plain.own_launch) is not None:
         shown.append(("", own))
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
+    is_timed = any(p.measured_us is not None for _, p in shown)
+    ranks = [str(ranked.index(one) + 1) if one in ranked else "" for one in shown]
     columns = [
-        *(variants if configuration.of_variants else ()),
+        *([["rank", *ranks]] if is_timed else []),
+        *(variants if configuration.of_variants or configuration.others else ()),
         ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
         ["grid", *(shape(p.grid) for _, p in shown)],
         ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
+        *([["measured", *map(_measured_cell, shown)]] if is_timed else []),
     ]
     largest = {
         term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
@@ -174,6 +192,11 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     few = few if left_out else ""
     behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
     console.print(f"microseconds{behind}")
+
+
+def _measured_cell(shown: tuple[str, PredictedBlock]) -> str:
+    us = shown[1].measured_us
+    return "" if us is None else f"{us:.4g}"
 
 
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:

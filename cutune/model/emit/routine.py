@@ -15,7 +15,7 @@ from cutune.model.emit.emitter import ROWS, SMALL, Emitter, Tables, c_integer, c
 from cutune.model.emit.model import padded
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import NO_OTHERS, MeasuredKernel
-from cutune.model.performance.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
+from cutune.model.performance.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND
 from cutune.model.rational.formulas import tie_of
 from cutune.model.selection.choose import SelectionRule
 from cutune.model.selection.chooser import LARGEST_SIZE, supported
@@ -221,6 +221,7 @@ def preference(
     variants: Sequence[tuple[Worthwhile, str]],
     plain: str,
     sure_us: Mapping[int, tuple[float, ...]],
+    share: Fraction,
     count: int,
     tables: Tables,
 ) -> str:
@@ -228,6 +229,7 @@ def preference(
 
     It serves those of `count` devices that have the same variants. `variants`: with the names of
     their routines. `plain`: the routine of the kernel itself. `sure_us`: per device and variant.
+    `share`: of the kernel's own prediction, below which that of a variant has to lie.
     """
     emit = Emitter()
     with deciding(emit, f"cutune_decide_{name}", _LIST[count > 1]):
@@ -247,8 +249,8 @@ def preference(
             emit("const cutune_chosen plain_ =")
             emit(f"    cutune_decide_{plain}(asked_, list_{more});")
             emit("if (list_ != nullptr) return plain_;")
-            share = double_text(VARIANT_SHARE)
-            emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
+            most = f"{double_text(share)} * plain_.us"
+            emit(f"if (best_.us <= 0 || best_.us >= {most}) best_ = plain_;")
         words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
         emit(f"cutune_print_variant({words}, *asked_, best_);")
         emit("return best_;")

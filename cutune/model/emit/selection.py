@@ -40,7 +40,7 @@ from cutune.model.rational.program import (
     parts,
 )
 from cutune.model.selection.chooser import DEFAULT, MODELS, PerformanceModel
-from cutune.model.selection.variants import Devices, Worthwhile, worthwhile_on
+from cutune.model.selection.variants import Devices, Worthwhile, share_of, worthwhile_on
 from cutune.source.program import SiteKey
 from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
@@ -230,21 +230,22 @@ def decided_together(
         variant: writer.routines(f"{name}_{variant}", models, frozenset())
         for variant, models in by_variant.items()
     }
-    groups: dict[tuple[str, ...], list[int]] = {}
+    groups: dict[tuple[Fraction, tuple[str, ...]], list[int]] = {}
     for number, worth in variants.items():
         names = [of_variants[one.model.kernel.variant][number] for one in worth]
-        groups.setdefault((plain[number], *names), []).append(number)
+        share = share_of(fitted, devices[number])
+        groups.setdefault((share, (plain[number], *names)), []).append(number)
     calls: dict[int, str] = {}
     count, more = len(devices), ", device_" if len(devices) > 1 else ""
     is_first = True
-    for (its_plain, *names), numbers in groups.items():
+    for (share, (its_plain, *names)), numbers in groups.items():
         decides = its_plain
         if names:
             decides = name if is_first else on_device(name, numbers[0])
             is_first = False
             sure = {n: tuple(float(one.sure_us) for one in variants[n]) for n in numbers}
             pairs = list(zip(variants[numbers[0]], names, strict=True))
-            text = preference(fitted.kernel, decides, pairs, its_plain, sure, count, tables)
+            text = preference(fitted.kernel, decides, pairs, its_plain, sure, share, count, tables)
             writer.texts.append(text)
         calls |= dict.fromkeys(numbers, f"cutune_decide_{decides}(asked_, list_{more})")
     return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))

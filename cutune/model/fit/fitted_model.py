@@ -16,12 +16,24 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Text, require, typed
+from cutune.core.typed import (
+    Count,
+    Integer,
+    MemberName,
+    Meta,
+    Name,
+    Quantity,
+    Small,
+    Text,
+    Time,
+    require,
+    typed,
+)
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.model.measurement.alignment import MAX_CLASSES
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.rational.functions import RationalFunction
-from cutune.toolchain.device.thread_block import Block, is_block, threads_of
+from cutune.toolchain.device.thread_block import Block, Extents, is_block, threads_of
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
 #: instructions that need more of them than a coalesced one, and the sectors of these.
@@ -139,6 +151,46 @@ class Totals:
         return {field.name: getattr(self, field.name) for field in fields(Totals)}
 
 
+_Factor = Annotated[float, Meta(gt=0, le=1e9)]
+
+
+@dataclass(frozen=True)
+class ShortlistLaunch:
+    """A launch of the runs on a GPU: `sizes` by parameter, threads to cover, times by candidate."""
+
+    sizes: tuple[Integer, ...]
+    extents: Extents
+    microseconds: tuple[Time | None, ...]
+
+
+@dataclass(frozen=True)
+class ShortlistTimes:
+    """What a device has told of some candidates.
+
+    Attributes:
+        device: the name of its profile.
+        factors: of the predicted time, by candidate: how much longer it takes there.
+        usual: the factor of candidates that were not timed, and of all far from what was.
+        least_us, most_us: the predicted times between which some were timed.
+        launches: at which some candidates were timed; a kernel and its variants have as many.
+    """
+
+    device: Text
+    factors: tuple[_Factor, ...]
+    usual: _Factor
+    least_us: Time
+    most_us: Time
+    launches: tuple[ShortlistLaunch, ...]
+
+    def restricted(self, kept: Sequence[int]) -> ShortlistTimes:
+        launches = (
+            replace(one, microseconds=tuple(one.microseconds[index] for index in kept))
+            for one in self.launches
+        )
+        factors = tuple(self.factors[index] for index in kept)
+        return replace(self, factors=factors, launches=tuple(launches))
+
+
 @dataclass(frozen=True)
 class FittedModel(Totals):
     """Everything that the performance model needs of one kernel.
@@ -157,6 +209,7 @@ class FittedModel(Totals):
         reached: per variable where the counts are known: sizes that took part, and larger ones and
             corners that were held out.
         is_exact: are all counts exact, also where they were held out?
+        timed: what a shortlist of candidates took on a GPU; None: nothing was timed.
     """
 
     kernel: MeasuredKernel
@@ -174,6 +227,18 @@ class FittedModel(Totals):
     variants: tuple[FittedModel, ...] = ()
     reached: tuple[SizeRange, ...] = ()
     is_exact: bool = False
+    timed: ShortlistTimes | None = None
+
+    def is_timed_on(self, device: str) -> bool:
+        """Do times on this device, by the name of its profile, correct what is predicted?"""
+        return self.timed is not None and self.timed.device == device
+
+    @property
+    def timed_blocks(self) -> frozenset[Block]:
+        """The candidates that were timed, at any launch."""
+        launches = self.timed.launches if self.timed is not None else ()
+        rows = (zip(self.blocks, one.microseconds, strict=True) for one in launches)
+        return frozenset(block for row in rows for block, us in row if us is not None)
 
     @property
     def one_dimensional(self) -> bool:
@@ -204,6 +269,7 @@ class FittedModel(Totals):
             blocks=tuple(self.blocks[index] for index in kept),
             columns=tuple(replace(c, values=values(c)) for c in self.columns),
             transactions=tuple(replace(c, values=values(c)) for c in self.transactions),
+            timed=self.timed and self.timed.restricted(kept),
         )
 
 
@@ -283,6 +349,7 @@ def _to_json(model: FittedModel) -> Json:
         "variants": [_to_json(variant) for variant in model.variants],
         "reached": [list(astuple(one)) for one in model.reached],
         "is_exact": model.is_exact,
+        "timed": model.timed and msgspec.to_builtins(model.timed),
     }
 
 
@@ -323,6 +390,7 @@ class _ModelEntry(Totals):
     confirmed_on: Text | None
     reached: tuple[tuple[_Size, _Size, Annotated[int, Meta(ge=1, lt=1 << 62)]], ...]
     is_exact: bool
+    timed: ShortlistTimes | None = None
     variants: tuple[dict[str, Any], ...] = ()
 
 
@@ -354,6 +422,7 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
         variants=tuple(_from_json(variant, False) for variant in read.variants),
         reached=tuple(SizeRange(*entry) for entry in read.reached),
         is_exact=read.is_exact,
+        timed=read.timed,
     )
 
 
@@ -364,6 +433,11 @@ def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
     require(len(read.classes) == len(kernel.parameters), "`classes` are those of `parameters`")
     require(len({*read.blocks}) == len(read.blocks), "each of `blocks` stands there once")
     require(all(map(is_block, read.blocks)), "a block has up to 1024 threads")
+    if read.timed is not None:
+        rows = [read.timed.factors, *(one.microseconds for one in read.timed.launches)]
+        require(all(len(row) == len(read.blocks) for row in rows), "`timed` is by candidate")
+        sizes = (one.sizes for one in read.timed.launches)
+        require(all(len(one) == len(kernel.parameters) for one in sizes), "`timed` has all sizes")
     count = prod(max(of_one) + 1 for of_one in read.classes)
     require(count <= MAX_CLASSES, f"there are up to {MAX_CLASSES} alignment classes")
     for column in (*read.columns, *read.transactions):

@@ -346,6 +346,11 @@ class MeasuredKernel:
         varying = ((d, "G" if is_kept else "T") for d, varies, is_kept in axes if varies)
         return {f"{letter}.{d}": f"extent_{d}" for d, letter in varying}
 
+    def words_at(self, sizes: Sequence[int], extents: Extents) -> dict[str, int]:
+        """The sizes of a launch, `sizes` by parameter, by the names that users have for them."""
+        told = {w: extents["xyz".index(w[-1])] for w in self.extent_words}
+        return {**dict(zip(self.parameters, sizes, strict=True)), **told}
+
     def as_asked(self, sizes: Iterable[tuple[str, T]]) -> dict[str, T]:
         """Values of its variables, by the names that users have for these."""
         words = {variable: word for word, variable in self.extent_words.items()}

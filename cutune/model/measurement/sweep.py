@@ -41,6 +41,12 @@ CACHES = (RESTORED, REPEATED, IN_PROGRAM)
 SCHEMA = "cutune-sweep-1"
 #: Of a line that the probe writes for a candidate.
 TIMING = "cutune-timing-1"
+#: What it writes about a block for which there is no grid.
+NOT_ALLOWED = "this block is not allowed here"
+#: What it writes of a variant that supposes what is not so in this launch.
+VARIANT_NOT_ALLOWED = "this variant is not allowed here"
+#: What it writes where an annotation's `shared` contradicts the launch.
+OTHER_SHARED = "the annotation gives the program's own block other shared memory than the launch"
 LINE_SCHEMA = "cutune-swept-1"
 COMMAND = "cutune evaluate --on gpu --save"
 
@@ -68,6 +74,7 @@ class SweptLaunch:
         variants: the same times for each variant of the kernel that was swept.
         millijoules: by variant ("": the kernel itself) and block, the energy of a launch that is
             repeated; empty where it was not asked for.
+        failed: what may be launched so, but did not run or gave other results; no file holds it.
     """
 
     program: str
@@ -81,6 +88,7 @@ class SweptLaunch:
     shared_bytes: int | None = None
     variants: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
     millijoules: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
+    failed: frozenset[SweptConfiguration] = frozenset()
 
     @property
     def best(self) -> Block:
@@ -169,7 +177,8 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @staticmethod
     def written(launch: SweptLaunch) -> dict[str, Any]:
-        entries = {field.name: getattr(launch, field.name) for field in fields(launch)}
+        names = (field.name for field in fields(launch) if field.name != "failed")
+        entries = {name: getattr(launch, name) for name in names}
         entries["microseconds"] = _rows(launch.microseconds)
         for key in ("variants", "millijoules"):
             entries[key] = {name: _rows(rows) for name, rows in getattr(launch, key).items()}
@@ -274,6 +283,7 @@ def swept_launches(
                 microseconds=times.pop(""),
                 variants=times,
                 millijoules=_millijoules(valid),
+                failed=_failed(entries, tolerance),
                 registers=static.registers if static else None,
                 shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
             )
@@ -303,8 +313,28 @@ def _millijoules(entries: Iterable[Mapping[str, Any]]) -> ByVariant:
     return energies
 
 
+def _failed(
+    entries: Iterable[Mapping[str, Any]], tolerance: float
+) -> frozenset[SweptConfiguration]:
+    """What may be launched there, but ended in an error or gave other results at least once."""
+    return frozenset(
+        SweptConfiguration(as_block(entry["block"]), entry.get("variant", ""))
+        for entry in entries
+        if not is_refused(entry) and ("error" in entry or not _is_same(entry, tolerance))
+    )
+
+
+def is_refused(entry: Mapping[str, Any]) -> bool:
+    """Was the launch not made because it is not legal? The line of a candidate tells."""
+    return entry.get("error") in (NOT_ALLOWED, VARIANT_NOT_ALLOWED, OTHER_SHARED)
+
+
 def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
     if "error" in entry or not entry["milliseconds"] or entry["modelled"]:
         return False
+    return _is_same(entry, tolerance)
+
+
+def _is_same(entry: Mapping[str, Any], tolerance: float) -> bool:
     difference = entry["difference"]
     return bool(entry["identical"]) or (difference is not None and difference <= tolerance)

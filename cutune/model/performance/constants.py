@@ -168,6 +168,11 @@ REACH_NUMERICAL = 4
 #: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.
 REACH_ON_DATA = 256
 
+#: Predicted times up to this multiple of the longest that was timed (`tune --shortlist`), and down
+#: to this part of the shortest, are corrected by what was measured; others the less, the further
+#: away they are. Derived: four times the time is twice the size of a plane, or 1.6 of a volume.
+REACH_TIMED = 4
+
 # ---- what is reported about a choice
 
 #: Multiple of the least prediction that is reported as "candidates within 2 %". Derived.

@@ -126,6 +126,8 @@ MEANINGS = {
     "waiting_cycles": "cycles of an SM that waits for its warps",
     "busy_us": "microseconds of the SMs",
     "dispatch_us": "microseconds of the dispatcher",
+    "untimed_us": "microseconds of the launch by the model alone",
+    "near_timed": "1 near the launches that were timed, less far from them",
     "time_us": "microseconds of the launch",
     "time_with_floor_us": "microseconds of the launch as the host sees them",
     # ---- published models

@@ -498,8 +498,30 @@ def _define_time(features: Features, busy: Expression) -> None:
     for is_enough in _bounds(features):
         launch = launch / is_enough
     time = launch + norm(constants.NEARLY_MAXIMUM, busy, dispatch)
-    time = lines.define(TIME, time)
+    time = lines.define(TIME, _as_timed(features, time))
     lines.define(TIME_WITH_FLOOR, norm(constants.NEARLY_MAXIMUM, time, constant("floor_us")))
+
+
+def _as_timed(features: Features, time: Expression) -> Expression:
+    """The time, corrected by what candidates took on this device, where they were timed there.
+
+    Launches that are several times shorter or longer than those that were timed are bounded by
+    something else: the further away, the less is a candidate told apart from others.
+    """
+    model, lines = features.model, features.lines
+    timed = model.timed
+    if timed is None or not model.is_timed_on(features.device.name):
+        return time
+    time = lines.define("untimed_us", time)
+    usual, most = in_single_precision((timed.usual, constants.REACH_TIMED * timed.most_us))
+    (least,) = in_single_precision((timed.least_us / constants.REACH_TIMED,))
+    beyond = in_single_precision([factor - usual for factor in timed.factors])
+    if not any(beyond):
+        return time * Fraction(usual)
+    lines.tables["as_timed"] = beyond
+    near = minimum(1, minimum(time / Fraction(least), Fraction(most) / time))
+    near = lines.define("near_timed", near)
+    return time * (Fraction(usual) + near * Lookup("as_timed", Reference(CANDIDATE)))
 
 
 def _bounds(features: Features) -> Iterator[Expression]:

@@ -52,6 +52,8 @@ _FEWEST = 4
 def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
     """The band of a kernel: the less certain its predictions are, the wider."""
     kernel = model.kernel
+    if model.is_timed_on(device.name):
+        return NO_OWN_BAND
     if any(memory.shared and memory.kind == "atomic" for memory in kernel.memory):
         return OwnBand.of(constants.OWN_BAND_CONTENDED)
     if model.confirmed_on == device.name:
@@ -81,13 +83,21 @@ class SelectionRule:
 
 @dataclass(frozen=True)
 class PredictedBlock:
-    """One candidate at given sizes. `terms_us`: of each resource, if it were alone."""
+    """One candidate at given sizes.
+
+    Attributes:
+        predicted_ms: as the host sees it. time_us: without the floor of a launch.
+        terms_us: of each resource, if it were alone.
+        measured_us: on the GPU, if it was timed at these sizes.
+    """
 
     block: Block
     grid: Block
     predicted_ms: float
     cycles_per_warp: float
     terms_us: Mapping[str, float]
+    time_us: float
+    measured_us: float | None = None
 
 
 def near_best(ranked: Sequence[PredictedBlock]) -> int:
@@ -275,11 +285,13 @@ def _ranked(
     values: Mapping[str, Floats],
 ) -> tuple[PredictedBlock, ...]:
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
+    times = values[TIME].tolist()
     terms = {n.removeprefix(TERM): v.tolist() for n, v in values.items() if n.startswith(TERM)}
 
     def predicted(c: int) -> PredictedBlock:
         terms_us = {name: term[c] for name, term in terms.items()}
-        return PredictedBlock(rule.blocks[c], grids[c], floored[c] / 1e3, cycles[c], terms_us)
+        predicted_ms, block = floored[c] / 1e3, rule.blocks[c]
+        return PredictedBlock(block, grids[c], predicted_ms, cycles[c], terms_us, times[c])
 
     candidates = np.flatnonzero(valid).tolist()
     return tuple(sorted(map(predicted, candidates), key=lambda p: p.predicted_ms))

@@ -7,7 +7,8 @@ routine of a tuned program does the same.
 Timings (`collect --on gpu`) test the model, they do not override it or break its ties: measured,
 that made choices worse, because a timing holds at its own size and alignment only. The timings of
 one size are used: the smallest at which the kernel takes `PREFERRED_TIME` times the launch floor.
-A model that chooses well there is confirmed: small predicted gains then count too.
+A model that chooses well there is confirmed: small predicted gains then count too. Only those of a
+shortlist (`tune --shortlist`) correct it, near the sizes of their launches (`shortlist`).
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class PerformanceModel:
 
 def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     floor_us, band = device.model.floor_us, band_of(model, device)
-    return selection_rule(model.blocks, model.one_dimensional, floor_us, band)
+    rule = selection_rule(model.blocks, model.one_dimensional, floor_us, band)
+    # What was timed needs no ranks to be told apart.
+    return replace(rule, band=Fraction(1)) if model.is_timed_on(device.name) else rule
 
 
 MODELS = {
@@ -229,6 +232,7 @@ class Chooser:
             CutuneError: CT515, no launch is possible.
         """
         self._multiprocessors = device.sm_count if any_threads else 0
+        self._device = device.name
         self._filling = constants.FILLING_THREADS * self._multiprocessors
         self._model = launchable(model, device)
         judge = MODELS[performance]
@@ -288,8 +292,21 @@ class Chooser:
         extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
         each = evaluate_each(self._program, point(sizes, extents))
         for launch, values in zip(launches, each, strict=True):
-            choice = select(values, self._rule, launch.extents, kernel)
+            choice = self._with_times(launch, select(values, self._rule, launch.extents, kernel))
             yield self._with_best_threads(launch, choice) if self._multiprocessors else choice
+
+    def _with_times(self, launch: LaunchSizes, choice: Selection) -> Selection:
+        """The choice, with the times of candidates that were timed at these sizes."""
+        timed, sizes = self._model.timed, [launch.sizes[n] for n in self._model.kernel.parameters]
+        rows = timed.launches if timed is not None and timed.device == self._device else ()
+        same = (r for r in rows if r.extents == launch.extents and [*r.sizes] == sizes)
+        known = {
+            b: us for r in same for b, us in zip(self._model.blocks, r.microseconds, strict=True)
+        }
+        if not known:
+            return choice
+        ranked = (replace(one, measured_us=known[one.block]) for one in choice.ranked)
+        return replace(choice, ranked=tuple(ranked))
 
     def _with_best_threads(self, launch: LaunchSizes, own: Selection) -> Selection:
         """The choice with as many threads as fill the GPU, or have work, where that is faster.

@@ -2,7 +2,8 @@
 
 Each variant has a model and a rule of its own, which choose its block. A variant is taken where its
 prediction, with what asking about its pointers costs, is at least 3 % below that of the kernel
-itself: `cutune_prefer` of `cutune_choice.h` does the same.
+itself, or below it at all where both were timed: `cutune_prefer` of `cutune_choice.h` does the
+same.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ CORNERS = ((1, 2048), (33, 4096), (4096, 33), (1 << 20, 64))
 LONG_SIZES = tuple(1000 * 4**exponent for exponent in range(8))
 
 Devices = Sequence[DeviceProfile]
+#: Sizes by name, and that of all others.
+Asked = tuple[Mapping[str, int], int | None]
+
+
+def share_of(model: FittedModel, device: DeviceProfile) -> Fraction:
+    """The share of the kernel's own prediction below which that of a variant has to lie."""
+    return Fraction(1) if model.is_timed_on(device.name) else VARIANT_SHARE
 
 
 @dataclass(frozen=True)
@@ -44,11 +52,13 @@ class ConfigurationChoice:
         plain: what is launched where no variant may run.
         variant: the name of the one that is faster; empty: none is.
         of_variants: the choice of each variant, by its name.
+        others: that of variants that were timed, and are not as good anywhere.
     """
 
     plain: Selection
     variant: str = ""
     of_variants: Mapping[str, Selection] = field(default_factory=dict)
+    others: Mapping[str, Selection] = field(default_factory=dict)
 
     @property
     def chosen(self) -> Selection:
@@ -64,7 +74,7 @@ class ConfigurationChoice:
     @property
     def ranked(self) -> list[tuple[str, PredictedBlock]]:
         """All candidates, the fastest first, each with its variant's name."""
-        choices = {"": self.plain, **self.of_variants}
+        choices = {"": self.plain, **self.of_variants, **self.others}
         ranked = [(name, one) for name, choice in choices.items() for one in choice.ranked]
         return sorted(ranked, key=lambda pair: pair[1].predicted_ms)
 
@@ -98,6 +108,11 @@ class VariantChooser:
         # The published models compare blocks of one kernel only.
         variants = worthwhile(model, device) if performance == DEFAULT else ()
         self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
+        self._share = float(share_of(model, device))
+        names = self.variant_names
+        timed = (m for m in model.variants if m.is_timed_on(device.name))
+        others = [m for m in timed if m.kernel.variant not in names and m.timed_blocks]
+        self._others = {m.kernel.variant: Chooser(m, device, performance) for m in others}
 
     @property
     def variant_names(self) -> frozenset[str]:
@@ -117,7 +132,14 @@ class VariantChooser:
         """As `choose`, for many sizes at once, which takes little longer than for one."""
         choosers = (self._plain, *(chooser for _, chooser in self._of_variants))
         each = zip(*(chooser.choose_each(asked) for chooser in choosers), strict=True)
-        return [self._preferred(choices) for choices in each]
+        preferred = [self._preferred(choices) for choices in each]
+        for name, chooser in self._others.items():
+            for number, other in enumerate(chooser.choose_each(asked)):
+                choice = preferred[number]
+                if isinstance(other, Selection) and isinstance(choice, ConfigurationChoice):
+                    others = {**choice.others, name: other}
+                    preferred[number] = replace(choice, others=others)
+        return preferred
 
     def _preferred(
         self, choices: Sequence[Selection | CutuneError]
@@ -134,7 +156,7 @@ class VariantChooser:
             us = _chosen_us(choice) + chooser.asking_us
             if choice.chosen_ms and us < best_us:
                 best_us, variant, is_sure = us, kernel.variant, us >= one.sure_us
-        if not is_sure and best_us >= float(VARIANT_SHARE) * _chosen_us(plain):
+        if not is_sure and best_us >= self._share * _chosen_us(plain):
             variant = ""
         return ConfigurationChoice(plain, variant, of_variants)
 
@@ -157,9 +179,17 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
         return ()
     fitting = {v.kernel.variant: launchable(v, device) for v in model.variants}
     choosers = {name: Chooser(one, device) for name, one in fitting.items() if one.blocks}
-    rows = list(_rows(Chooser(model, device), choosers))
-    names = _faster_somewhere(rows, list(choosers))
-    near_best = {name: _near_best(name, names, rows) for name in choosers if name in names}
+    own, share = Chooser(model, device), float(share_of(model, device))
+    timed = list(_rows_as_timed(model, own, choosers, share))
+    rows = [*timed, *_rows(own, choosers, share)]
+    # What was timed decides first.
+    names = _faster_somewhere(timed, list(choosers), [])
+    names = _faster_somewhere(rows, list(choosers), names)
+    near_best = {
+        name: _near_best(name, names, rows) | fitting[name].timed_blocks
+        for name in choosers
+        if name in names
+    }
     return tuple(
         Worthwhile(fitting[name].restricted(blocks), _sure_from(name, rows))
         for name, blocks in near_best.items()
@@ -190,27 +220,33 @@ def worthwhile_on(model: FittedModel, devices: Devices) -> list[tuple[Worthwhile
 
 @dataclass(frozen=True)
 class _Row:
-    """The choices at some sizes. `us`: predictions for variants, with the asking, by name."""
+    """The choices at some sizes. `us`: predictions for variants, with the asking, by name.
+
+    `share` of the kernel's own prediction: a variant has to lie below.
+    """
 
     plain: Selection
     of_variants: Mapping[str, Selection]
     us: Mapping[str, float]
+    share: float
 
     @property
     def plain_us(self) -> float:
         return _chosen_us(self.plain)
 
     def is_faster(self, name: str) -> bool:
-        return name in self.us and self.us[name] < float(VARIANT_SHARE) * self.plain_us
+        return name in self.us and self.us[name] < self.share * self.plain_us
 
     def best_us(self, names: Iterable[str]) -> float:
         """The prediction for what is launched, where these variants are there."""
         return min((self.us[n] for n in names if self.is_faster(n)), default=self.plain_us)
 
 
-def _faster_somewhere(rows: Sequence[_Row], names: Sequence[str]) -> list[str]:
+def _faster_somewhere(
+    rows: Sequence[_Row], names: Sequence[str], already: Sequence[str]
+) -> list[str]:
     """The variants that gain most over all sizes, one after the other: as many as are emitted."""
-    chosen: list[str] = []
+    chosen = [*already]
     while len(chosen) < MOST_EMITTED:
         gains = {name: _gain(rows, chosen, name) for name in names if name not in chosen}
         best = max(gains, key=gains.__getitem__, default=None)
@@ -223,7 +259,8 @@ def _faster_somewhere(rows: Sequence[_Row], names: Sequence[str]) -> list[str]:
 def _gain(rows: Sequence[_Row], chosen: Sequence[str], name: str) -> float:
     """The gain by one more variant, as a sum of logarithms; 0 if it is no better anywhere."""
     ratios = [row.best_us([*chosen, name]) / row.best_us(chosen) for row in rows]
-    is_better = any(ratio < float(VARIANT_SHARE) for ratio in ratios)
+    pairs = zip(ratios, rows, strict=True)
+    is_better = any(ratio < row.share for ratio, row in pairs)
     return -sum(map(math.log, ratios)) if is_better else 0.0
 
 
@@ -247,19 +284,43 @@ def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
     return Fraction(2 * max(slower, default=0.0)).limit_denominator(1000)
 
 
-def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
+def _rows(own: Chooser, choosers: Mapping[str, Chooser], share: float) -> Iterator[_Row]:
     """The choices of all with all sizes alike, and with one far from the others."""
-    asked: list[tuple[dict[str, int], int]] = [({}, size) for size in (*SIZES, *LONG_SIZES)]
+    asked: list[Asked] = [({}, size) for size in (*SIZES, *LONG_SIZES)]
     if len(own.size_names) > 1:
         asked += [({name: one}, others) for name in own.size_names for one, others in CORNERS]
-    chosen = {name: chooser.choose_each(asked) for name, chooser in choosers.items()}
-    for number, plain in enumerate(own.choose_each(asked)):
+    return _rows_at(own, asked, choosers, dict.fromkeys(choosers, asked), share)
+
+
+def _rows_as_timed(
+    model: FittedModel, own: Chooser, choosers: Mapping[str, Chooser], share: float
+) -> Iterator[_Row]:
+    """The choices of all at the launches that were timed; nothing where none was."""
+    asked = {one.kernel.variant: asked_as_timed(one) for one in (model, *model.variants)}
+    return _rows_at(own, asked[""], choosers, asked, share)
+
+
+def asked_as_timed(model: FittedModel) -> list[Asked]:
+    """The sizes, by the names that users have for them, of all launches that were timed."""
+    launches = model.timed.launches if model.timed is not None else ()
+    return [(model.kernel.words_at(one.sizes, one.extents), None) for one in launches]
+
+
+def _rows_at(
+    own: Chooser,
+    asked_of_own: Sequence[Asked],
+    choosers: Mapping[str, Chooser],
+    asked: Mapping[str, Sequence[Asked]],
+    share: float,
+) -> Iterator[_Row]:
+    chosen = {name: chooser.choose_each(asked[name]) for name, chooser in choosers.items()}
+    for number, plain in enumerate(own.choose_each(asked_of_own)):
         if isinstance(plain, CutuneError) or not plain.chosen_ms:
             continue  # too large for a grid, for example
         choices = ((name, each[number]) for name, each in chosen.items())
         valid = {n: c for n, c in choices if not isinstance(c, CutuneError) and c.chosen_ms}
         us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in valid.items()}
-        yield _Row(plain, valid, us)
+        yield _Row(plain, valid, us, share)
 
 
 def _chosen_us(choice: Selection) -> float:

@@ -26,6 +26,7 @@ from cutune.cli.evaluating import print_evaluation, to_csv, to_json
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.model.measurement.sweep import (
+    NOT_ALLOWED,
     REPEATED,
     RecordedSweep,
     SweptConfiguration,
@@ -196,6 +197,7 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
         timing(32, [], error="too many resources"),
         timing(32, [0.001], error="too many resources"),
         timing(96, []),
+        timing(160, [], error=NOT_ALLOWED),
         timing(512, [0.011], modelled=True),
         timing(256, [0.02], site=9),
         {"schema": "cutune-record-1", "site": 1},
@@ -211,6 +213,7 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
         microseconds={MIDDLE: 10.0, (128, 1, 1): 9.0},
         registers=20,
         shared_bytes=24,
+        failed=frozenset(map(SweptConfiguration, [(64, 1, 1), (32, 1, 1)])),
     )
     varied = [*entries, timing(128, [0.02, 0.03], variant="restrict")]
     (known,) = swept_launches(program, varied, 1000, 1e-5, static)

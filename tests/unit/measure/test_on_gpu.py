@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import silent
-from cutune.core.source import Source
+from cutune.core.source import Edit, Source, Span
 from cutune.measure.gpu_sweep import (
     NO_BLOCK,
     GpuBuild,
@@ -20,10 +21,12 @@ from cutune.measure.gpu_sweep import (
     ncu_options,
     parse_profile,
     profile,
+    shortlists_text,
     sweep_on_gpu,
 )
 from cutune.measure.program_runs import Run
-from cutune.model.measurement.sweep import IN_PROGRAM
+from cutune.model.measurement.sweep import IN_PROGRAM, SweptConfiguration
+from cutune.source.kernel_variant import KernelVariant, Tile
 from tests.support.analyzed import analyzed
 
 RECORDED = Path(__file__).parents[2] / "recorded"
@@ -169,7 +172,7 @@ def test_in_the_programs_sequence_the_last_launch_counts(tmp_path: Path) -> None
     path.write_text(PROGRAM)
     path.chmod(0o755)
     run = Run((str(path),), {})
-    build = GpuBuild(analyzed(Source("app.cu", SOURCE)), {}, [run], "paper", silent)
+    build = GpuBuild([analyzed(Source("app.cu", SOURCE))], {}, [run], "paper", silent)
     (found,) = sweep_on_gpu(build, IN_PROGRAM)
     assert found.own == (32, 1, 1)
     expected = {(32, 1, 1): 2.0, (64, 1, 1): 3.0, (96, 1, 1): 4.0, (128, 1, 1): 5.0}
@@ -186,3 +189,31 @@ def test_candidates_of_a_program() -> None:
     assert rows and all(line.split()[2:] == ["4", "1"] for line in rows)
     unknown = candidates_text(program, "paper").splitlines()
     assert not any(line.split()[1:] == [str(n) for n in NO_BLOCK] for line in unknown)
+
+
+def test_a_copy_with_other_constants_has_its_one_block() -> None:
+    program = analyzed(Source("app.cu", SOURCE))
+    flat, *others = program.kernels
+    source, edit = flat.source, Edit.insert(0, "")
+    tile = Tile((64, 1, 1), (256, 1, 1), ("n", "1", "1"), (64, 1, 1), (256, 1, 1))
+    copies = (
+        KernelVariant("x2", "flat__x2", source, edit, "coarsen"),
+        KernelVariant("T_64", "flat__T_64", source, edit, "tiles", tile=tile),
+    )
+    site = replace(program.launches[0], called=Span(0, 1))
+    program = replace(
+        program,
+        kernels=(replace(flat, variants=copies), *others),
+        launches=(site, *program.launches[1:]),
+        has_checked_variants=True,
+    )
+    lines = candidates_text(program, "paper", {1: (256, 1, 1), 2: (32, 4, 1)}).splitlines()
+    assert [line for line in lines if line.endswith("@T_64")] == ["1 64 1 1 @T_64"]
+    assert sum(line.endswith("@x2") for line in lines) == 32
+
+
+def test_a_shortlist_names_what_is_timed() -> None:
+    program = analyzed(Source("app.cu", SOURCE))
+    listed = [SweptConfiguration((64, 1, 1), "x2"), SweptConfiguration((96, 1, 1))]
+    text = shortlists_text([program], {"flat": listed})
+    assert text == "1 64 1 1 @x2\n1 96 1 1\n"

@@ -10,15 +10,13 @@ from struct import pack
 import pytest
 
 from cutune.measure.candidate_trials import (
-    NOT_ALLOWED,
-    OTHER_SHARED,
     Attempt,
     DifferingPlace,
     TrialRun,
     with_larger,
 )
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.sweep import TIMING
+from cutune.model.measurement.sweep import NOT_ALLOWED, OTHER_SHARED, TIMING
 from cutune.source.candidates import BlockRange
 from cutune.source.program import SiteNumbers
 from cutune.space.annotation import Values

@@ -1,0 +1,184 @@
+"""The first configurations by the model, and what their times on a GPU tell it.
+
+Takes a fitted model, gives the configurations that are worth timing at the sizes of the runs. Takes
+their times, gives the model with a factor for each candidate: the geometric mean, over the launches
+that were timed, of the measured time by the predicted one. Between these sizes the model goes on to
+decide, with that factor; far from them it decides as without. A candidate that was not timed gets
+the mean factor of those of the same variant that were, or of all: so it does not pass them by for
+being unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+
+from cutune.core.diagnostics import CutuneError
+from cutune.model.fit.fitted_model import FittedModel, ShortlistLaunch, ShortlistTimes
+from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.model.performance import constants
+from cutune.model.performance.definitions import launchable
+from cutune.model.selection.choose import Selection
+from cutune.model.selection.chooser import Chooser, ask
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
+
+
+def shortlist(
+    model: FittedModel, device: DeviceProfile, count: int
+) -> tuple[SweptConfiguration, ...]:
+    """The first configurations by the model at the launches of the runs, the fastest first.
+
+    The best one of each launch comes before the second ones, the longest launch before others. The
+    program's own is not among them: whatever is timed is compared with it.
+    """
+    predicted = [times for times in _predicted(model, device) if times]
+    predicted.sort(key=lambda times: -min(times.values()))
+    ranked = [sorted(times, key=times.__getitem__) for times in predicted]
+    each = dict.fromkeys(filter(None, chain.from_iterable(zip_longest(*ranked))))
+    return tuple(one for one in each if one != _own(model))[:count]
+
+
+@dataclass(frozen=True)
+class TimedModel:
+    """A model that was told times.
+
+    Attributes:
+        failed: configurations that are left out, since they did not run or gave other results.
+        is_informed: did a launch take so long that its times tell configurations apart?
+    """
+
+    model: FittedModel
+    failed: tuple[SweptConfiguration, ...]
+    is_informed: bool
+
+
+def with_times(
+    model: FittedModel,
+    device: DeviceProfile,
+    swept: Sequence[SweptLaunch],
+) -> TimedModel:
+    """The model with what was measured at some of the launches of its runs."""
+    predicted = _predicted(model, device)
+    timed = [
+        (place, one) for one in swept for place in [_place_of(model, one)] if place is not None
+    ]
+    failed = tuple(sorted({*chain.from_iterable(one.failed for one in swept)} - {_own(model)}))
+    model = _without(model, failed)
+    enough = constants.MINIMUM_TIME * float(device.model.floor_us)
+    told = [(predicted[n], one.times) for n, one in timed if min(one.times.values()) >= enough]
+    pairs = [
+        (one, t, times[one]) for known, times in told for one, t in known.items() if one in times
+    ]
+    if not pairs:
+        return TimedModel(model, failed, is_informed=False)
+    span = min(t for _, t, _ in pairs), max(t for _, t, _ in pairs)
+    factors = _factors(pairs)
+    own = _own(model)
+    of_variants: defaultdict[str, list[float]] = defaultdict(list)
+    for one, factor in factors.items():
+        if one != own:
+            of_variants[one.variant].append(factor)
+    usual = _mean([*chain.from_iterable(of_variants.values())] or [*factors.values()])
+
+    def informed(one: FittedModel) -> FittedModel:
+        variant = one.kernel.variant
+        its = _mean(of_variants.get(variant, [usual]))
+        known = (factors.get(SweptConfiguration(block, variant), its) for block in one.blocks)
+        launches = tuple(_launch(one, place, launch) for place, launch in timed)
+        return replace(one, timed=ShortlistTimes(device.name, tuple(known), usual, *span, launches))
+
+    variants = tuple(map(informed, model.variants))
+    return TimedModel(replace(informed(model), variants=variants), failed, is_informed=True)
+
+
+def _own(model: FittedModel) -> SweptConfiguration:
+    return SweptConfiguration(model.kernel.original)
+
+
+def _mean(factors: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, factors)) / len(factors))
+
+
+def _factors(
+    pairs: Iterable[tuple[SweptConfiguration, float, float]],
+) -> dict[SweptConfiguration, float]:
+    """The mean of measured by predicted times; `pairs`: predicted and measured ones."""
+    ratios: defaultdict[SweptConfiguration, list[float]] = defaultdict(list)
+    for one, predicted, measured in pairs:
+        ratios[one].append(measured / predicted)
+    return {one: _mean(each) for one, each in ratios.items()}
+
+
+def _predicted(model: FittedModel, device: DeviceProfile) -> list[dict[SweptConfiguration, float]]:
+    """Per recorded launch the time of each configuration that may be launched there.
+
+    One that was recorded before has none: each is asked about once.
+    """
+    recorded = model.kernel.recorded
+    first = {launch: place for place, launch in reversed([*enumerate(recorded)])}
+    places = sorted(first.values())
+    times: list[dict[SweptConfiguration, float]] = [{} for _ in recorded]
+    for one in _able(model, device):
+        asked = [(_words(one, place), None) for place in places]
+        for place, choice in zip(places, Chooser(one, device).choose_each(asked), strict=True):
+            if isinstance(choice, Selection):
+                variant = one.kernel.variant
+                own = {SweptConfiguration(p.block, variant): p.time_us for p in choice.ranked}
+                times[place].update(own)
+    return times
+
+
+def _able(model: FittedModel, device: DeviceProfile) -> Iterator[FittedModel]:
+    """The kernel and its variants that can be launched on the device, before times were told."""
+    for one in (model, *model.variants):
+        fitting = launchable(replace(one, timed=None), device)
+        if fitting.blocks and len(one.kernel.recorded) == len(model.kernel.recorded):
+            yield fitting
+
+
+def _words(model: FittedModel, place: int) -> dict[str, int]:
+    """The sizes of a recorded launch, by the names that users have for them."""
+    return model.kernel.words_at(*model.kernel.recorded[place])
+
+
+def _place_of(model: FittedModel, launch: SweptLaunch) -> int | None:
+    """The recorded launch that was timed: the first with the same sizes."""
+    kernel = model.kernel
+    for place, (sizes, extents) in enumerate(kernel.recorded):
+        named = zip(kernel.parameters, sizes, strict=True)
+        if any(launch.sizes.get(name, size) != size for name, size in named):
+            continue
+        asked = [extents["xyz".index(word[-1])] for word in kernel.extent_words]
+        told = launch.extents or extents
+        if asked == [told["xyz".index(word[-1])] for word in kernel.extent_words]:
+            return place
+    return None
+
+
+def _launch(model: FittedModel, place: int, launch: SweptLaunch) -> ShortlistLaunch:
+    sizes, extents = model.kernel.recorded[place]
+    # Behind a guard they are what is asked about, not the threads of whole blocks.
+    with suppress(CutuneError):
+        extents = ask(model, _words(model, place), None).extents
+    variant = model.kernel.variant
+    times = (launch.times.get(SweptConfiguration(block, variant)) for block in model.blocks)
+    return ShortlistLaunch(sizes, extents, tuple(times))
+
+
+def _without(model: FittedModel, failed: Iterable[SweptConfiguration]) -> FittedModel:
+    """The model without some configurations, and without variants of which none is left."""
+    gone: defaultdict[str, set[Block]] = defaultdict(set)
+    for one in failed:
+        gone[one.variant].add(one.block)
+
+    def left(one: FittedModel) -> FittedModel:
+        blocks = gone.get(one.kernel.variant)
+        return one.restricted({*one.blocks} - blocks) if blocks else one
+
+    variants = tuple(one for one in map(left, model.variants) if one.blocks)
+    return replace(left(model), variants=variants)
