@@ -21,9 +21,10 @@ parameters, constants and the loop's own variable. Where not all blocks exist, t
 one after another, as in `cutune.proof.variants.repeat`.
 
 What a name means is left to the compiler: a variable that is not seen here to be declared is
-declared twice, and one of a loop's head or a parameter is a constant, so that a kernel that changes
-it does not compile in this form. Text that could change a constant, or tell it from a variable, is
-refused: casts to references, addresses of constants, overloads that take references.
+declared twice. Each block has its own variable for each parameter. What a loop's head names, and
+parameters that a macro names, are constants, so that a kernel that changes them does not compile in
+this form. Text that could change a constant, or tell it from a variable, is refused: casts to
+references, addresses of constants, overloads that take references.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ _REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
+_RESTRICT = frozenset({"__restrict__", "__restrict"})
+#: Before a name of something else: of a member, or of another scope.
+_WITHIN = (".", "->", "::")
 _OF_TYPES = frozenset({"::", "<", ">", ",", "*", "&", "&&"})
 #: What names begin with that a copy declares, those of places, and what its variables end with.
 OWN, AT, INTERLEAVED = "cutune_", "cutune_at_", "_cutune"
@@ -88,26 +92,19 @@ _Item = _Piece | _Barrier | _Loop
 class Interleaved:
     """The parts of a copy's body. `rest`: the body as it is, with the first of all shared arrays.
 
-    `shared`: declarations of shared arrays, each as many times as there are blocks.
+    `shared`: declarations of shared arrays, each as many times as there are blocks. `edits`: make
+    parameters constants that blocks share.
     """
 
     shared: str
     together: str
     rest: str
+    edits: tuple[Edit, ...]
 
 
 def interleaved(text: KernelText, factor: int) -> Interleaved:
     """Return the body of a kernel for several blocks; raises Illegal where it has no such form."""
     return _Body(text).interleaved(factor)
-
-
-def constant_parameters(text: KernelText) -> Iterator[Edit]:
-    """Yield edits that make the parameters of a kernel constants."""
-    for part in _parts(text):
-        name = declared(part)[-1]
-        if not name.text.isidentifier() or any(one.text in "&(" for one in part):
-            raise not_repeated("a parameter is no plain value")
-        yield Edit.insert(name.start, "const ")
 
 
 class _Body:
@@ -138,6 +135,9 @@ class _Body:
         of_arrays = {token.text for array in self.shared.values() for token in array}
         if self.declared & of_arrays or any(map(self._is_named_before, self.shared)):
             raise not_repeated("a name has another meaning before a shared array is declared")
+        #: Parameters of which each block has its own variable, and how these are declared.
+        self.parameters = _parameters(text)
+        self.own = {one for one in {*self.parameters} & words if not self._is_fixed(one)}
         # What names are joined of is not read here.
         known = {BARRIER, _SHARED, "blockIdx", "gridDim", "##", *_LEAVING, *_NEVER}
         hidden = macros_of(known | self.declared | {*self.shared}, text.texts.files)
@@ -146,7 +146,16 @@ class _Body:
         self._check(self.items, is_outermost=True)
         if self._is_left_unseen():
             raise not_repeated("a macro that its files do not define leaves it")
-        self._check_constants({*_parameters(text)} | {*_names_of_heads(self.items)})
+        fixed = self.parameters.keys() & words - self.own
+        if constants := fixed | {*_names_of_heads(self.items)}:
+            self._check_constants(constants)
+
+    def _is_fixed(self, parameter: str) -> bool:
+        """Do blocks share a parameter: does a loop's head, or a macro of the body, name it?"""
+        if not self.parameters[parameter].how or parameter in _words_of_heads(self.items):
+            return True
+        macros = macros_of([parameter], self.text.texts.files) - {parameter}
+        return any(token.text in macros for token in self.text.body)
 
     # ---- reading
 
@@ -277,11 +286,18 @@ class _Body:
             for name in self.shared
             for number in range(factor)
         )
+        own += "".join(
+            f"{self.parameters[name].how} {self._own(name, number)} = {name}; "
+            for name in sorted(self.own)
+            for number in range(factor)
+        )
         together = own + "".join(self._written(self.items, factor, {}))
         first = "".join(f"auto &{name} = {OWN}{name}[0]; " for name in self.shared)
         others = self._without_shared(self.text.body[1:-1])
         rest = " ".join(self._joined(tokens, lambda token: token.text) for tokens in others)
-        return Interleaved(shared, together, first + rest)
+        constants = (one for name, one in self.parameters.items() if name not in self.own)
+        edits = tuple(Edit.insert(one.name.start, "const ") for one in constants)
+        return Interleaved(shared, together, first + rest, edits)
 
     def _joined(self, tokens: Texts, written: Callable[[Token], str]) -> str:
         parts = list[str]()
@@ -323,7 +339,7 @@ class _Body:
                         yield f"[&] {{ {piece} }}(); " if is_left else f"{piece} "
 
     def _piece(self, tokens: Texts, number: int, loops: dict[str, str]) -> str:
-        members = {after.start for before, after in pairwise(tokens) if before.text in (".", "->")}
+        members = {after.start for before, after in pairwise(tokens) if before.text in _WITHIN}
 
         def own(token: Token) -> str:
             name = token.text
@@ -331,20 +347,48 @@ class _Body:
                 return name
             if name == "blockIdx":
                 return f"{AT}{number}"
-            if name in self.declared or name in self.shared:
+            if name in self.declared or name in self.shared or name in self.own:
                 return self._own(name, number)
             return loops.get(name, name)
 
         return self._joined(tokens, own)
 
 
-def _parts(text: KernelText) -> Iterator[Texts]:
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter. `how`: words that declare a variable of its type; empty: nobody can tell."""
+
+    name: Token
+    how: str
+
+
+def _parameters(text: KernelText) -> dict[str, _Parameter]:
+    """The parameters of a kernel by name; raises Illegal where one is no plain value."""
     opener, closer = text.function.parameters
-    yield from split_commas(text.syntax.tokens[opener + 1 : closer])
+    found = {}
+    for part in filter(None, split_commas(text.syntax.tokens[opener + 1 : closer])):
+        name = declared(part)[-1]
+        if not name.text.isidentifier() or any(one.text in "&(" for one in part):
+            raise not_repeated("a parameter is no plain value")
+        found[name.text] = _Parameter(name, _how([one.text for one in declared(part)[:-1]]))
+    return found
 
 
-def _parameters(text: KernelText) -> Iterator[str]:
-    yield from (declared(part)[-1].text for part in _parts(text) if part)
+def _how(words: Sequence[str]) -> str:
+    """The words that declare a variable of a type, which promises nothing of its pointer."""
+    if "*" not in words:
+        return "" if "__grid_constant__" in words else " ".join(words)
+    behind = {*takewhile(lambda word: word != "*", reversed(words))}
+    if behind - _RESTRICT - {"const"}:
+        return ""
+    return "const auto" if "const" in behind else "auto"
+
+
+def _words_of_heads(items: Sequence[_Item]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, _Loop):
+            yield from (token.text for token in item.head)
+            yield from _words_of_heads(item.items)
 
 
 def _names_of_heads(items: Sequence[_Item]) -> Iterator[str]:

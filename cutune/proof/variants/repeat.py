@@ -40,7 +40,6 @@ from cutune.proof.variants.interleave import (
     AT,
     INTERLEAVED,
     OWN,
-    constant_parameters,
     interleaved,
 )
 from cutune.proof.variants.text import Changes, Illegal, KernelText
@@ -187,7 +186,7 @@ def _side_by_side(text: KernelText, tile: Tile, axis: int, factor: int) -> Chang
             f"const auto {BODY} = [&](const uint3 blockIdx{body.parameters}) {{ {several.rest} }}; "
             f"{_each(tile, axis, factor, body.values)}}} "
         )
-    edits = (*constant_parameters(text), Edit(inner, written))
+    edits = (*several.edits, Edit(inner, written))
     return Changes(edits, taken=(OWN, INTERLEAVED))
 
 

@@ -119,7 +119,7 @@ __global__ void right_far(const int *a, int *b, int n) {
 }
 
 // Each block changes its own copy of a parameter.
-__global__ void wrong_parameter(const int *a, int *b, int n) {
+__global__ void right_parameter(const int *a, int *b, int n) {
     __shared__ int s[T];
     n -= blockIdx.x * T;
     s[threadIdx.x] = (int)threadIdx.x < n ? a[blockIdx.x * T + threadIdx.x] : 0;
@@ -127,7 +127,7 @@ __global__ void wrong_parameter(const int *a, int *b, int n) {
     if ((int)threadIdx.x < n) b[blockIdx.x * T + threadIdx.x] = s[T - 1 - threadIdx.x] + n;
 }
 
-__global__ void wrong_moved(const int *a, int *b, int n) {
+__global__ void right_moved(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     a += blockIdx.x * T, b += blockIdx.x * T;
@@ -289,9 +289,9 @@ __global__ void wrong_binding(const int *a, int *b, int n) {
     if (i < n) b[i] = s[T - 1 - threadIdx.x] + other;
 }
 
-// What no size that is tried does is seen in the text: a constant of the copy is changed after all,
-// or another function is called for it.
-__global__ void wrong_cast(const int *a, int *b, int n) {
+// Sizes that are not tried change a parameter, or the constant of a loop's head, or call another
+// function for it.
+__global__ void right_cast(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     s[threadIdx.x] = i < n ? a[i] : 0;
@@ -314,7 +314,7 @@ __global__ void wrong_address(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
-__global__ void wrong_overload(const int *a, int *b, int n) {
+__global__ void right_overload(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     s[threadIdx.x] = i < n ? a[i] : 0;
@@ -367,10 +367,10 @@ int main(int argc, char **argv) {
     look("right_declared");
     right_far<<<(n + T - 1) / T, T>>>(a, b, n);
     look("right_far");
-    wrong_parameter<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_parameter");
-    wrong_moved<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_moved");
+    right_parameter<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_parameter");
+    right_moved<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_moved");
     wrong_step<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_step");
     wrong_called<<<(n + T - 1) / T, T>>>(a, b, n);
@@ -403,12 +403,12 @@ int main(int argc, char **argv) {
     look("right_unrolled");
     wrong_condition<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_condition");
-    wrong_cast<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_cast");
+    right_cast<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_cast");
     wrong_address<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_address");
-    wrong_overload<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_overload");
+    right_overload<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_overload");
     wrong_joined<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_joined");
     right_masked<<<(n + T - 1) / T, T>>>(a, b, n);
