@@ -190,6 +190,9 @@ class _Body:
             raise not_repeated("a loop with a barrier has no braces")
         head = statement[: close + 1]
         names = frozenset(_declared_names(statement[2:close]))
+        first = [*takewhile(lambda token: token.text != ";", statement[2:close])]
+        if len(names) != len(_declarators(first)):
+            raise not_repeated("nobody can tell what a loop with a barrier declares")
         known = len(self.shared)
         items = [*self._items(statement[close + 2 : -1])]
         if len(self.shared) > known:
@@ -421,13 +424,43 @@ def _end_of_statement(tokens: Texts, at: int) -> int:
     return len(tokens)
 
 
+def _declarators(declaration: Texts) -> Sequence[Texts]:
+    """The parts of a declaration: at all commas, unless what follows one is no declarator.
+
+    So `int a = x < y, b = 2` has two, and `pair<x, y> a` has one.
+    """
+    parts, begin, at = list[Texts](), 0, 0
+    while at < len(declaration):
+        if declaration[at].text in CLOSER:
+            at = _matching(declaration, at)
+        elif declaration[at].text == ",":
+            parts.append(declaration[begin:at])
+            begin = at + 1
+        at += 1
+    parts.append(declaration[begin:])
+    return parts if all(map(_is_declarator, parts[1:])) else [*split_commas(declaration)]
+
+
+def _is_declarator(part: Texts) -> bool:
+    """Is it a name behind stars, with its size or initial value?"""
+    rest = [token.text for token in part]
+    while rest and rest[0] in ("*", "&", "const"):
+        del rest[0]
+    if not rest or not rest[0].isidentifier():
+        return False
+    del rest[0]
+    while rest and rest[0] in CLOSER:
+        del rest[: closing(rest, 0) + 1]
+    return not rest or rest[0] == "="
+
+
 def _declared_names(statement: Texts) -> Iterator[str]:
     """The names that a statement declares, if it is a plain declaration."""
     if not statement or statement[0].text in _STATEMENTS:
         return
     # Of the head of a loop the first part alone.
     end = next((i for i, token in enumerate(statement) if token.text == ";"), len(statement))
-    for number, part in enumerate(split_commas(statement[:end])):
+    for number, part in enumerate(_declarators(statement[:end])):
         words = [*takewhile(lambda word: word not in _INITIAL, (token.text for token in part))]
         is_plain = all(word in _OF_TYPES or word[:1].isalnum() or word[:1] == "_" for word in words)
         *before, name = words or [""]

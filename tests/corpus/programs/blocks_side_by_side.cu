@@ -14,7 +14,7 @@ struct place {
     int i, s;
 };
 
-const int width = 96, value0 = 1000;
+const int width = 96, value0 = 1000, weightless = 0;
 __shared__ int of_file[T];
 
 __device__ int told(int &) { return 1; }
@@ -344,6 +344,36 @@ __global__ void right_masked(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
+// A comma behind a `<` may begin another variable, of a body or of a loop's head.
+__global__ void right_commas(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int inside = i < n, weight = 2;
+    int sum = 0;
+    for (int k = 0 < weightless, end = 4; k < end; k++) {
+        s[threadIdx.x] = inside ? a[i] * weight : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x];
+        weight++;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+__global__ void wrong_end(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0;
+    for (int k = 0 < weightless, end = 4; k < end; k++) {
+        s[threadIdx.x] = i < n ? a[i] : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x];
+        if (n > 8192) end--;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 500;
     int *a, *b, *const host = (int *)malloc(n * sizeof(int));
@@ -413,5 +443,9 @@ int main(int argc, char **argv) {
     look("wrong_joined");
     right_masked<<<(n + T - 1) / T, T>>>(a, b, n);
     look("right_masked");
+    right_commas<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_commas");
+    wrong_end<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_end");
     return cudaDeviceSynchronize() != cudaSuccess;
 }
