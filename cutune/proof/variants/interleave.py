@@ -102,12 +102,9 @@ class Interleaved:
     edits: tuple[Edit, ...]
 
 
-def interleaved(text: KernelText, factor: int) -> Interleaved:
-    """Return the body of a kernel for several blocks; raises Illegal where it has no such form."""
-    return _Body(text).interleaved(factor)
+class Body:
+    """The body of a kernel, read; raises Illegal where several may not stand side by side."""
 
-
-class _Body:
     def __init__(self, text: KernelText) -> None:
         self.text = text
         tokens = text.body[1:-1]
@@ -279,6 +276,8 @@ class _Body:
     # ---- writing
 
     def interleaved(self, factor: int) -> Interleaved:
+        """Return the parts of a copy that does several blocks."""
+
         def several(token: Token) -> str:
             return f"{OWN}{token.text}[{factor}]" if token.text in self.shared else token.text
 
