@@ -126,7 +126,7 @@ inline int cutune_find_variant(const cutune_site &site, const char *name) {
 }
 
 // The candidates that $CUTUNE_CANDIDATES lists for a site, in lines `site x y z [@variant] [source
-// file]`.
+// file]`; `0 0 0`: the block of the launch.
 inline void cutune_read_candidates(const cutune_site &site,
                                    cutune_array<cutune_candidate> *candidates) {
     const char *const path = getenv("CUTUNE_CANDIDATES");
@@ -273,8 +273,9 @@ class cutune_experiment {
         cutune_read_candidates(*launch_.site, &candidates);
         for (const cutune_candidate &candidate : candidates) {
             is_wanted_ = true;
-            if (candidate.variant == 0 && cutune_same(candidate.block, original.block)) continue;
-            cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
+            const dim3 block = candidate.block.x == 0 ? original.block : candidate.block;
+            if (candidate.variant == 0 && cutune_same(block, original.block)) continue;
+            cutune_step step = {original.grid, block, original.smem, candidate.variant};
             cutune_request request = launch_.request(&allocations);
             if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
 #ifdef CUTUNE_TILES

@@ -60,8 +60,9 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import LARGEST, Block, as_block, threads_of
 from cutune.toolchain.ptxas import StaticCounters, by_kernel
 
-#: The dimensions of a launch whose block is not known yet.
-NO_BLOCK = (1, 1, 1)
+#: The dimensions of a launch whose block is not known yet, and what stands for the program's own
+#: block in a line of a candidate.
+NO_BLOCK, OWN_BLOCK = (1, 1, 1), (0, 0, 0)
 DRIVER = "libcuda.so.1"
 #: NVIDIA's library about its GPUs, a part of the driver, and what of it tells energy.
 NVML = "libnvidia-ml.so.1"
@@ -205,7 +206,8 @@ def candidates_text(program: Program, kind: str, own: Mapping[int, Block] | None
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
     `kind`: the set of candidates. `own`: blocks per site; without them, dimensions that are not
-    free are taken to have one thread. A copy with other constants has its one block.
+    free are taken to have one thread. Where no dimension is, `0 0 0` stands for the own block. A
+    copy of a tile has one block.
     """
     lines = []
     for site in program.tunable_launches:
@@ -215,7 +217,7 @@ def candidates_text(program: Program, kind: str, own: Mapping[int, Block] | None
         needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
         about = kernel.max_threads, kernel.allowed, needs_warps
         blocks = candidate_blocks(kernel.free, own_block, kind, *about)
-        known = [block for block in blocks if block != NO_BLOCK]
+        known = [block for block in blocks if block != NO_BLOCK] or [OWN_BLOCK]
         lines += [_line(site, block) for block in known]
         for variant in variants_at(program, site):
             if variant.tile is not None:

@@ -31,7 +31,7 @@ def program() -> Program:
 
 def test_only_text_that_may_stand_beside_itself_does(program: Program) -> None:
     found = {kernel.name: {one.name for one in kernel.variants} for kernel in program.kernels}
-    assert len(found) == 27
+    assert len(found) == 29
     for name, variants in found.items():
         assert variants == IN_TURN | (BESIDE if name.startswith("right") else set()), name
 

@@ -73,6 +73,13 @@ def test_a_sweep_leaves_the_program_as_it_was(program: Path, cache: str) -> None
         assert line["median"] == (statistics.median(times) if times else None)
 
 
+def test_a_block_of_zeros_is_that_of_the_launch(program: Path) -> None:
+    listed = program.with_name("own")
+    listed.write_text("3 0 0 0\n3 48 1 1\n")
+    _, texts = told(program, "sweep", CUTUNE_CANDIDATES=str(listed))
+    assert [json.loads(text)["block"][0] for text in texts] == [32, 48]
+
+
 @pytest.fixture(scope="module")
 def nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that stands for NVML."""

@@ -4,10 +4,11 @@ python -m tests.recorded.record_sweep prepare FOLDER [NAME …]    # of programs
 python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]          # on the GPU
 python -m tests.recorded.record_sweep save OUTPUT                    # adds to the recorded files
 
-`prepare --brief` leaves out runs whose launches were all recorded as long: those of one sweep and
-another hardly differ. With `--variants` after either word every variant is swept besides, and kept
-in the files of variants/. `save` takes the median of the passes, block by block, and keeps launches
-of the recorded file that were not measured again.
+`prepare` leaves out programs of which no launch may change, and with `--brief` runs whose launches
+were all recorded as long: those of one sweep and another hardly differ. With `--variants` after
+either word every variant is swept besides, and kept in the files of variants/; of kernels that keep
+their block all copies are. `save` takes the median of the passes, block by block, and keeps
+launches of the recorded file that were not measured again.
 """
 
 from __future__ import annotations
@@ -84,8 +85,12 @@ def prepare(folder: Path, only: Sequence[str], brief: bool, with_variants: bool)
             built = folder / place.name
             make_folder(built)
             program = _program(analyzer, place / f"{name}.cu", with_variants)
+            candidates = candidates_text(program, "paper")
+            if not candidates:
+                print(f"{name}: no launch may change", flush=True)
+                continue
             build_instrumented(analyzer.toolchain, [program], built, gpu_target(ARCHITECTURE))
-            (built / f"{name}.candidates").write_text(candidates_text(program, "paper"))
+            (built / f"{name}.candidates").write_text(candidates)
             runs += [_run(f"{place.name}/{name}", size) for size in sizes]
             print(name, flush=True)
     (folder / "plan.json").write_text(json.dumps(runs, indent=1))

@@ -21,9 +21,10 @@ parameters, constants and the loop's own variable. Where not all blocks exist, t
 one after another, as in `cutune.proof.variants.repeat`.
 
 What a name means is left to the compiler: a variable that is not seen here to be declared is
-declared twice, and one of a loop's head or a parameter is a constant, so that a kernel that changes
-it does not compile in this form. Text that could change a constant, or tell it from a variable, is
-refused: casts to references, addresses of constants, overloads that take references.
+declared twice. Each block has its own variable for each parameter. What a loop's head names, and
+parameters that a macro names, are constants, so that a kernel that changes them does not compile in
+this form. Text that could change a constant, or tell it from a variable, is refused: casts to
+references, addresses of constants, overloads that take references.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ _REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
+_RESTRICT = frozenset({"__restrict__", "__restrict"})
+#: Before a name of something else: of a member, or of another scope.
+_WITHIN = (".", "->", "::")
 _OF_TYPES = frozenset({"::", "<", ">", ",", "*", "&", "&&"})
 #: What names begin with that a copy declares, those of places, and what its variables end with.
 OWN, AT, INTERLEAVED = "cutune_", "cutune_at_", "_cutune"
@@ -88,29 +92,19 @@ _Item = _Piece | _Barrier | _Loop
 class Interleaved:
     """The parts of a copy's body. `rest`: the body as it is, with the first of all shared arrays.
 
-    `shared`: declarations of shared arrays, each as many times as there are blocks.
+    `shared`: declarations of shared arrays, each as many times as there are blocks. `edits`: make
+    parameters constants that blocks share.
     """
 
     shared: str
     together: str
     rest: str
+    edits: tuple[Edit, ...]
 
 
-def interleaved(text: KernelText, factor: int) -> Interleaved:
-    """Return the body of a kernel for several blocks; raises Illegal where it has no such form."""
-    return _Body(text).interleaved(factor)
+class Body:
+    """The body of a kernel, read; raises Illegal where several may not stand side by side."""
 
-
-def constant_parameters(text: KernelText) -> Iterator[Edit]:
-    """Yield edits that make the parameters of a kernel constants."""
-    for part in _parts(text):
-        name = declared(part)[-1]
-        if not name.text.isidentifier() or any(one.text in "&(" for one in part):
-            raise not_repeated("a parameter is no plain value")
-        yield Edit.insert(name.start, "const ")
-
-
-class _Body:
     def __init__(self, text: KernelText) -> None:
         self.text = text
         tokens = text.body[1:-1]
@@ -138,6 +132,9 @@ class _Body:
         of_arrays = {token.text for array in self.shared.values() for token in array}
         if self.declared & of_arrays or any(map(self._is_named_before, self.shared)):
             raise not_repeated("a name has another meaning before a shared array is declared")
+        #: Parameters of which each block has its own variable, and how these are declared.
+        self.parameters = _parameters(text)
+        self.own = {one for one in {*self.parameters} & words if not self._is_fixed(one)}
         # What names are joined of is not read here.
         known = {BARRIER, _SHARED, "blockIdx", "gridDim", "##", *_LEAVING, *_NEVER}
         hidden = macros_of(known | self.declared | {*self.shared}, text.texts.files)
@@ -146,7 +143,16 @@ class _Body:
         self._check(self.items, is_outermost=True)
         if self._is_left_unseen():
             raise not_repeated("a macro that its files do not define leaves it")
-        self._check_constants({*_parameters(text)} | {*_names_of_heads(self.items)})
+        fixed = self.parameters.keys() & words - self.own
+        if constants := fixed | {*_names_of_heads(self.items)}:
+            self._check_constants(constants)
+
+    def _is_fixed(self, parameter: str) -> bool:
+        """Do blocks share a parameter: does a loop's head, or a macro of the body, name it?"""
+        if not self.parameters[parameter].how or parameter in _words_of_heads(self.items):
+            return True
+        macros = macros_of([parameter], self.text.texts.files) - {parameter}
+        return any(token.text in macros for token in self.text.body)
 
     # ---- reading
 
@@ -181,6 +187,9 @@ class _Body:
             raise not_repeated("a loop with a barrier has no braces")
         head = statement[: close + 1]
         names = frozenset(_declared_names(statement[2:close]))
+        first = [*takewhile(lambda token: token.text != ";", statement[2:close])]
+        if len(names) != len(_declarators(first)):
+            raise not_repeated("nobody can tell what a loop with a barrier declares")
         known = len(self.shared)
         items = [*self._items(statement[close + 2 : -1])]
         if len(self.shared) > known:
@@ -267,6 +276,8 @@ class _Body:
     # ---- writing
 
     def interleaved(self, factor: int) -> Interleaved:
+        """Return the parts of a copy that does several blocks."""
+
         def several(token: Token) -> str:
             return f"{OWN}{token.text}[{factor}]" if token.text in self.shared else token.text
 
@@ -277,11 +288,18 @@ class _Body:
             for name in self.shared
             for number in range(factor)
         )
+        own += "".join(
+            f"{self.parameters[name].how} {self._own(name, number)} = {name}; "
+            for name in sorted(self.own)
+            for number in range(factor)
+        )
         together = own + "".join(self._written(self.items, factor, {}))
         first = "".join(f"auto &{name} = {OWN}{name}[0]; " for name in self.shared)
         others = self._without_shared(self.text.body[1:-1])
         rest = " ".join(self._joined(tokens, lambda token: token.text) for tokens in others)
-        return Interleaved(shared, together, first + rest)
+        constants = (one for name, one in self.parameters.items() if name not in self.own)
+        edits = tuple(Edit.insert(one.name.start, "const ") for one in constants)
+        return Interleaved(shared, together, first + rest, edits)
 
     def _joined(self, tokens: Texts, written: Callable[[Token], str]) -> str:
         parts = list[str]()
@@ -323,7 +341,7 @@ class _Body:
                         yield f"[&] {{ {piece} }}(); " if is_left else f"{piece} "
 
     def _piece(self, tokens: Texts, number: int, loops: dict[str, str]) -> str:
-        members = {after.start for before, after in pairwise(tokens) if before.text in (".", "->")}
+        members = {after.start for before, after in pairwise(tokens) if before.text in _WITHIN}
 
         def own(token: Token) -> str:
             name = token.text
@@ -331,20 +349,48 @@ class _Body:
                 return name
             if name == "blockIdx":
                 return f"{AT}{number}"
-            if name in self.declared or name in self.shared:
+            if name in self.declared or name in self.shared or name in self.own:
                 return self._own(name, number)
             return loops.get(name, name)
 
         return self._joined(tokens, own)
 
 
-def _parts(text: KernelText) -> Iterator[Texts]:
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter. `how`: words that declare a variable of its type; empty: nobody can tell."""
+
+    name: Token
+    how: str
+
+
+def _parameters(text: KernelText) -> dict[str, _Parameter]:
+    """The parameters of a kernel by name; raises Illegal where one is no plain value."""
     opener, closer = text.function.parameters
-    yield from split_commas(text.syntax.tokens[opener + 1 : closer])
+    found = {}
+    for part in filter(None, split_commas(text.syntax.tokens[opener + 1 : closer])):
+        name = declared(part)[-1]
+        if not name.text.isidentifier() or any(one.text in "&(" for one in part):
+            raise not_repeated("a parameter is no plain value")
+        found[name.text] = _Parameter(name, _how([one.text for one in declared(part)[:-1]]))
+    return found
 
 
-def _parameters(text: KernelText) -> Iterator[str]:
-    yield from (declared(part)[-1].text for part in _parts(text) if part)
+def _how(words: Sequence[str]) -> str:
+    """The words that declare a variable of a type, which promises nothing of its pointer."""
+    if "*" not in words:
+        return "" if "__grid_constant__" in words else " ".join(words)
+    behind = {*takewhile(lambda word: word != "*", reversed(words))}
+    if behind - _RESTRICT - {"const"}:
+        return ""
+    return "const auto" if "const" in behind else "auto"
+
+
+def _words_of_heads(items: Sequence[_Item]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, _Loop):
+            yield from (token.text for token in item.head)
+            yield from _words_of_heads(item.items)
 
 
 def _names_of_heads(items: Sequence[_Item]) -> Iterator[str]:
@@ -377,13 +423,43 @@ def _end_of_statement(tokens: Texts, at: int) -> int:
     return len(tokens)
 
 
+def _declarators(declaration: Texts) -> Sequence[Texts]:
+    """The parts of a declaration: at all commas, unless what follows one is no declarator.
+
+    So `int a = x < y, b = 2` has two, and `pair<x, y> a` has one.
+    """
+    parts, begin, at = list[Texts](), 0, 0
+    while at < len(declaration):
+        if declaration[at].text in CLOSER:
+            at = _matching(declaration, at)
+        elif declaration[at].text == ",":
+            parts.append(declaration[begin:at])
+            begin = at + 1
+        at += 1
+    parts.append(declaration[begin:])
+    return parts if all(map(_is_declarator, parts[1:])) else [*split_commas(declaration)]
+
+
+def _is_declarator(part: Texts) -> bool:
+    """Is it a name behind stars, with its size or initial value?"""
+    rest = [token.text for token in part]
+    while rest and rest[0] in ("*", "&", "const"):
+        del rest[0]
+    if not rest or not rest[0].isidentifier():
+        return False
+    del rest[0]
+    while rest and rest[0] in CLOSER:
+        del rest[: closing(rest, 0) + 1]
+    return not rest or rest[0] == "="
+
+
 def _declared_names(statement: Texts) -> Iterator[str]:
     """The names that a statement declares, if it is a plain declaration."""
     if not statement or statement[0].text in _STATEMENTS:
         return
     # Of the head of a loop the first part alone.
     end = next((i for i, token in enumerate(statement) if token.text == ";"), len(statement))
-    for number, part in enumerate(split_commas(statement[:end])):
+    for number, part in enumerate(_declarators(statement[:end])):
         words = [*takewhile(lambda word: word not in _INITIAL, (token.text for token in part))]
         is_plain = all(word in _OF_TYPES or word[:1].isalnum() or word[:1] == "_" for word in words)
         *before, name = words or [""]

@@ -32,6 +32,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from cutune.core.source import Edit, Span
 from cutune.proof.flow.together import parted
@@ -40,8 +41,7 @@ from cutune.proof.variants.interleave import (
     AT,
     INTERLEAVED,
     OWN,
-    constant_parameters,
-    interleaved,
+    Body,
 )
 from cutune.proof.variants.text import Changes, Illegal, KernelText
 from cutune.ptx.types import Instruction, Module
@@ -54,6 +54,8 @@ NAME = "repeat"
 FACTORS = (2, 4)
 #: Elements of a block: so many more than an extent may have are still numbers of 32 bits.
 _MOST_COVERED = 1 << 20
+#: What names of copies begin with, and what people read.
+_IN_TURN, _BESIDE = ("blocks", "in turn"), ("beside", "side by side")
 _NAME = re.compile(r"[\w$]+")
 _PLACE, _BLOCK, _GRID = "cutune_place", "cutune_block", "cutune_grid"
 
@@ -68,11 +70,12 @@ def repeated(
     last = (told or axes)[-1:]
     for axis in (one for one in last if tile.own_covered[one] <= _MOST_COVERED):
         for factor in FACTORS:
-            yield _copy(text, tile, axis, factor, pointers, _in_turn)
+            yield _copy(text, tile, axis, factor, pointers, _in_turn, _IN_TURN)
         if not tile.shared:
             with suppress(Illegal):
+                beside = partial(_side_by_side, Body(text))
                 for factor in FACTORS:
-                    yield _copy(text, tile, axis, factor, pointers, _side_by_side)
+                    yield _copy(text, tile, axis, factor, pointers, beside, _BESIDE)
 
 
 def obstacle(module: Module, entry: str, block: Block) -> str | None:
@@ -102,7 +105,7 @@ def shares_other_memory(module: Module, entry: str, copy: KernelVariant) -> str 
 
     Its own arrays are there once for each block. One of a function, or of the file, is not.
     """
-    if not copy.name.startswith(_WORDS[_side_by_side]):
+    if not copy.name.startswith(_BESIDE[0]):
         return None
     functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
     variables = (*module.variables, *(one for f in functions for one in f.variables))
@@ -123,15 +126,16 @@ def _copy(
     factor: int,
     pointers: tuple[tuple[int, ...], tuple[int, ...]],
     form: _Form,
+    words: tuple[str, str],
 ) -> KernelVariant:
-    name = f"{_WORDS[form]}_{DIMENSIONS[axis]}{factor}"
+    name = f"{words[0]}_{DIMENSIONS[axis]}{factor}"
     kernel = f"{text.kernel.name}__{name}"
     edit = text.copy(kernel, form(text, tile, axis, factor))
     several = replace(
         tile,
         covered=_with(tile.covered, axis, factor * tile.covered[axis]),
         whole=_with((1, 1, 1), axis, factor if tile.is_asked(axis) else 1),
-        values=((f"blocks {_SHOWN[form]} in {DIMENSIONS[axis]}", factor),),
+        values=((f"blocks {words[1]} in {DIMENSIONS[axis]}", factor),),
     )
     about = name, kernel, text.syntax.source, edit, NAME, *pointers
     return KernelVariant(*about, tile=several, declaration=text.declaration(kernel))
@@ -170,8 +174,8 @@ def _each(tile: Tile, axis: int, factor: int, values: str) -> str:
     )
 
 
-def _side_by_side(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
-    body, several = body_of(text), interleaved(text, factor)
+def _side_by_side(beside: Body, text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
+    body, several = body_of(text), beside.interleaved(factor)
     places = [f"{_BLOCK} * {factor}u + {number}u" for number in range(factor)]
     each = "".join(
         f"const uint3 {AT}{number} = {_at(axis, place)}; " for number, place in enumerate(places)
@@ -187,7 +191,7 @@ def _side_by_side(text: KernelText, tile: Tile, axis: int, factor: int) -> Chang
             f"const auto {BODY} = [&](const uint3 blockIdx{body.parameters}) {{ {several.rest} }}; "
             f"{_each(tile, axis, factor, body.values)}}} "
         )
-    edits = (*constant_parameters(text), Edit(inner, written))
+    edits = (*several.edits, Edit(inner, written))
     return Changes(edits, taken=(OWN, INTERLEAVED))
 
 
@@ -218,5 +222,3 @@ def _listed(axis: int, blocks: str) -> str:
 
 
 _Form = Callable[[KernelText, Tile, int, int], Changes]
-_WORDS: dict[_Form, str] = {_in_turn: "blocks", _side_by_side: "beside"}
-_SHOWN: dict[_Form, str] = {_in_turn: "in turn", _side_by_side: "side by side"}

@@ -14,7 +14,7 @@ struct place {
     int i, s;
 };
 
-const int width = 96, value0 = 1000;
+const int width = 96, value0 = 1000, weightless = 0;
 __shared__ int of_file[T];
 
 __device__ int told(int &) { return 1; }
@@ -119,7 +119,7 @@ __global__ void right_far(const int *a, int *b, int n) {
 }
 
 // Each block changes its own copy of a parameter.
-__global__ void wrong_parameter(const int *a, int *b, int n) {
+__global__ void right_parameter(const int *a, int *b, int n) {
     __shared__ int s[T];
     n -= blockIdx.x * T;
     s[threadIdx.x] = (int)threadIdx.x < n ? a[blockIdx.x * T + threadIdx.x] : 0;
@@ -127,7 +127,7 @@ __global__ void wrong_parameter(const int *a, int *b, int n) {
     if ((int)threadIdx.x < n) b[blockIdx.x * T + threadIdx.x] = s[T - 1 - threadIdx.x] + n;
 }
 
-__global__ void wrong_moved(const int *a, int *b, int n) {
+__global__ void right_moved(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     a += blockIdx.x * T, b += blockIdx.x * T;
@@ -289,9 +289,9 @@ __global__ void wrong_binding(const int *a, int *b, int n) {
     if (i < n) b[i] = s[T - 1 - threadIdx.x] + other;
 }
 
-// What no size that is tried does is seen in the text: a constant of the copy is changed after all,
-// or another function is called for it.
-__global__ void wrong_cast(const int *a, int *b, int n) {
+// Sizes that are not tried change a parameter, or the constant of a loop's head, or call another
+// function for it.
+__global__ void right_cast(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     s[threadIdx.x] = i < n ? a[i] : 0;
@@ -314,7 +314,7 @@ __global__ void wrong_address(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
-__global__ void wrong_overload(const int *a, int *b, int n) {
+__global__ void right_overload(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     s[threadIdx.x] = i < n ? a[i] : 0;
@@ -344,6 +344,36 @@ __global__ void right_masked(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
+// A comma behind a `<` may begin another variable, of a body or of a loop's head.
+__global__ void right_commas(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int inside = i < n, weight = 2;
+    int sum = 0;
+    for (int k = 0 < weightless, end = 4; k < end; k++) {
+        s[threadIdx.x] = inside ? a[i] * weight : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x];
+        weight++;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+__global__ void wrong_end(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0;
+    for (int k = 0 < weightless, end = 4; k < end; k++) {
+        s[threadIdx.x] = i < n ? a[i] : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x];
+        if (n > 8192) end--;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 500;
     int *a, *b, *const host = (int *)malloc(n * sizeof(int));
@@ -367,10 +397,10 @@ int main(int argc, char **argv) {
     look("right_declared");
     right_far<<<(n + T - 1) / T, T>>>(a, b, n);
     look("right_far");
-    wrong_parameter<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_parameter");
-    wrong_moved<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_moved");
+    right_parameter<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_parameter");
+    right_moved<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_moved");
     wrong_step<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_step");
     wrong_called<<<(n + T - 1) / T, T>>>(a, b, n);
@@ -403,15 +433,19 @@ int main(int argc, char **argv) {
     look("right_unrolled");
     wrong_condition<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_condition");
-    wrong_cast<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_cast");
+    right_cast<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_cast");
     wrong_address<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_address");
-    wrong_overload<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_overload");
+    right_overload<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_overload");
     wrong_joined<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_joined");
     right_masked<<<(n + T - 1) / T, T>>>(a, b, n);
     look("right_masked");
+    right_commas<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_commas");
+    wrong_end<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_end");
     return cudaDeviceSynchronize() != cudaSuccess;
 }

@@ -11,6 +11,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import silent
 from cutune.core.source import Edit, Source, Span
+from cutune.measure import gpu_sweep
 from cutune.measure.gpu_sweep import (
     NO_BLOCK,
     GpuBuild,
@@ -27,6 +28,7 @@ from cutune.measure.gpu_sweep import (
 from cutune.measure.program_runs import Run
 from cutune.model.measurement.sweep import IN_PROGRAM, SweptConfiguration
 from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.program import Verdict
 from tests.support.analyzed import analyzed
 
 RECORDED = Path(__file__).parents[2] / "recorded"
@@ -44,6 +46,16 @@ void go(int n, float *a) {
     flat<<<(n + 255) / 256, 256>>>(n, a);
     rows<<<dim3((n + 31) / 32, n), dim3(32, 4)>>>(n, a);
 }
+"""
+
+KEEPING = """
+__global__ void turn(const float *a, float *b, int n) {
+    __shared__ float part[128];
+    part[threadIdx.x] = a[blockIdx.x * 128 + threadIdx.x];
+    __syncthreads();
+    b[blockIdx.x * 128 + threadIdx.x] = part[127 - threadIdx.x];
+}
+void go(int n, const float *a, float *b) { turn<<<n / 128, 128>>>(a, b, n); }
 """
 
 
@@ -217,3 +229,20 @@ def test_a_shortlist_names_what_is_timed() -> None:
     listed = [SweptConfiguration((64, 1, 1), "x2"), SweptConfiguration((96, 1, 1))]
     text = shortlists_text([program], {"flat": listed})
     assert text == "1 64 1 1 @x2\n1 96 1 1\n"
+
+
+def test_candidates_of_a_kernel_that_keeps_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = analyzed(Source("app.cu", KEEPING))
+    launches = tuple(replace(one, verdict=Verdict.TUNABLE) for one in program.launches)
+    program = replace(program, launches=launches)
+    about = program.source, Edit.insert(0, "")
+    tile = Tile((64, 1, 1), (128, 1, 1), ("n", "1", "1"), (64, 1, 1), (128, 1, 1))
+    variants = (
+        KernelVariant("restrict", "turn__restrict", *about, "restrict"),
+        KernelVariant("SIDE_64", "turn__SIDE_64", *about, "tiles", tile=tile),
+    )
+    monkeypatch.setattr(gpu_sweep, "variants_at", lambda program, site: variants)
+    expected = ["1 0 0 0", "1 0 0 0 @restrict", "1 64 1 1 @SIDE_64"]
+    assert candidates_text(program, "paper").splitlines() == expected
+    own = candidates_text(program, "paper", {1: (128, 1, 1)}).splitlines()
+    assert own == ["1 128 1 1", "1 128 1 1 @restrict", "1 64 1 1 @SIDE_64"]
