@@ -39,7 +39,7 @@ struct _object *PyDict_GetItemString(struct _object *, const char *);
 struct _object *PyUnicode_InternFromString(const char *);
 void Py_IncRef(struct _object *);
 void Py_DecRef(struct _object *);
-extern struct _object _Py_NoneStruct, PyTuple_Type, PyList_Type;
+extern struct _object _Py_NoneStruct, PyTuple_Type, PyList_Type, PyLong_Type;
 void *PyEval_SaveThread();
 void PyEval_RestoreThread(void *);
 }
@@ -69,28 +69,70 @@ struct cutune_script_launch {
 // METH_FASTCALL; METH_VARARGS with METH_KEYWORDS
 enum { cutune_fast_call = 0x80, cutune_named_call = 3, cutune_most_extent = 0x7fffffff };
 
-// How many there are of a dimension; 0 where that is no number, or none that CUDA takes.
-inline unsigned cutune_read_extent(struct _object *extents, ssize_t dimension) {
-    const long long found = PyLong_AsLongLong(PyTuple_GetItem(extents, dimension));
-    return found > 0 && found <= cutune_most_extent ? static_cast<unsigned>(found) : 0;
+// An object that is let go at the end; nullptr where an error was raised.
+struct cutune_held {
+    struct _object *const object;
+    explicit cutune_held(struct _object *held) : object(held) {}
+    ~cutune_held() {
+        if (object != nullptr) Py_DecRef(object);
+    }
+    cutune_held(const cutune_held &) = delete;
+};
+
+// What gives the bytes of an argument: one of these, or a function of Python.
+enum cutune_reader {
+    cutune_reads_array = 1,    // `data.ptr`
+    cutune_reads_integer = 2,  // 8 bytes, whatever its sign
+    cutune_reads_double = 3,
+    cutune_reads_float = 4
+};
+
+inline unsigned long long cutune_read_integer(struct _object *value) {
+    const cutune_held index(PyNumber_Index(value));
+    if (index.object == nullptr) return 0;
+    const long long found = PyLong_AsLongLong(index.object);
+    if (found != -1 || PyErr_Occurred() == nullptr) return static_cast<unsigned long long>(found);
+    PyErr_Clear();
+    return PyLong_AsUnsignedLongLong(index.object);
+}
+
+// A count that CUDA takes; -1 where it is none, or no integer that is known. `kinds`: a table of what
+// reads numpy's, as those of arguments; nullptr where a package takes no others than Python's own.
+inline long long cutune_read_count(struct _object *value, struct _object *kinds) {
+    const cutune_held type(PyObject_Type(value));
+    long long found = -1;
+    if (type.object == &PyLong_Type) {
+        found = PyLong_AsLongLong(value);
+    } else if (kinds != nullptr) {
+        const cutune_held reader(PyObject_GetItem(kinds, type.object));
+        if (reader.object == nullptr || PyCallable_Check(reader.object) ||
+            PyLong_AsLong(reader.object) != cutune_reads_integer)
+            return -1;
+        found = static_cast<long long>(cutune_read_integer(value));
+    }
+    return found >= 0 && found <= cutune_most_extent ? found : -1;
 }
 
 // Those of a grid or a block, a tuple.
-inline bool cutune_read_extents(struct _object *extents, dim3 *to) {
+inline bool cutune_read_extents(struct _object *extents, struct _object *kinds, dim3 *to) {
     const ssize_t count = PyTuple_Size(extents);
     if (count < 1 || count > 3) return false;
-    to->x = cutune_read_extent(extents, 0);
-    to->y = count > 1 ? cutune_read_extent(extents, 1) : 1;
-    to->z = count > 2 ? cutune_read_extent(extents, 2) : 1;
-    return to->x != 0 && to->y != 0 && to->z != 0;
+    long long found[3] = {1, 1, 1};
+    for (ssize_t i = 0; i < count; ++i) {
+        found[i] = cutune_read_count(PyTuple_GetItem(extents, i), kinds);
+        if (found[i] <= 0) return false;
+    }
+    *to = dim3(static_cast<unsigned>(found[0]), static_cast<unsigned>(found[1]),
+               static_cast<unsigned>(found[2]));
+    return true;
 }
 
 // What PyCUDA gives: the context; grid, block, shared memory, stream and arguments.
 inline bool cutune_read_launch(struct _object *context, struct _object *const *given,
                                cutune_script_launch *to) {
-    const long long shared = PyLong_AsLongLong(given[2]);
-    if (!cutune_read_extents(given[0], &to->grid) || !cutune_read_extents(given[1], &to->block) ||
-        shared < 0 || shared > cutune_most_extent)
+    const long long shared = cutune_read_count(given[2], nullptr);
+    if (!cutune_read_extents(given[0], nullptr, &to->grid) ||
+        !cutune_read_extents(given[1], nullptr, &to->block) || shared < 0)
         return false;
     to->shared = static_cast<unsigned>(shared);
     to->stream = static_cast<cudaStream_t>(PyLong_AsVoidPtr(given[3]));
@@ -120,33 +162,6 @@ inline struct _object *cutune_call_python(cutune_launch_function launch, struct 
     else
         PyErr_Clear();
     return PyBool_FromLong(is_done);
-}
-
-// An object that is let go at the end; nullptr where an error was raised.
-struct cutune_held {
-    struct _object *const object;
-    explicit cutune_held(struct _object *held) : object(held) {}
-    ~cutune_held() {
-        if (object != nullptr) Py_DecRef(object);
-    }
-    cutune_held(const cutune_held &) = delete;
-};
-
-// What gives the bytes of an argument: one of these, or a function of Python.
-enum cutune_reader {
-    cutune_reads_array = 1,    // `data.ptr`
-    cutune_reads_integer = 2,  // 8 bytes, whatever its sign
-    cutune_reads_double = 3,
-    cutune_reads_float = 4
-};
-
-inline unsigned long long cutune_read_integer(struct _object *value) {
-    const cutune_held index(PyNumber_Index(value));
-    if (index.object == nullptr) return 0;
-    const long long found = PyLong_AsLongLong(index.object);
-    if (found != -1 || PyErr_Occurred() == nullptr) return static_cast<unsigned long long>(found);
-    PyErr_Clear();
-    return PyLong_AsUnsignedLongLong(index.object);
 }
 
 // An address that an attribute of an object is.
@@ -258,7 +273,8 @@ struct cutune_cupy_call {
     }
 };
 
-// `about`: the context, the layout, the tables of readers, and what gives the current stream.
+// `about`: the context, the layout, the tables of readers, the last of them for extents, and what
+// gives the current stream.
 inline bool cutune_try_cupy(cutune_launch_function launch, struct _object *about,
                             struct _object *words, struct _object *named) {
     cutune_cupy_call call;
@@ -266,19 +282,21 @@ inline bool cutune_try_cupy(cutune_launch_function launch, struct _object *about
     cutune_script_launch asked;
     asked.bytes = bytes;
     asked.shared = 0;
-    if (!call.read(words, named) || !cutune_read_extents(call.given[0], &asked.grid) ||
-        !cutune_read_extents(call.given[1], &asked.block))
+    struct _object *const readers = PyTuple_GetItem(about, 2);
+    struct _object *const kinds = PyTuple_GetItem(readers, PyTuple_Size(readers) - 1);
+    if (!call.read(words, named) || !cutune_read_extents(call.given[0], kinds, &asked.grid) ||
+        !cutune_read_extents(call.given[1], kinds, &asked.block))
         return false;
     if (call.given[3] != nullptr) {
-        const long long shared = PyLong_AsLongLong(call.given[3]);
-        if (shared < 0 || shared > cutune_most_extent) return false;
+        const long long shared = cutune_read_count(call.given[3], kinds);
+        if (shared < 0) return false;
         asked.shared = static_cast<unsigned>(shared);
     }
     asked.context = PyLong_AsVoidPtr(PyTuple_GetItem(about, 0));
     asked.stream = static_cast<cudaStream_t>(call.stream(PyTuple_GetItem(about, 3)));
     return PyErr_Occurred() == nullptr &&
-           cutune_read_values(PyTuple_GetItem(about, 1), PyTuple_GetItem(about, 2), call.given[2],
-                              bytes, &asked.size) &&
+           cutune_read_values(PyTuple_GetItem(about, 1), readers, call.given[2], bytes,
+                              &asked.size) &&
            cutune_launch_alone(launch, asked);
 }
 

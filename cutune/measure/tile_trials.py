@@ -117,7 +117,9 @@ def copies_that_do_the_same(
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
     made_of = (one.read_text("utf-8") for one in _JUDGES)
-    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), _TARGET.sub("", text), repr(about))
+    key = key_of(
+        *made_of, digest_of_sources(), repr(tile_costs.limits()), _TARGET.sub("", text), repr(about)
+    )
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
         kept, reasons = json.loads(known)

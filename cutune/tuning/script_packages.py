@@ -81,8 +81,9 @@ def watch_driver(session: Session, driver: ModuleType) -> None:
 
     def launch(function: Any, grid: Any, block: Any, values: Any, shared: Any, stream: Any) -> None:
         launched: Launch | None = vars(function).get(_KEY)
-        handle = 0 if stream is None else stream.handle
-        if launched is None or not launched(grid, block, shared, handle, values):
+        is_known = stream is None or isinstance(stream, driver.Stream)
+        handle = stream.handle if is_known and stream is not None else 0
+        if not (launched and is_known and launched(grid, block, shared, handle, values)):
             launch_kernel(function, grid, block, values, shared, stream)
 
     driver.module_from_buffer = module_from_buffer  # type: ignore[attr-defined]
@@ -238,7 +239,8 @@ def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
             return call(kept(), *words, **named)
 
         # A function of C, which is no method: each kernel has a class of its own.
-        readers = [ArgumentReaders(size) for _, size in launcher.layout]
+        # The last one is for extents.
+        readers = [ArgumentReaders(size) for _, size in (*launcher.layout, (0, 8))]
         called = launcher.instead(readers, current, launch)
         methods = {"__call__": called, "linear_launch": linear_launch}
         found = type("Function", (own,), methods)(module, name)

@@ -365,17 +365,20 @@ class Session:
         return library.launcher(kernel, loaded.context) if library is not None else None
 
     def _note(self, loaded: LoadedUnit, kernel: str, spelled: str) -> None:
-        """Tell `tune` of a kernel."""
+        """Tell `tune` of a kernel, unless it was told: also by another run, or process."""
         assert self.noted is not None
+        unit, compiler = loaded.unit, loaded.compiler and loaded.compiler.version
+        about = {"kernel": kernel, "spelled": spelled, "compiler": compiler, **vars(unit)}
+        row = json.loads(json.dumps(about))
+        if any(row.items() <= known.items() for known in noted_rows(self.noted)):
+            return
         try:
-            if loaded.alike([kernel], loaded.unit.nvcc):
-                row = {"kernel": kernel, "spelled": spelled, **vars(loaded.unit)}
-                _append(self.noted, row)
-            else:
-                self.leave(_other_code(kernel))
+            if not loaded.alike([kernel], unit.nvcc):
+                row["left"] = _other_code(kernel)
         except (OSError, subprocess.CalledProcessError) as error:
             said = re.search(".*error.*|$", _said(error))
-            self.leave(f"nvcc does not compile kernel '{kernel}': {said[0] if said else error}")
+            row["left"] = f"nvcc does not compile kernel '{kernel}': {said[0] if said else error}"
+        _append(self.noted, row)
 
     def leave(self, reason: str) -> None:
         """Tell `tune`, if that runs the script, of launches that stay as they are."""
@@ -455,6 +458,13 @@ def built_library(folder: Path, row: dict[str, Any], loaded: LoadedUnit) -> Path
     return library
 
 
+def noted_rows(path: Path) -> list[dict[str, Any]]:
+    """What scripts have told `tune`: of kernels that they look up, with why some are left."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    # Another process may be writing the last one.
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
 def _append(path: Path, row: dict[str, Any]) -> None:
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
@@ -477,7 +487,8 @@ def run_script(path: str, words: Sequence[str]) -> None:
     main = ModuleType("__main__")
     main.__file__, main.__loader__ = path, SourceFileLoader("__main__", path)
     # Its own `import cutune.tuned` begins nothing a second time.
-    sys.modules.setdefault("cutune.tuned", sys.modules["__main__"])
+    begun = sys.modules.setdefault("cutune.tuned", sys.modules["__main__"])
+    vars(sys.modules["cutune"])["tuned"] = begun
     sys.modules["__main__"] = main
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)

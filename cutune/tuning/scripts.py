@@ -7,7 +7,6 @@ those of the program. Grids are the script's own, at each launch; they need no f
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +29,7 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning.inputs import Request
-from cutune.tuning.script_session import LIBRARY, NOTE, SCHEMA, SHARED, TABLE
+from cutune.tuning.script_session import LIBRARY, NOTE, SCHEMA, SHARED, TABLE, noted_rows
 from cutune.tuning.tune_program import (
     NothingTuned,
     TunedProgram,
@@ -125,10 +124,9 @@ def _noted(script: str, plan: RunPlan, device: DeviceProfile) -> list[dict[str, 
     """What the script compiles in all of its runs: a row for each kernel that it looks up."""
     with temporary_folder() as name:
         path = Path(name) / "units.jsonl"
-        path.touch()
         for run in replace(plan, script=(_RUNNER, NOTE, str(path), script)).runs(Path()):
             run_program(run, device_environment(device, Path(name)))
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return noted_rows(path)
 
 
 def _units(rows: Sequence[dict[str, Any]]) -> list[ScriptUnit]:

@@ -1,4 +1,4 @@
-"""`cutune run` says which signal ended a program, and how to limit one that does not end."""
+"""How programs end: by signals, not at all, or when a process that they have forked has ended."""
 
 from __future__ import annotations
 
@@ -7,8 +7,30 @@ from pathlib import Path
 import pytest
 
 from cutune.emulator import run
+from tests.support.cutune_runs import QUICK, cutune
 
 pytestmark = pytest.mark.nvcc
+
+FORKED = """#include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
+__global__ void scale(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 2 * a[i] + 1;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), status = 0;
+    if (fork() == 0) {
+        float *a;
+        cudaMalloc(&a, n * sizeof(float));
+        cudaMemset(a, 0, n * sizeof(float));
+        scale<<<(n + 255) / 256, 256>>>(n, a);
+        _exit(cudaDeviceSynchronize() == cudaSuccess ? 7 : 1);
+    }
+    wait(&status);
+    return WEXITSTATUS(status) == 7 ? 0 : 3;
+}
+"""
 
 
 def script(folder: Path, text: str) -> str:
@@ -34,3 +56,13 @@ def test_a_limit_is_offered(
     assert "--limit" not in capsys.readouterr().err
     run.main_run([program])
     assert "--limit N" in capsys.readouterr().err
+
+
+def test_a_process_that_a_program_forks_goes_on_behind_its_experiments(tmp_path: Path) -> None:
+    (tmp_path / "app.cu").write_text(FORKED)
+    done = cutune(
+        *("tune", "app.cu", "--run", "./{program} {n}", "--vary", "n=1000,3000", *QUICK),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 launch: 1 tuned" in done.stdout

@@ -101,12 +101,13 @@ def check_hostile(folder: Path, name: str, least: int) -> None:
 
 @with_pycuda
 def test_hostile_launches_of_pycuda(tuned: tuple[Path, str, str]) -> None:
-    check_hostile(tuned[0], "hostile_pycuda.py", 30)
+    check_hostile(tuned[0], "hostile_pycuda.py", 44)
 
 
 @with_cupy
-def test_hostile_launches_of_cupy(tuned_cupy: tuple[Path, str, str]) -> None:
-    check_hostile(tuned_cupy[0], "hostile_cupy.py", 17)
+@pytest.mark.parametrize(("name", "least"), [("cupy", 25), ("lives", 24), ("texts", 16)])
+def test_hostile_launches_of_cupy(tuned_cupy: tuple[Path, str, str], name: str, least: int) -> None:
+    check_hostile(tuned_cupy[0], f"hostile_{name}.py", least)
 
 
 @with_cupy

@@ -225,6 +225,9 @@ Report execute(Function* function, Launch* launch) {
     return budget().spend(*launch, report) ? Report() : report;
 }
 
+// The process that has loaded this, not one that was forked since.
+const pid_t first_process = getpid();
+
 cudaError_t launch_function(Function* function, const Configuration& configuration,
                             const std::vector<uint8_t>& parameters, int site, uint64_t signature,
                             const std::vector<Member>& members) {
@@ -239,8 +242,9 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, signature, members, function, &launch, &report});
     log_findings(*function, report);
-    // The launch as it was asked for, behind the last experiment.
-    if (experiments_are_made()) _exit(0);
+    // The launch as it was asked for, behind the last experiment. Whoever waits for a process that
+    // the program has forked waits for what that does.
+    if (experiments_are_made() && getpid() == first_process) _exit(0);
     if (configuration.cooperative && written())
         runtime().arena.each_live([](const Block& b) { written()->write(b.base, b.size); });
     return settle(report);

@@ -18,7 +18,7 @@ def case(function: Callable[[], object]) -> None:
 def _shown(value: object) -> object:
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape, zlib.crc32(value.tobytes())
-    return value
+    return [*map(_shown, value)] if isinstance(value, list | tuple) else value
 
 
 def _run(one: Callable[[], object], begin: Callable[[], object]) -> None:

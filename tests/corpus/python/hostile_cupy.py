@@ -8,10 +8,8 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import sys
 import zlib
 from enum import IntEnum
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -19,30 +17,7 @@ import cupy as cp
 import numpy as np
 
 from tests.corpus.python.hostile_cases import case, run_all
-
-TEXT = f'extern "C" {{\n{Path(sys.argv[1]).read_text()}\n}}\n'
-BLOCK, GRID, N, TWO = (32,), (3125,), 100_000, np.float32(2)
-
-
-def ones(count: int = N) -> Any:
-    return cp.asarray(np.ones(count, np.float32))
-
-
-def loaded(text: str = TEXT, **named: Any) -> Any:
-    return cp.RawKernel(text, "saxpy", **named)
-
-
-def called(
-    kernel: Any,
-    n: Any = N,
-    a: Any = TWO,
-    grid: Any = GRID,
-    block: Any = BLOCK,
-    **named: Any,
-) -> np.ndarray[Any, Any]:
-    y, x = ones(), cp.asarray(np.arange(N, dtype=np.float32))
-    kernel(grid, block, (n, a, x, y), **named)
-    return np.asarray(y.get())
+from tests.corpus.python.saxpy_by_cupy import BLOCK, GRID, TEXT, TWO, N, called, loaded, ones
 
 
 @case

@@ -7,13 +7,18 @@ The script prints the same lines when it is tuned.
 
 from __future__ import annotations
 
+import atexit
 import gc
+import importlib
 import sys
+from enum import IntEnum
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Thread
 from typing import Any
 
 import numpy as np
+import pycuda.compiler
 import pycuda.driver as cuda
 from pycuda import gpuarray, tools
 from pycuda.compiler import SourceModule
@@ -38,6 +43,26 @@ def called(function: Any, *arguments: Any, **named: Any) -> np.ndarray[Any, Any]
     given = arguments or (np.int32(N), np.float32(2))
     function(*given, cuda.In(x), cuda.InOut(y), **{"block": BLOCK, "grid": GRID, **named})
     return y
+
+
+class Size(IntEnum):
+    """An integer of another class."""
+
+    GRID = 3125
+
+
+class Asked:
+    """An integer by its index."""
+
+    def __index__(self) -> int:
+        return 3125
+
+
+class Foreign:
+    """What holds memory of another package."""
+
+    def __init__(self, memory: Any = 0) -> None:
+        self.gpudata, self.handle = memory, 0
 
 
 @case
@@ -290,6 +315,243 @@ def an_exception_in_between() -> object:
     except TypeError:
         function(np.int32(N), np.float32(2), y, y, block=BLOCK, grid=GRID)
     return cuda.from_device(y, N, np.float32).sum()
+
+
+@case
+def grids_of_other_integers() -> object:
+    found: list[object] = []
+    function, y = loaded(), cuda.to_device(ones())
+    wide: list[Any] = [
+        {"grid": (np.int64(3125), 1)},
+        {"grid": (np.uint32(3125), np.uint8(1))},
+        {"grid": (Size.GRID, True)},
+        {"grid": (Asked(), 1)},
+        {"grid": (3125, 1, 1, 1)},
+        {"grid": ()},
+        {"grid": (3125,)},
+        {"grid": (2**32 + 3125, 1)},
+        {"grid": (-1, 1)},
+        {"grid": (1, 65536)},
+        {"block": (0, 1, 1)},
+        {"block": (32, 1)},
+        {"block": (32, 1, 65)},
+        {"block": (2**32 + 32, 1, 1)},
+        {"shared": np.int64(64)},
+        {"shared": Asked()},
+        {"shared": -1},
+        {"shared": 2**32},
+        {"stream": "another"},
+        {"stream": 0},
+        {"stream": Foreign()},
+        {"texrefs": [1]},
+    ]
+    for named in wide:
+        given = {"grid": GRID, "block": BLOCK, **named}
+        try:
+            function(np.int32(N), np.float32(1), y, y, **given)
+            found.append(float(cuda.from_device(y, N, np.float32).sum()))
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def prepared_calls_of_many_kinds() -> object:
+    found: list[object] = []
+    y, function = cuda.to_device(ones()), loaded().prepare("ifPP")
+    for args in (
+        (N, 1.0, y, y),
+        (N, 1, int(y), y),
+        (N, 1.0, y),
+        (N, "1", y, y),
+        (1 << 40, 1, y, y),
+    ):
+        for call in (function.prepared_call, function.prepared_timed_call):
+            try:
+                call(GRID, BLOCK, *args)
+                found.append(float(cuda.from_device(y, N, np.float32).sum()))
+            except Exception as error:
+                found.append(type(error).__name__)
+    function.prepare([np.int32, np.float32, np.intp, np.intp])
+    function.prepared_call(GRID, BLOCK, N, 0.5, int(y), int(y), shared_size=64)
+    timed = function.prepared_timed_call(GRID, BLOCK, N, 0.5, int(y), int(y))
+    return found, timed() >= 0, cuda.from_device(y, N, np.float32)
+
+
+@case
+def too_few_and_too_many_arguments() -> object:
+    found: list[object] = []
+    y, function = cuda.to_device(ones()), loaded()
+    given = np.int32(N), np.float32(1), y, y
+    for args in ((*given, np.int32(3)), (*given, y, y), given[::-1], (np.array([1, 2]), *given)):
+        try:
+            function(*args, block=BLOCK, grid=(0, 1) if len(args) < 5 else GRID)
+            found.append(float(cuda.from_device(y, N, np.float32).sum()))
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@case
+def constants_that_are_set_between_launches() -> object:
+    text = f"__constant__ float factor;\n{TEXT.replace('a * x', 'factor * x')}"
+    module, kept, y = SourceModule(text), loaded(), cuda.to_device(ones())
+    pointer, size = module.get_global("factor")
+    for value in (1, 5, -3):
+        cuda.memcpy_htod(pointer, np.float32(value))
+        for function in (module.get_function("saxpy"), kept):
+            function(np.int32(N), np.float32(2), y, y, block=BLOCK, grid=GRID)
+    return size, cuda.from_device(y, N, np.float32)
+
+
+@case
+def textures_and_variables_that_are_none() -> object:
+    module, found = SourceModule(TEXT), []
+    for look in (module.get_texref, module.get_surfref, module.get_global, module.get_function):
+        try:
+            found.append(look("nothing"))
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found, called(module.get_function("saxpy")).sum()
+
+
+@case
+def functions_that_the_script_wraps() -> object:
+    own, seen = cuda.Function.__call__, []
+
+    def traced(function: Any, *args: Any, **named: Any) -> Any:
+        seen.append(named["grid"])
+        return own(function, *args, **named)
+
+    cuda.Function.__call__ = traced
+    launch = cuda.Function._launch_kernel
+
+    def counted(function: Any, *args: Any) -> Any:
+        seen.append(len(args))
+        return launch(function, *args)
+
+    cuda.Function._launch_kernel = counted
+    found = called(loaded()).sum()
+    cuda.Function._launch_kernel, cuda.Function.__call__ = launch, own
+    return found, seen, called(loaded()).sum()
+
+
+@case
+def a_driver_that_is_loaded_anew() -> object:
+    before = loaded()
+    importlib.reload(pycuda.compiler)
+    after = pycuda.compiler.SourceModule(TEXT).get_function("saxpy")
+    return called(before).sum(), called(after).sum(), called(loaded()).sum()
+
+
+@case
+def modules_by_other_ways() -> object:
+    from pycuda.compiler import DynamicSourceModule, compile  # noqa: PLC0415
+
+    found: list[object] = []
+    code = compile(TEXT, no_extern_c=False)
+    with NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(code)
+        file.flush()
+        ways: list[Any] = [
+            lambda: cuda.module_from_file(file.name),
+            lambda: cuda.module_from_buffer(code, options=[]),
+            lambda: cuda.module_from_buffer(memoryview(code)),
+            lambda: SourceModule(TEXT, arch="sm_90"),
+            lambda: SourceModule(TEXT, arch="sm_10"),
+            lambda: SourceModule(f'extern "C" {{ {TEXT} }}', no_extern_c=True),
+            lambda: SourceModule(TEXT, no_extern_c=True),
+            lambda: SourceModule(TEXT, keep=True),
+            lambda: SourceModule(TEXT, include_dirs=["/nowhere"]),
+            lambda: DynamicSourceModule(TEXT, no_extern_c=False),
+        ]
+        for way in ways:
+            try:
+                found.append(called(way().get_function("saxpy")).sum())
+            except Exception as error:
+                found.append(type(error).__name__)
+    return found
+
+
+@case
+def arrays_that_go_between_launches() -> object:
+    found: list[object] = []
+    function = loaded()
+    for count in (N, 3 * N, 2 * N, N):
+        x, y = (gpuarray.to_gpu(ones(count)) for _ in range(2))
+        address = int(y.gpudata)
+        function(np.int32(N), np.float32(2), x, y, block=BLOCK, grid=GRID)
+        del x, y
+        gc.collect()
+        z = gpuarray.to_gpu(ones(4 * N))
+        function(np.int32(N), np.float32(2), z[3 * N :], z, block=BLOCK, grid=GRID)
+        function(np.int32(N), np.float32(2), z[::-1][4 * N - 1 :], z[1:], block=BLOCK, grid=GRID)
+        found.append(float(z.get().sum()))
+        z.gpudata.free()
+        try:
+            z.get()
+        except Exception as error:
+            found.append(type(error).__name__)
+        found.append(address > 0)
+    return found
+
+
+@case
+def an_array_of_another_package() -> object:
+    function, y = loaded(), cuda.to_device(ones())
+    function(np.int32(N), np.float32(2), Foreign(y), y, block=BLOCK, grid=GRID)
+    return cuda.from_device(y, N, np.float32)
+
+
+@case
+def a_context_that_goes() -> object:
+    found: list[object] = [called(loaded()).sum()]
+    function = loaded()
+    cuda.Context.pop()
+    context = cuda.Device(0).retain_primary_context()
+    context.push()
+    for one in (function, loaded()):
+        try:
+            found.append(called(one).sum())
+        except Exception as error:
+            found.append(type(error).__name__)
+    context.pop()
+    try:
+        found.append(called(function).sum())
+    except Exception as error:
+        found.append(type(error).__name__)
+    return found
+
+
+@case
+def an_interrupt_in_between() -> object:
+    function, y = loaded(), cuda.to_device(ones())
+    found: list[object] = []
+    for wrong in (KeyboardInterrupt, SystemExit, MemoryError):
+        stream = cuda.Stream()
+        try:
+            function(np.int32(N), np.float32(1), y, y, block=BLOCK, grid=GRID, stream=stream)
+            raise wrong
+        except BaseException as error:
+            found.append(type(error).__name__)
+        finally:
+            function(np.int32(N), np.float32(1), y, y, block=BLOCK, grid=GRID, stream=stream)
+        del stream
+    cuda.Context.synchronize()
+    return found, cuda.from_device(y, N, np.float32)
+
+
+@case
+def launches_at_the_end() -> object:
+    function, y = loaded(), cuda.to_device(ones())
+
+    def at_end() -> None:
+        function(np.int32(N), np.float32(1), y, y, block=BLOCK, grid=GRID)
+        print("at the end", cuda.from_device(y, N, np.float32).sum(), flush=True)
+        cuda.Context.pop()
+
+    atexit.register(at_end)
+    sys.exit(0)
 
 
 @case

@@ -56,18 +56,27 @@ def annotated(code: str, said: str, wrong: str, right: str, kernel: str = FILL) 
     return Remedy(code, said, pragma(wrong, kernel), pragma(right, kernel))
 
 
+def run(kernel: str, before: str = "") -> str:
+    return f"@{before}{kernel}\nvoid K_run(int n, float *a) {{\n{LAUNCH}\n}}"
+
+
 def stored(value: str) -> str:
-    kernel = FILL.replace("a[i] = 1", f"a[i] = {value}")
-    return f"@{kernel}\nvoid K_run(int n, float *a) {{\n{LAUNCH}\n}}"
+    return run(FILL.replace("a[i] = 1", f"a[i] = {value}"))
 
 
 DEFAULT = FILL.replace("float *a", "float *a, int v = 1")
 HELPER = """@__global__ void K(int n, float *a) { BODY if (i < n) a[i] = 1; }
 template <class F> void K_go(F f, int n, float *a) { f<<<n / 64, 64>>>(n, a); }
 void K_run(int n, float *a) { K_go(K, n, a); }""".replace("BODY", ID)
-
+CALLS = FILL.replace("a[i] = 1", "a[i] = K_of(i)")
 #: Launches that are refused, and are tunable then.
 LAUNCHES = (
+    Remedy("CT216", "without that result", stored("atomicAdd(a, 1.0f)"), run(FILL)),
+    Remedy(
+        *("CT218", "define it in this source", run(CALLS, before="__device__ float K_of(int);\n")),
+        run(CALLS, before="__device__ float K_of(int i) { return i; }\n"),
+    ),
+    Remedy("CT222", "without it", stored("clock()"), run(FILL)),
     Remedy(
         *("CT203", "move it outside", "K<<<n / 64,\n#ifdef QQ\n32\n#else\n64\n#endif\n>>>(n, a);"),
         f"#ifdef QQ\nK<<<n / 64, 32>>>(n, a);\n#else\n{LAUNCH}\n#endif",
@@ -92,6 +101,9 @@ LAUNCHES = (
 )
 TUNE = "#pragma cutune tune(Km: 4, 8)"
 USE = f"n += Km; {LAUNCH}"
+RUN = f"void K_run(int n, float *a) {{ {USE} }}"
+BEGIN, END = "#pragma cutune region begin", "#pragma cutune region end"
+WARPS = FILL.replace("a[i] = 1", "a[i] = __shfl_xor_sync(~0u, a[i], 1)")
 #: Launches that are warned of, pragmas that are ignored, and are not then.
 PRAGMAS = (
     Remedy(
@@ -101,6 +113,28 @@ PRAGMAS = (
     Remedy(
         *("CT246", "has 2 blocks in y", LAUNCH.replace("n / 64", "dim3(n / 64, 2)")),
         LAUNCH.replace("n / 64", "dim3(n / 64, 1)"),
+    ),
+    annotated("CT237", "leave y out", "block(x: 32..64, y: 1..2)", "block(x: 32..64)"),
+    annotated("CT249", "multiples of 32", "block(x: 40, 48)", "block(x: 32, 64)", WARPS),
+    Remedy(
+        *("CT255", "by an earlier pragma", f"{TUNE} data(n)\n{TUNE} data(n)\nint Km = 4; {USE}"),
+        f"{TUNE} data(n)\nint Km = 4; {USE}",
+    ),
+    Remedy(
+        *("CT258", "put both into one block", f"{BEGIN}\n{{ {LAUNCH}\n{END}\n}}"),
+        f"{{\n{BEGIN}\n{LAUNCH}\n{END}\n}}",
+    ),
+    Remedy(
+        *("CT259", "in braces", f"if (n)\n{BEGIN}\n{LAUNCH}\n{END}"),
+        f"if (n) {{\n{BEGIN}\n{LAUNCH}\n{END}\n}}",
+    ),
+    Remedy(
+        *(
+            "CT265",
+            "define it in one",
+            f"@{TUNE}\n#define Km 4\n#undef Km\n#define Km 5\n{FILL}\n{RUN}",
+        ),
+        f"@{TUNE}\n#define Km 4\n{FILL}\n{RUN}",
     ),
     annotated("CT232", "it has: n", "data(q) " + WHOLE, "data(n) " + WHOLE),
     annotated("CT234", "32 threads or more", "block(x: 33..40)", "block(x: 32..64)"),

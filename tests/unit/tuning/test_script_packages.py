@@ -86,7 +86,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         modules = type("Modules", (PyCudaModule,), {"get_function": lambda *about: functions()})
         compiler, driver = ModuleType("compiler"), ModuleType("driver")
         vars(compiler)["compile_plain"] = lambda *about: code
-        vars(driver).update(Module=modules, Function=functions)
+        vars(driver).update(Module=modules, Function=functions, Stream=SimpleNamespace)
         vars(driver)["module_from_buffer"] = lambda *about: modules()
         monkeypatch.setattr(script_packages, "current_context", lambda: CONTEXT)
         script_packages.watch_compiler(session, compiler)
@@ -104,6 +104,8 @@ def test_a_launch_of_pycuda(watched: Callable[..., Any]) -> None:
     function._launch_kernel((2,), (8, 8), b"1234", 16, SimpleNamespace(handle=5))
     assert asked == [(*SHAPE, 0, 0, b"1234"), ((2,), (8, 8), 16, 5, b"1234")]
     assert function.own == []
+    function._launch_kernel(*SHAPE, b"1234", 0, 5)
+    assert (len(asked), function.own) == (2, [(*SHAPE, b"1234", 0, 5)])
 
 
 @pytest.mark.parametrize(
@@ -444,7 +446,8 @@ def test_arguments_of_cupy(size: int, argument: Any, read: bytes | None) -> None
         return True
 
     launcher = noting_launcher([(0, 1), (8, size)], note, CONTEXT)
-    readers = [script_packages.ArgumentReaders(size) for _, size in launcher.layout]
+    sizes = [size for _, size in launcher.layout]
+    readers = [script_packages.ArgumentReaders(size) for size in (*sizes, 8)]
     own: list[object] = []
     call = launcher.instead(readers, lambda: SimpleNamespace(ptr=3), lambda *_: own.append(_))
     for _ in range(2):  # by readers that are made, and by those that are known

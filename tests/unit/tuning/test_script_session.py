@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cutune.core.codes import Code
@@ -213,7 +214,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     [
         (((4,), (64,), 0, 0, VALUES), (4, 1, 1, 64, 1, 1, 0, 0)),
         (((4, 3, 2), (8, 4, 2), 16, 5, VALUES), (4, 3, 2, 8, 4, 2, 16, 5)),
-        (((True, 3), (8, 4), False, 2**40, VALUES), (1, 3, 1, 8, 4, 1, 0, 2**40)),
+        (((1, 3), (8, 4), 0, 2**40, VALUES), (1, 3, 1, 8, 4, 1, 0, 2**40)),
+        (((True, 3), (8, 4), 0, 0, VALUES), None),
+        (((np.int64(1), 3), (8, 4), 0, 0, VALUES), None),
+        (((1, 3), (8, 4), np.int64(8), 0, VALUES), None),
         (((4, 0), (64,), 0, 0, VALUES), None),
         (((4,), (-64,), 0, 0, VALUES), None),
         (((4.0,), (64,), 0, 0, VALUES), None),
