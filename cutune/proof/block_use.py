@@ -18,7 +18,7 @@ from cutune.proof.flow.walk import Walk
 from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
-from cutune.proof.values.built_ins import BuiltIns
+from cutune.proof.values.built_ins import BuiltIns, WarpsInADimension
 from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import BLOCK_SIZE, THREAD, Atom, IntegerPolynomial
@@ -79,6 +79,8 @@ def block_use(module: Module, function: Function) -> BlockUse:
         follows_block=seen.follows_block(),
         singles_out=seen.singles_out(),
         flat=_flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
+        flat_y=_in_dimension(module, function, "y") if "y" in widths else FlatUse(ONE_WIDTH),
+        flat_z=_in_dimension(module, function, "z") if "z" in widths else FlatUse(ONE_WIDTH),
     )
 
 
@@ -93,6 +95,14 @@ def _flat(
         except (NotUnderstood, Irreducible, *UNREADABLE):
             return FlatUse()
     return seen.flat()
+
+
+def _in_dimension(module: Module, function: Function, dimension: str) -> FlatUse:
+    """How far the number of warps is free that lie along y or z."""
+    try:
+        return _Seen(module, function, WarpsInADimension(dimension=dimension)).flat(dimension)
+    except (NotUnderstood, Irreducible, *UNREADABLE):
+        return FlatUse()
 
 
 def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
@@ -276,15 +286,15 @@ class _Seen:
         step, one = dict(place.terms).get(thread, 0), dict(small.terms).get(thread, 0)
         return one == 1 and not self.atoms.of(place - small * step).raw
 
-    def flat(self) -> FlatUse:
-        """How far the width of a block with one thread in y and z is free."""
+    def flat(self, dimension: str = "x") -> FlatUse:
+        """How far the width of a flat block is free, or the number of warps in a dimension."""
         operands = (o for item in self.function.instructions for o in item.operands)
         body = {name for operand in operands for name in names(operand)}
         shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
         arrays = [(_name(variable), variable) for variable in shared]
         seen = self.accesses, self._values, self.tests
         return FlatJudge(
-            self.function, *seen, arrays, self.atoms, self.called, self.last_block
+            self.function, *seen, arrays, self.atoms, self.called, self.last_block, dimension
         ).use()
 
     def _built_ins(self, address: IntegerPolynomial) -> str:

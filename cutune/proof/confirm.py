@@ -219,6 +219,8 @@ def _joined(uses: Sequence[BlockUse]) -> BlockUse:
         reads=frozenset[str]().union(*(use.reads for use in uses)),
         singles_out=any(use.singles_out for use in uses),
         flat=reduce(FlatUse.joined, (use.flat for use in uses)),
+        flat_y=reduce(FlatUse.joined, (use.flat_y for use in uses)),
+        flat_z=reduce(FlatUse.joined, (use.flat_z for use in uses)),
         adds_rounded=any(use.adds_rounded for use in uses),
     )
 

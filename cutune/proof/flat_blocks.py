@@ -3,9 +3,9 @@
 `block_use` asks it for messages and suggestions, in which widths stand that an entry is known to be
 right with, with one thread in y and z.
 
-Takes a finished walk with y = z = 1, gives `FlatUse`: the first thing that ties the kernel to the
-block of its launch, or within which limits its width may be proposed. Only uses of threads that are
-known not to ask for one width are let through:
+Takes a finished walk with y = z = 1, or with warps that lie along y or z, gives `FlatUse`: the
+first thing that ties the kernel to the block of its launch, or within which limits its width may be
+proposed. Only uses of threads that are known not to ask for one width are let through:
 
 - threads step through rows by `blockDim.x`, or have the global id;
 - a shared array has one place for each thread, and is read near it, at its beginning, or at places
@@ -19,7 +19,7 @@ Anything else is an obstacle, in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -44,9 +44,17 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import WARP, AtomOperation, Atoms, constant_term
+from cutune.proof.warps_along import (
+    ARITHMETIC,
+    COUNTED,
+    ONCE,
+    OTHER_WIDTH,
+    WarpsAlong,
+    built_in_words,
+    is_kept_by,
+)
 from cutune.proof.width_dependence import (
     BY_REGISTER,
-    EXTENSION,
     ROUNDS,
     THREAD_X,
     WIDTH,
@@ -56,17 +64,16 @@ from cutune.ptx.types import Function, Variable
 from cutune.source.candidates import FlatUse
 
 _WIDTHS = range(WARP, 1024 + 1, WARP)
+_BUILT_IN = re.compile(r"\b(threadIdx|blockDim)\.x\b")
 _LOADED = re.compile(r"load(\d+)\.")
 #: What threads of a block may do together that says nothing about its width.
 _PLAIN_WARPS = frozenset({"shfl", "vote", "redux", "activemask"})
 _TOGETHER = _PLAIN_WARPS | {"match", "elect", "wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 
-ONCE = "each thread of a block has one element of a row, and none goes on by blockDim.x"
 APART = "threads use places of '{name}' that lie a fixed number of threads apart"
 OTHERS = "'{name}' has a place for each thread, and others that are not known to follow blockDim.x"
 GROUPS = "'{name}' has a place for each group of threads, whose number may be taken for a fixed one"
 BLOCKWISE = "each block works out something from its own elements, and with another it has others"
-COUNTED = "the number of blocks is part of what it computes, and follows the block"
 WARPS = "its threads exchange values within warps alone, and a block has one result"
 GOES_ROUND = "it uses how often a loop that steps by blockDim.x goes round"
 ONE_WIDTH = "its code does not read blockDim.x"
@@ -88,7 +95,8 @@ class FlatJudge:
     """Judges how far the width of a block may be chosen, as far as the code shows it.
 
     `values`: all that addresses, conditions and stored values are computed from. `arrays`: shared
-    ones, with the names that a reader knows.
+    ones, with the names that a reader knows. `dimension`: along which warps lie; with y or z the
+    walk has read built-ins as of flat blocks (`WarpsInADimension`), and the grid must stay.
     """
 
     function: Function
@@ -99,6 +107,7 @@ class FlatJudge:
     atoms: Atoms
     called: CalledFunctions
     last_block: LastBlock
+    dimension: str = "x"
     splits: set[int] = field(default_factory=set)
     needs_powers: bool = False
     most: int = 1024
@@ -106,7 +115,8 @@ class FlatJudge:
     parts: list[list[_Place]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.of = WidthDependence(self.function, self.atoms)
+        self.of = WidthDependence(self.function, self.atoms, self.dimension)
+        self.warps = WarpsAlong(self.dimension, self.of, self.values)
 
     def use(self) -> FlatUse:
         """Return the first thing that ties the kernel to one block, or its limits."""
@@ -114,7 +124,8 @@ class FlatJudge:
             return self._free_use()
         except _Tied as tied:
             is_of_block = tied.words in (BLOCKWISE, COUNTED)
-            return FlatUse(tied.words, tied.line, is_of_block=is_of_block)
+            words = _BUILT_IN.sub(rf"\1.{self.dimension}", tied.words)
+            return FlatUse(words, tied.line, is_of_block=is_of_block)
 
     def _free_use(self) -> FlatUse:
         self._instructions()
@@ -136,12 +147,18 @@ class FlatJudge:
                 self._of_threads(test)
             elif kinds == {BLOCK_SIZE}:
                 self._of_width(test)
+            elif kinds:
+                self._stop_where(self.warps.comparison(test))
         self._through_global()
         keeps_grid = self._keeps_grid()
         self._within_warps(keeps_grid)
         if not keeps_grid:
             self._blockwise()
         return FlatUse("", 0, tuple(sorted(self.splits)), self.needs_powers, keeps_grid, self.most)
+
+    def _stop_where(self, obstacle: str) -> None:
+        if obstacle:
+            raise _Tied(obstacle)
 
     # Instructions and arithmetic.
 
@@ -165,12 +182,13 @@ class FlatJudge:
             others = (number for number in numbers if not self.of.is_of_row(number))
             kinds = {a.kind for other in others for a in other.atoms if a in (THREAD_X, WIDTH)}
             if operation is not None and kinds and not self._is_free(operation, kinds):
-                raise _Tied(f"it does arithmetic with {_words(kinds)} that supposes one width")
+                raise _Tied(ARITHMETIC.format(words=built_in_words(kinds)))
+            self._stop_where(self.warps.arithmetic(operation))
 
     def _is_free(self, operation: AtomOperation, kinds: set[str]) -> bool:
         """Is it an operation that other widths leave as it is: of lanes, of warps, of halves?"""
         opcode = operation.name.split(".")[0]
-        if EXTENSION.match(operation.name) or opcode in ("min", "max", "selp"):
+        if is_kept_by(operation):
             return True
         number = operation.numbers[-1].literal
         if number is None:
@@ -196,7 +214,7 @@ class FlatJudge:
         for value in access.values if access.is_effect else ():
             kinds = self.of.kinds(value) & {THREAD, BLOCK_SIZE}
             if kinds and kinds != {THREAD, BLOCK_SIZE}:
-                raise _Tied(f"it stores {_words(kinds)} itself", access.instruction.line)
+                raise _Tied(f"it stores {built_in_words(kinds)} itself", access.instruction.line)
             self._rounds(value, access)
 
     def _through_global(self) -> None:
@@ -231,8 +249,10 @@ class FlatJudge:
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
         """Rounds of a loop whose number depends on the block are used with the step alone."""
-        for monomial, _ in value.terms:
-            if not self._stepped.isdisjoint(monomial) and WIDTH not in monomial:
+        parts = [value] if self.dimension == "x" else self.of.parts(value)
+        for monomial in (monomial for part in parts for monomial, _ in part.terms):
+            is_stepped = not self._stepped.isdisjoint(monomial)
+            if is_stepped and not any(map(self.of.is_width, monomial)):
                 raise _Tied(GOES_ROUND, access.instruction.line)
 
     @cached_property
@@ -241,7 +261,7 @@ class FlatJudge:
             atom
             for value in self.values
             for monomial, _ in value.terms
-            if WIDTH in monomial
+            if any(map(self.of.is_width, monomial))
             for atom in monomial
             if ROUNDS.match(atom.name)
         )
@@ -256,7 +276,7 @@ class FlatJudge:
                 # Arrays in dynamic memory begin behind others, whose lengths are arguments.
                 of_arguments = (t for t in offset.terms if all(a.kind == PARAMETER for a in t[0]))
                 begin = tuple(term for term in of_arguments if term[0])
-                place = _Place(access, offset - IntegerPolynomial(begin))
+                place = _Place(access, self.of.without_lanes(offset - IntegerPolynomial(begin)))
                 parts.setdefault(begin, []).append(place)
         for places in parts.values():
             self._part(name, variable, places)
@@ -330,7 +350,9 @@ class FlatJudge:
         if others:
             raise _Tied(GROUPS.format(name=name), groups[0].line)
         if variable.size:
-            self.most = min(self.most, variable.size // step * size)
+            # Threads of a group may have places of their own within it.
+            bytes_ = max(step + size * max(0, place.step) for place in groups)
+            self.most = min(self.most, variable.size // bytes_ * size)
 
     def _is_lane(self, value: IntegerPolynomial) -> bool:
         return any("x" in self.atoms.properties(a).ids for a in value.atoms if a.kind == "opaque")
@@ -368,7 +390,7 @@ class FlatJudge:
         if None in truths:
             if all(self.of.is_only_divisor(side) for side in sides):
                 return
-            raise _Tied("it decides by the width of its block")
+            raise _Tied(OTHER_WIDTH)
         if any(truths in (enters, [not one for one in enters]) for enters in self._entered):
             return
         for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
@@ -485,6 +507,9 @@ class FlatJudge:
 
     def _keeps_grid(self) -> bool:
         """Must the number of blocks stay, as indices of blocks stand alone?"""
+        if self.dimension != "x":
+            self._stop_where(self.warps.in_steady_grid())
+            return True
         block, grid = Atom(BLOCK, "x"), Atom(GRID_SIZE, "x")
         counted = {Atom(IDENTITY, "x"), Atom(STRIDE, "x")}
         has_ids = is_alone = False
@@ -533,10 +558,6 @@ class _Place:
     def shift(self) -> int:
         """The bytes from the place of the thread's own number."""
         return constant_term(self.offset)
-
-
-def _words(kinds: Iterable[str]) -> str:
-    return " and ".join(f"{kind}.x" for kind in sorted(kinds, reverse=True))
 
 
 def _bases(access: MemoryAccess) -> frozenset[Atom]:

@@ -32,7 +32,6 @@ ROUNDS = re.compile(r"rounds\d+$")
 EXTENSION = re.compile(r"[su]\d+$")
 #: `phi3.%r7`, `guarded12.%r7`.
 BY_REGISTER = re.compile(r"(?:phi|guarded)\d+\.(%\w+)$")
-_BUILT_INS = {"%tid.x": THREAD, "%ntid.x": BLOCK_SIZE, "%ctaid.x": BLOCK}
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     **dict.fromkeys(("lt", "lo"), operator.lt),
     **dict.fromkeys(("le", "ls"), operator.le),
@@ -52,11 +51,16 @@ _FROM_MEMORY = frozenset({"ld", "atom", "tex", "shfl", "vote", "redux", "match",
 
 
 class WidthDependence:
-    """How values of an entry depend on the width of its block."""
+    """How values of an entry depend on the width of its block.
 
-    def __init__(self, function: Function, atoms: Atoms) -> None:
+    `dimension`: in which warps lie, where it is not x; the width is that of the flat block.
+    """
+
+    def __init__(self, function: Function, atoms: Atoms, dimension: str = "x") -> None:
         self.atoms = atoms
-        self._registers = {kind: _depending(function, name) for name, kind in _BUILT_INS.items()}
+        built_ins = {THREAD: f"%tid.{dimension}", BLOCK_SIZE: f"%ntid.{dimension}"}
+        built_ins[BLOCK] = "%ctaid.x"
+        self._registers = {kind: _depending(function, name) for kind, name in built_ins.items()}
 
     def kinds(self, value: IntegerPolynomial) -> set[str]:
         """The built-ins that a value depends on other than by the global id, or by lanes."""
@@ -107,7 +111,7 @@ class WidthDependence:
         """`threadIdx.x + rounds * blockDim.x`: the number of an element, for any width."""
         monomials = dict(value.terms)
         return (THREAD_X,) in monomials and any(
-            WIDTH in monomial and any(ROUNDS.match(atom.name) for atom in monomial)
+            any(map(self.is_width, monomial)) and any(ROUNDS.match(atom.name) for atom in monomial)
             for monomial in monomials
         )
 

@@ -116,6 +116,8 @@ class BlockUse:
         reads: dimensions whose `blockDim` any instance reads.
         singles_out: does it compare threadIdx with numbers beyond the first warp?
         flat: what is known of blocks with one thread in y and z.
+        flat_y: the same of blocks of 32 x y threads. Its widths are the flat ones, 32 * y.
+        flat_z: the same of blocks of z warps, each of x * y = 32 threads.
         adds_rounded: may it add up rounded numbers of several threads?
     """
 
@@ -127,6 +129,8 @@ class BlockUse:
     reads: frozenset[str] = frozenset()
     singles_out: bool = False
     flat: FlatUse = FlatUse()
+    flat_y: FlatUse = FlatUse()
+    flat_z: FlatUse = FlatUse()
     adds_rounded: bool = True
 
 

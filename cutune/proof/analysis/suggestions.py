@@ -3,9 +3,9 @@
 If only the cooperation of the kernel's threads prevents tuning, an annotation may allow it: the
 suggestion is the line to insert, and what the user thereby asserts. Otherwise it is what to change.
 
-Blocks are proposed where the compiled code is known to leave the width of the block free
-(`proof/flat_blocks`): what is not known is not proposed, and the text says what ties the kernel to
-the block of its launch.
+Blocks are proposed where the compiled code is known to leave the width of the block free, or the
+number of its warps along y or z (`proof/flat_blocks`): what is not known is not proposed, and the
+text says what ties the kernel to the block of its launch.
 
 A kernel that is right with one block alone may follow a constant: `dim3 block(TILE, TILE)` follows
 the shared arrays of the kernel when TILE does. Only what is easy to see is proposed: a name in the
@@ -22,9 +22,10 @@ from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.reaching import reached
+from cutune.source.candidates import FlatUse
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ASSERTABLE
-from cutune.source.program import Kernel, LaunchSite, Program, Verdict
+from cutune.source.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable_pragmas import declared_constant
 from cutune.source.unit.integers import integer_type
@@ -37,32 +38,56 @@ _PROPOSED = ASSERTABLE - {Code.RACE, Code.BLOCK_RESULT}
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def _blocks(kernel: Kernel, sites: Iterable[LaunchSite]) -> str:
-    """`block(x: …)`, perhaps `grid(keep)`: of blocks with one thread in y and z.
+def _blocks(kernel: Kernel, sites: Sequence[LaunchSite]) -> str:
+    """`block(x: …)`, perhaps `grid(keep)`: of blocks whose other dimensions stay.
 
-    With the widths that the code is known to allow at these launches; empty where it is one alone.
+    These have one thread, or where it is y or z that changes, a warp. With the sizes that the code
+    is known to allow at these launches; empty where it is one alone.
     """
-    use = kernel.block_use
-    flat, least, most = use.flat, WARP, min(LARGEST, kernel.max_threads, use.flat.most)
-    if collective(kernel) is not None or use.order[1] or flat.obstacle:
+    if collective(kernel) is not None or kernel.block_use.order[1]:
+        return ""
+    return next(filter(None, (_blocks_along(d, kernel, sites) for d in DIMENSIONS)), "")
+
+
+def _blocks_along(d: str, kernel: Kernel, sites: Iterable[LaunchSite]) -> str:
+    flat = _use_along(d, kernel)
+    least, most = WARP, min(LARGEST, kernel.max_threads, flat.most)
+    if flat.obstacle:
         return ""
     splits = [split for split in flat.splits if split > WARP]
-    for width in map(_flat_width, sites):
+    for width in (_flat_width(site, d) for site in sites):
         if width is None or (splits and not width):
             return ""
         # What other widths do is known to be meant on the side of the program's own block alone.
         least = max(least, *(split for split in splits if split <= width), WARP)
         most = min(most, *(split - 1 for split in splits if split > width), LARGEST)
+    if d != "x":
+        warps = _widths(-(-least // WARP), most // WARP, needs_powers=True)
+        grid = ", ".join(["keep"] * (DIMENSIONS.index(d) + 1))
+        return f"block({d}: {warps}) grid({grid})" if warps else ""
     widths = _widths(-(-least // WARP) * WARP, most - most % WARP, flat.needs_powers)
     return f"block(x: {widths})" + " grid(keep)" * flat.keeps_grid if widths else ""
 
 
-def _flat_width(site: LaunchSite) -> int | None:
-    """The threads of its block in x, 0: not known; None where it has, or may have, some in y, z."""
+def _use_along(d: str, kernel: Kernel) -> FlatUse:
+    use = kernel.block_use
+    return {"x": use.flat, "y": use.flat_y, "z": use.flat_z}[d]
+
+
+def _flat_width(site: LaunchSite, d: str = "x") -> int | None:
+    """The threads of a block that may have another size in d; 0: not known.
+
+    None where its other dimensions have, or may have, more than one thread, or than a warp if d is
+    y (32 x y threads) or z (x * y = 32).
+    """
     if site.resolved is None:
         return None
-    x, *others = map(constant, site.resolved.block)
-    return int(x or 0) if all(other == 1 for other in others) else None
+    own, *others = extents = [*map(constant, site.resolved.block)]
+    if d == "x":
+        return int(own or 0) if all(other == 1 for other in others) else None
+    own, inner = extents.pop(DIMENSIONS.index(d)), prod(int(one or 0) for one in extents)
+    is_a_warp = inner == WARP and (d == "z" or extents[0] == WARP)
+    return int(own or 0) * WARP if is_a_warp and own != 1 else None
 
 
 def collective(kernel: Kernel) -> str | None:
@@ -216,7 +241,7 @@ ONE_BLOCK = (
     "its launch, and no annotation helps while it has constants in place of blockDim."
 )
 TIED = "No other block is known to be right: {obstacle}."
-SEVERAL = "its block has, or may have, threads in y or z, and only blocks without are looked at"
+SEVERAL = "its block has, or may have, threads in y or z, other than as warps along one of them"
 NARROW = "its arrays and its conditions leave no other width"
 #: Of a launch that could be one of a copy of its kernel, if the name meant nothing else.
 NAMESAKE = (
@@ -285,7 +310,8 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
             done.add(kernel.name)
             helped = [s for s in sites if _is_helped(s, kernel)]
             clauses = _clauses(kernel, blocks, sites, helped)
-            yield _annotation(kernel, helped, helped[0].code, clauses, _assertion(kernel))
+            text = _assertion(kernel, keeps_grid="grid(keep" in blocks)
+            yield _annotation(kernel, helped, helped[0].code, clauses, text)
 
 
 def _is_helped(site: LaunchSite, kernel: Kernel) -> bool:
@@ -339,10 +365,10 @@ def _clauses(
     return f"{data}{blocks}{shared}"
 
 
-def _assertion(kernel: Kernel) -> str:
+def _assertion(kernel: Kernel, keeps_grid: bool) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
     order = OTHER_ORDER if kernel.block_use.adds_rounded else ""
-    if kernel.block_use.flat.keeps_grid:
+    if keeps_grid:
         return f"{head} and as many blocks as the launch has.{order}"
     return (
         f"{head} that divides its threads.{order} Where threads from some g on have no effect, say "
@@ -356,7 +382,8 @@ def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
         return ORDER
     if not use.reads:
         return ONE_BLOCK
-    obstacle = SEVERAL if _flat_width(site) is None else use.flat.obstacle or NARROW
+    along = next((d for d in DIMENSIONS if _flat_width(site, d) is not None), "")
+    obstacle = _use_along(along, kernel).obstacle or NARROW if along else SEVERAL
     return TIED.format(obstacle=obstacle)
 
 

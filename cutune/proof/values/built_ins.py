@@ -30,7 +30,15 @@ from cutune.proof.values.polynomial import (
     without,
 )
 from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
-from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval, only_atom
+from cutune.proof.values.terms import (
+    MOST_THREADS,
+    WARP,
+    AtomOperation,
+    AtomProperties,
+    Atoms,
+    Interval,
+    only_atom,
+)
 from cutune.toolchain.device.thread_block import LARGEST
 
 #: The registers of PTX that hold the raw built-ins, without their dimensions.
@@ -101,6 +109,41 @@ def _is_parameter(value: IntegerPolynomial) -> bool:
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
 #: block, which is threadIdx.x where blocks have one thread in y and z.
 OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), of_warps=True))
+
+
+@dataclass
+class WarpsInADimension(BuiltIns):
+    """A reading in numbers of flat blocks, for blocks whose warps lie along y or z.
+
+    Of blocks of 32 x y threads, or of x * y = 32 and some z, threads are numbered as CUDA numbers
+    them. `t` is that number, and stands as threadIdx.x; the width of the flat block stands as
+    blockDim.x. So threadIdx.y is `t / 32`, and blockDim.y the width / 32. In z, how x and y share
+    the 32 lanes is left open. Dimensions behind have one thread.
+    """
+
+    dimension: str = field(kw_only=True)
+
+    def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        if kind not in (THREAD, BLOCK_SIZE):
+            return IntegerPolynomial.atom(kind, dimension)
+        if dimension > self.dimension:
+            return ZERO if kind == THREAD else ONE
+        flat = IntegerPolynomial.atom(kind, "x")
+        here = frozenset("x")
+        warps = atoms.computed(
+            AtomOperation("shr.u32", (flat, IntegerPolynomial.constant(WARP.bit_length() - 1))),
+            AtomProperties(
+                here, here if kind == THREAD else frozenset(), interval=Interval(0, WARP)
+            ),
+        )
+        if dimension == self.dimension:
+            return warps
+        if self.dimension == "y":
+            return flat - warps * WARP if kind == THREAD else IntegerPolynomial.constant(WARP)
+        if kind == THREAD:
+            lanes = AtomProperties(ids=here, interval=Interval(0, WARP - 1))
+            return atoms.named(f"{LANE.name}.{dimension}", lanes)
+        return atoms.named(f"lanes.{dimension}", AtomProperties(interval=Interval(1, WARP)))
 
 
 _PREFIX = "row"
