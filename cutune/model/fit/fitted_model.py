@@ -169,26 +169,28 @@ class ShortlistTimes:
 
     Attributes:
         device: the name of its profile.
-        factors: of the predicted time, by candidate: how much longer it takes there.
-        usual: the factor of candidates that were not timed, and of all far from what was.
-        least_us, most_us: the predicted times between which some were timed.
+        predicted_us: at some lengths of launches, in each the predicted times by candidate.
+        factors: at each of these, by candidate: how much longer it takes there.
+        usual: the mean of factors, that of all candidates far from what was timed.
         launches: at which some candidates were timed; a kernel and its variants have as many.
     """
 
     device: Text
-    factors: tuple[_Factor, ...]
+    predicted_us: tuple[tuple[Time, ...], ...]
+    factors: tuple[tuple[_Factor, ...], ...]
     usual: _Factor
-    least_us: Time
-    most_us: Time
     launches: tuple[ShortlistLaunch, ...]
 
     def restricted(self, kept: Sequence[int]) -> ShortlistTimes:
-        launches = (
+        launches = tuple(
             replace(one, microseconds=tuple(one.microseconds[index] for index in kept))
             for one in self.launches
         )
-        factors = tuple(self.factors[index] for index in kept)
-        return replace(self, factors=factors, launches=tuple(launches))
+        predicted, factors = (
+            tuple(tuple(row[index] for index in kept) for row in rows)
+            for rows in (self.predicted_us, self.factors)
+        )
+        return replace(self, predicted_us=predicted, factors=factors, launches=launches)
 
 
 @dataclass(frozen=True)
@@ -434,9 +436,12 @@ def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
     require(len({*read.blocks}) == len(read.blocks), "each of `blocks` stands there once")
     require(all(map(is_block, read.blocks)), "a block has up to 1024 threads")
     if read.timed is not None:
-        rows = [read.timed.factors, *(one.microseconds for one in read.timed.launches)]
-        require(all(len(row) == len(read.blocks) for row in rows), "`timed` is by candidate")
-        sizes = (one.sizes for one in read.timed.launches)
+        numbers, launches = [*read.timed.predicted_us, *read.timed.factors], read.timed.launches
+        is_whole = len(read.timed.predicted_us) == len(read.timed.factors) > 0
+        require(is_whole, "`timed` has factors, each at a predicted time")
+        counts = {*map(len, numbers), *(len(one.microseconds) for one in launches)}
+        require(counts == {len(read.blocks)}, "`timed` is by candidate")
+        sizes = (one.sizes for one in launches)
         require(all(len(one) == len(kernel.parameters) for one in sizes), "`timed` has all sizes")
     count = prod(max(of_one) + 1 for of_one in read.classes)
     require(count <= MAX_CLASSES, f"there are up to {MAX_CLASSES} alignment classes")

@@ -172,6 +172,12 @@ REACH_ON_DATA = 256
 #: to this part of the shortest, are corrected by what was measured; others the less, the further
 #: away they are. Derived: four times the time is twice the size of a plane, or 1.6 of a volume.
 REACH_TIMED = 4
+#: The square of the distance in time (t / T + T / t - 2) at which another launch that was timed
+#: counts half as much as at none: times a tenth apart. Derived: so much a measurement may be off.
+NEAREST_TIMED = Fraction(1, 10_000)
+#: Lengths of launches at which a candidate has a factor; more are joined, to decide within a
+#: microsecond. Derived.
+MOST_TIMED_LENGTHS = 6
 
 # ---- what is reported about a choice
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
-from itertools import cycle
+from itertools import chain, cycle
 from math import log2, sqrt
 
 from cutune.model.fit.fitted_model import (
@@ -505,23 +505,35 @@ def _define_time(features: Features, busy: Expression) -> None:
 def _as_timed(features: Features, time: Expression) -> Expression:
     """The time, corrected by what candidates took on this device, where they were timed there.
 
-    Launches that are several times shorter or longer than those that were timed are bounded by
-    something else: the further away, the less is a candidate told apart from others.
+    The factor of a candidate is the mean of those at the lengths that were timed. Each weighs
+    1 / ((t / T + T / t - 2)^2 + c), where t is predicted, T was there, and c is small (inverse
+    distances, Shepard 1968). Launches that are several times shorter or longer than all are bounded
+    by something else: the further away, the less is a candidate told apart from others.
     """
     model, lines = features.model, features.lines
     timed = model.timed
     if timed is None or not model.is_timed_on(features.device.name):
         return time
     time = lines.define("untimed_us", time)
-    usual, most = in_single_precision((timed.usual, constants.REACH_TIMED * timed.most_us))
-    (least,) = in_single_precision((timed.least_us / constants.REACH_TIMED,))
-    beyond = in_single_precision([factor - usual for factor in timed.factors])
-    if not any(beyond):
-        return time * Fraction(usual)
-    lines.tables["as_timed"] = beyond
-    near = minimum(1, minimum(time / Fraction(least), Fraction(most) / time))
+    known = [*chain.from_iterable(timed.predicted_us)]
+    reach = constants.REACH_TIMED
+    ends = in_single_precision((timed.usual, min(known) / reach, max(known) * reach))
+    usual, least, most = map(Fraction, ends)
+    within = lines.define("within_timed", maximum(least, minimum(most, time)))
+    total = weights = expression(0)
+    for index, (places, factors) in enumerate(zip(timed.predicted_us, timed.factors, strict=True)):
+        lines.tables[f"timed_us_{index}"] = in_single_precision(places)
+        lines.tables[f"as_timed_{index}"] = in_single_precision(
+            [one - timed.usual for one in factors]
+        )
+        place = lines.define(f"timed_{index}", Lookup(f"timed_us_{index}", Reference(CANDIDATE)))
+        gap = lines.define(f"gap_{index}", within / place + place / within - 2)
+        weight = lines.define(f"nearness_{index}", 1 / (gap * gap + constants.NEAREST_TIMED))
+        weights = weights + weight
+        total = total + weight * Lookup(f"as_timed_{index}", Reference(CANDIDATE))
+    near = minimum(1, minimum(time / (least * reach), most / reach / time))
     near = lines.define("near_timed", near)
-    return time * (Fraction(usual) + near * Lookup("as_timed", Reference(CANDIDATE)))
+    return time * (usual + near * (total / weights))
 
 
 def _bounds(features: Features) -> Iterator[Expression]:

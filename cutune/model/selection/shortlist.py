@@ -1,9 +1,9 @@
 """The first configurations by the model, and what their times on a GPU tell it.
 
 Takes a fitted model, gives the configurations that are worth timing at the sizes of the runs. Takes
-their times, gives the model with a factor for each candidate: the geometric mean, over the launches
-that were timed, of the measured time by the predicted one. Between these sizes the model goes on to
-decide, with that factor; far from them it decides as without. A candidate that was not timed gets
+their times, gives the model with factors for each candidate: the measured time by the predicted
+one, at each length of launches that was timed. Between them the model goes on to decide, with
+factors between these; far from them it decides as without. A candidate that was not timed gets
 the mean factor of those of the same variant that were, or of all: so it does not pass them by for
 being unknown.
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel, ShortlistLaunch, ShortlistTimes
@@ -26,6 +26,8 @@ from cutune.model.selection.choose import Selection
 from cutune.model.selection.chooser import Chooser, ask
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
+
+Times = Mapping[SweptConfiguration, float]
 
 
 def shortlist(
@@ -71,29 +73,78 @@ def with_times(
     model = _without(model, failed)
     enough = constants.MINIMUM_TIME * float(device.model.floor_us)
     told = [(predicted[n], one.times) for n, one in timed if min(one.times.values()) >= enough]
-    pairs = [
-        (one, t, times[one]) for known, times in told for one, t in known.items() if one in times
-    ]
-    if not pairs:
+    lengths = _joined([one for known, times in told if (one := _Length.of(known, times)).ratios])
+    if not lengths:
         return TimedModel(model, failed, is_informed=False)
-    span = min(t for _, t, _ in pairs), max(t for _, t, _ in pairs)
-    factors = _factors(pairs)
     own = _own(model)
-    of_variants: defaultdict[str, list[float]] = defaultdict(list)
-    for one, factor in factors.items():
-        if one != own:
-            of_variants[one.variant].append(factor)
-    usual = _mean([*chain.from_iterable(of_variants.values())] or [*factors.values()])
+    usual = _mean([ratio for one in lengths for ratio in one.usual_ratios(own)])
 
     def informed(one: FittedModel) -> FittedModel:
-        variant = one.kernel.variant
-        its = _mean(of_variants.get(variant, [usual]))
-        known = (factors.get(SweptConfiguration(block, variant), its) for block in one.blocks)
+        its = [SweptConfiguration(block, one.kernel.variant) for block in one.blocks]
+        about = (
+            tuple(tuple(length.predicted_us(c) for c in its) for length in lengths),
+            tuple(tuple(length.factor(c, own) for c in its) for length in lengths),
+        )
         launches = tuple(_launch(one, place, launch) for place, launch in timed)
-        return replace(one, timed=ShortlistTimes(device.name, tuple(known), usual, *span, launches))
+        return replace(one, timed=ShortlistTimes(device.name, *about, usual, launches))
 
     variants = tuple(map(informed, model.variants))
     return TimedModel(replace(informed(model), variants=variants), failed, is_informed=True)
+
+
+@dataclass(frozen=True)
+class _Length:
+    """Launches that take about as long. `ratios`: measured by predicted time, where both are known.
+
+    `predicted`: microseconds, of all that may be launched there.
+    """
+
+    predicted: dict[SweptConfiguration, float]
+    ratios: dict[SweptConfiguration, float]
+
+    @classmethod
+    def of(cls, predicted: Times, measured: Times) -> _Length:
+        ratios = {one: measured[one] / t for one, t in predicted.items() if one in measured}
+        return cls(dict(predicted), ratios)
+
+    def predicted_us(self, one: SweptConfiguration) -> float:
+        known = self.predicted
+        return known[one] if one in known else _mean([*known.values()])
+
+    def factor(self, one: SweptConfiguration, own: SweptConfiguration) -> float:
+        """Its own, else the mean of its variant, else that of all but the program's own."""
+        if one in self.ratios:
+            return self.ratios[one]
+        others = {o: ratio for o, ratio in self.ratios.items() if o != own}
+        alike = [ratio for o, ratio in others.items() if o.variant == one.variant]
+        return _mean(alike or self.usual_ratios(own))
+
+    def usual_ratios(self, own: SweptConfiguration) -> list[float]:
+        others = [ratio for one, ratio in self.ratios.items() if one != own]
+        return others or [*self.ratios.values()]
+
+
+def _joined(lengths: Sequence[_Length]) -> list[_Length]:
+    """As many lengths as a choice may ask, the shortest first: neighbours have one mean."""
+    ordered = sorted(lengths, key=lambda one: min(one.predicted.values()))
+    count = min(len(ordered), constants.MOST_TIMED_LENGTHS)
+    ends = [len(ordered) * place // count for place in range(count + 1)] if count else []
+    return [
+        _Length(
+            _means(one.predicted for one in ordered[first:last]),
+            _means(one.ratios for one in ordered[first:last]),
+        )
+        for first, last in pairwise(ends)
+    ]
+
+
+def _means(rows: Iterable[Times]) -> dict[SweptConfiguration, float]:
+    """The mean of each configuration, over the rows that have it."""
+    each: defaultdict[SweptConfiguration, list[float]] = defaultdict(list)
+    for row in rows:
+        for one, value in row.items():
+            each[one].append(value)
+    return {one: _mean(values) for one, values in each.items()}
 
 
 def _own(model: FittedModel) -> SweptConfiguration:
@@ -102,16 +153,6 @@ def _own(model: FittedModel) -> SweptConfiguration:
 
 def _mean(factors: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, factors)) / len(factors))
-
-
-def _factors(
-    pairs: Iterable[tuple[SweptConfiguration, float, float]],
-) -> dict[SweptConfiguration, float]:
-    """The mean of measured by predicted times; `pairs`: predicted and measured ones."""
-    ratios: defaultdict[SweptConfiguration, list[float]] = defaultdict(list)
-    for one, predicted, measured in pairs:
-        ratios[one].append(measured / predicted)
-    return {one: _mean(each) for one, each in ratios.items()}
 
 
 def _predicted(model: FittedModel, device: DeviceProfile) -> list[dict[SweptConfiguration, float]]:

@@ -12,6 +12,7 @@ import pytest
 from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.model.fit.fitted_model import FittedModel, read_models, write_models
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.model.performance.constants import MOST_TIMED_LENGTHS
 from cutune.model.selection.choose import NO_OWN_BAND, band_of
 from cutune.model.selection.chooser import Chooser
 from cutune.model.selection.shortlist import TimedModel, shortlist, with_times
@@ -108,6 +109,40 @@ def test_at_sizes_between_the_model_goes_on_with_what_was_measured() -> None:
     before, now = predicted(model, 100 * LONGER // 4), predicted(found, 100 * LONGER // 4)
     ratios = {one: now[one] / before[one] for one in listed}
     assert max(ratios.values()) / min(ratios.values()) < 1.3
+
+
+def test_at_each_size_that_was_timed_the_best_is_chosen() -> None:
+    sizes = [LONG << shift for shift in (0, 2, 4, 6)]
+    model, rng = launched(*sizes), random.Random(5)
+    listed = (OWN, *shortlist(model, H200, 10))
+    times = {
+        size: {one: rng.uniform(0.7, 1.4) * predicted(model, size)[one] for one in listed}
+        for size in sizes
+    }
+    assert len({min(each, key=each.__getitem__) for each in times.values()}) > 1
+    found = timed(model, *(swept(size, each) for size, each in times.items())).model
+    for size, each in times.items():
+        now = predicted(found, size)
+        assert all(now[one] == pytest.approx(time, rel=1e-3) for one, time in each.items())
+        choice = VariantChooser(found, H200).choose({"n": size})
+        assert (choice.chosen.block, choice.variant) == min(each, key=each.__getitem__)
+    one, first, second = listed[1], *sizes[:2]
+    ratios = [times[size][one] / predicted(model, size)[one] for size in (first, second)]
+    between = predicted(found, 2 * first)[one] / predicted(model, 2 * first)[one]
+    assert min(ratios) < between < max(ratios)
+
+
+def test_many_lengths_are_joined() -> None:
+    sizes = [LONG + 4096 * number for number in range(40)]
+    model = launched(*sizes)
+    listed = (OWN, *shortlist(model, H200, 4))
+    launches = [
+        swept(size, {one: 2 * predicted(model, size)[one] for one in listed}) for size in sizes
+    ]
+    found = timed(model, *launches).model
+    assert found.timed is not None and len(found.timed.factors) == MOST_TIMED_LENGTHS
+    before, now = predicted(model, sizes[7]), predicted(found, sizes[7])
+    assert all(now[one] == pytest.approx(2 * before[one], rel=1e-6) for one in before)
 
 
 def test_other_devices_are_not_corrected() -> None:
