@@ -171,14 +171,14 @@ class ShortlistTimes:
         device: the name of its profile.
         predicted_us: at some lengths of launches, in each the predicted times by candidate.
         factors: at each of these, by candidate: how much longer it takes there.
-        usual: the mean of factors, that of all candidates far from what was timed.
+        beyond: the factors far from all of these, by candidate.
         launches: at which some candidates were timed; a kernel and its variants have as many.
     """
 
     device: Text
     predicted_us: tuple[tuple[Time, ...], ...]
     factors: tuple[tuple[_Factor, ...], ...]
-    usual: _Factor
+    beyond: tuple[_Factor, ...]
     launches: tuple[ShortlistLaunch, ...]
 
     def restricted(self, kept: Sequence[int]) -> ShortlistTimes:
@@ -186,11 +186,11 @@ class ShortlistTimes:
             replace(one, microseconds=tuple(one.microseconds[index] for index in kept))
             for one in self.launches
         )
-        predicted, factors = (
+        predicted, factors, (beyond,) = (
             tuple(tuple(row[index] for index in kept) for row in rows)
-            for rows in (self.predicted_us, self.factors)
+            for rows in (self.predicted_us, self.factors, (self.beyond,))
         )
-        return replace(self, predicted_us=predicted, factors=factors, launches=launches)
+        return ShortlistTimes(self.device, predicted, factors, beyond, launches)
 
 
 @dataclass(frozen=True)
@@ -436,8 +436,9 @@ def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
     require(len({*read.blocks}) == len(read.blocks), "each of `blocks` stands there once")
     require(all(map(is_block, read.blocks)), "a block has up to 1024 threads")
     if read.timed is not None:
-        numbers, launches = [*read.timed.predicted_us, *read.timed.factors], read.timed.launches
-        is_whole = len(read.timed.predicted_us) == len(read.timed.factors) > 0
+        timed, launches = read.timed, read.timed.launches
+        numbers = [*timed.predicted_us, *timed.factors, timed.beyond]
+        is_whole = len(timed.predicted_us) == len(timed.factors) > 0
         require(is_whole, "`timed` has factors, each at a predicted time")
         counts = {*map(len, numbers), *(len(one.microseconds) for one in launches)}
         require(counts == {len(read.blocks)}, "`timed` is by candidate")

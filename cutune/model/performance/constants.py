@@ -168,16 +168,18 @@ REACH_NUMERICAL = 4
 #: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.
 REACH_ON_DATA = 256
 
-#: Predicted times up to this multiple of the longest that was timed (`tune --shortlist`), and down
-#: to this part of the shortest, are corrected by what was measured; others the less, the further
-#: away they are. Derived: four times the time is twice the size of a plane, or 1.6 of a volume.
-REACH_TIMED = 4
+#: Weight (see `mechanistic._as_timed`) of the factor for all lengths of launches, beside those at
+#: lengths that were timed (`tune --shortlist`): as much as of one whose launches take twice or half
+#: as long. Derived: twice the time is 1.4 times the side of a plane, so that its tail is another.
+WEIGHT_BEYOND = 4
 #: The square of the distance in time (t / T + T / t - 2) at which another launch that was timed
-#: counts half as much as at none: times a tenth apart. Derived: so much a measurement may be off.
-NEAREST_TIMED = Fraction(1, 10_000)
+#: counts half as much as at none: times 3 % apart. Derived: so much a measurement may be off.
+NEAREST_TIMED = Fraction(1, 1_000_000)
 #: Lengths of launches at which a candidate has a factor; more are joined, to decide within a
 #: microsecond. Derived.
 MOST_TIMED_LENGTHS = 6
+#: Beyond that multiple of all of them, none tells more than the factor for all lengths. Derived.
+REACH_TIMED = 256
 
 # ---- what is reported about a choice
 

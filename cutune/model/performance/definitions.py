@@ -131,7 +131,6 @@ MEANINGS = {
     "timed": "microseconds that the model alone gives for length {}, which was timed",
     "gap": "how far that is from this launch, 0 where it takes as long",
     "nearness": "weight of what was measured there",
-    "near_timed": "1 near the launches that were timed, less far from them",
     "time_us": "microseconds of the launch",
     "time_with_floor_us": "microseconds of the launch as the host sees them",
     # ---- published models

@@ -507,8 +507,8 @@ def _as_timed(features: Features, time: Expression) -> Expression:
 
     The factor of a candidate is the mean of those at the lengths that were timed. Each weighs
     1 / ((t / T + T / t - 2)^2 + c), where t is predicted, T was there, and c is small (inverse
-    distances, Shepard 1968). Launches that are several times shorter or longer than all are bounded
-    by something else: the further away, the less is a candidate told apart from others.
+    distances, Shepard 1968). Beside them stands one for all lengths, with a weight that they exceed
+    where they are near: launches of another length may be bounded by something else.
     """
     model, lines = features.model, features.lines
     timed = model.timed
@@ -517,23 +517,22 @@ def _as_timed(features: Features, time: Expression) -> Expression:
     time = lines.define("untimed_us", time)
     known = [*chain.from_iterable(timed.predicted_us)]
     reach = constants.REACH_TIMED
-    ends = in_single_precision((timed.usual, min(known) / reach, max(known) * reach))
-    usual, least, most = map(Fraction, ends)
+    least, most = map(Fraction, in_single_precision((min(known) / reach, max(known) * reach)))
+    # Where something is infinite, weights are not to be.
     within = lines.define("within_timed", maximum(least, minimum(most, time)))
-    total = weights = expression(0)
+    lines.tables["beyond_timed"] = in_single_precision(timed.beyond)
+    weights = expression(constants.WEIGHT_BEYOND)
+    total = weights * Lookup("beyond_timed", Reference(CANDIDATE))
     for index, (places, factors) in enumerate(zip(timed.predicted_us, timed.factors, strict=True)):
         lines.tables[f"timed_us_{index}"] = in_single_precision(places)
-        lines.tables[f"as_timed_{index}"] = in_single_precision(
-            [one - timed.usual for one in factors]
-        )
+        lines.tables[f"as_timed_{index}"] = in_single_precision(factors)
         place = lines.define(f"timed_{index}", Lookup(f"timed_us_{index}", Reference(CANDIDATE)))
         gap = lines.define(f"gap_{index}", within / place + place / within - 2)
-        weight = lines.define(f"nearness_{index}", 1 / (gap * gap + constants.NEAREST_TIMED))
-        weights = weights + weight
-        total = total + weight * Lookup(f"as_timed_{index}", Reference(CANDIDATE))
-    near = minimum(1, minimum(time / (least * reach), most / reach / time))
-    near = lines.define("near_timed", near)
-    return time * (usual + near * (total / weights))
+        nearness = 1 / (gap * gap + constants.NEAREST_TIMED)
+        nearness = lines.define(f"nearness_{index}", nearness)
+        weights = weights + nearness
+        total = total + nearness * Lookup(f"as_timed_{index}", Reference(CANDIDATE))
+    return time * (total / weights)
 
 
 def _bounds(features: Features) -> Iterator[Expression]:

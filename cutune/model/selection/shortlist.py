@@ -3,9 +3,9 @@
 Takes a fitted model, gives the configurations that are worth timing at the sizes of the runs. Takes
 their times, gives the model with factors for each candidate: the measured time by the predicted
 one, at each length of launches that was timed. Between them the model goes on to decide, with
-factors between these; far from them it decides as without. A candidate that was not timed gets
-the mean factor of those of the same variant that were, or of all: so it does not pass them by for
-being unknown.
+factors between these; far from them it decides as without, so the program's own is left where
+another one is predicted to be clearly faster. A candidate that was not timed gets the mean factor
+of those of the same variant that were, or of all: so it does not pass them by for being unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cutune.model.fit.fitted_model import FittedModel, ShortlistLaunch, Shortlis
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
-from cutune.model.selection.choose import Selection
+from cutune.model.selection.choose import Selection, band_of
 from cutune.model.selection.chooser import Chooser, ask
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
@@ -78,6 +78,9 @@ def with_times(
         return TimedModel(model, failed, is_informed=False)
     own = _own(model)
     usual = _mean([ratio for one in lengths for ratio in one.usual_ratios(own)])
+    band = band_of(replace(model, timed=None), device)
+    widest = max(float(band.smaller), float(band.larger), 1.0)
+    kept = usual * min(float(constants.VARIANT_SHARE), 1 / widest)
 
     def informed(one: FittedModel) -> FittedModel:
         its = [SweptConfiguration(block, one.kernel.variant) for block in one.blocks]
@@ -86,7 +89,8 @@ def with_times(
             tuple(tuple(length.factor(c, own) for c in its) for length in lengths),
         )
         launches = tuple(_launch(one, place, launch) for place, launch in timed)
-        return replace(one, timed=ShortlistTimes(device.name, *about, usual, launches))
+        beyond = tuple(kept if configuration == own else usual for configuration in its)
+        return replace(one, timed=ShortlistTimes(device.name, *about, beyond, launches))
 
     variants = tuple(map(informed, model.variants))
     return TimedModel(replace(informed(model), variants=variants), failed, is_informed=True)

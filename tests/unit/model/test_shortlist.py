@@ -104,11 +104,12 @@ def test_at_sizes_between_the_model_goes_on_with_what_was_measured() -> None:
     between = 3 << 23
     before, now = predicted(model, between), predicted(found, between)
     for one, factor in factors.items():
-        assert now[one] == pytest.approx(factor * before[one], rel=1e-6)
-    # A launch that takes a hundred times as long is told apart a twenty-fifth as well.
+        assert now[one] == pytest.approx(factor * before[one], rel=0.1)
+    # Launches of another length have one factor, but for the program's own configuration.
     before, now = predicted(model, 100 * LONGER // 4), predicted(found, 100 * LONGER // 4)
-    ratios = {one: now[one] / before[one] for one in listed}
-    assert max(ratios.values()) / min(ratios.values()) < 1.3
+    ratios = {one: now[one] / before[one] for one in listed if one != OWN}
+    assert max(ratios.values()) / min(ratios.values()) < 1.05
+    assert now[OWN] / before[OWN] < min(ratios.values())
 
 
 def test_at_each_size_that_was_timed_the_best_is_chosen() -> None:
@@ -142,7 +143,7 @@ def test_many_lengths_are_joined() -> None:
     found = timed(model, *launches).model
     assert found.timed is not None and len(found.timed.factors) == MOST_TIMED_LENGTHS
     before, now = predicted(model, sizes[7]), predicted(found, sizes[7])
-    assert all(now[one] == pytest.approx(2 * before[one], rel=1e-6) for one in before)
+    assert all(now[one] == pytest.approx(2 * before[one], rel=1e-3) for one in before)
 
 
 def test_other_devices_are_not_corrected() -> None:
