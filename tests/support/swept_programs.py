@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cutune.core.workspace import Workspace
 from cutune.measure.program_runs import RunPlan
+from cutune.measure.try_copies import try_copies
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.toolchain.device.profile import DeviceProfile
@@ -50,7 +51,9 @@ def tuned(
     """Models of one program, made from runs at small sizes on the emulated device."""
     with tempfile.TemporaryDirectory() as folder:
         may_sum = may_reassociate(path.parent)
-        analyzer = Analyzer(with_variants=with_variants, is_associative=may_sum)
+        analyzer = Analyzer(
+            with_variants=with_variants, is_associative=may_sum, try_copies=try_copies
+        )
         workspace = Workspace(Path(folder))
         program = analyzer.load(str(path), require_nvcc=True)
         if not program.tunable_launches:
