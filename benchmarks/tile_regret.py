@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 from tempfile import TemporaryDirectory
 
 from benchmarks.tile_programs import TileProgram, Values, tile_programs
@@ -71,16 +71,15 @@ def main(names: Sequence[str], models: Path | None) -> None:
     for is_unseen in (False, True):
         half = [row for row in rows if row.program.is_unseen is is_unseen]
         if half:
-            means = (_mean([getattr(r, word) for r in half]) for word in ("chosen", "first", "own"))
+            means = (
+                geometric_mean([getattr(r, word) for r in half])
+                for word in ("chosen", "first", "own")
+            )
             chosen, first, own = (f"{100 * (mean - 1):.1f} %" for mean in means)
             print(
                 f"{'unseen' if is_unseen else 'seen'}: chosen {chosen} off the best,"
                 f" the best of the first {SHORTLIST} {first}, the program's own {own}"
             )
-
-
-def _mean(ratios: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def _print(row: Row) -> None:

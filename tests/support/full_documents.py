@@ -10,11 +10,12 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 
 
 def models_document() -> Any:
-    """A model with all that is emitted: arguments of one value, and a size that follows."""
+    """A model with all that is emitted: arguments of one value, a size that follows, times."""
     document = json.loads((RECORDED / "add_models.json").read_text())
     (model,) = document["models"]
     for one in (model, *model["variants"]):
         _keep_some_blocks(one)
+        one["timed"] = _timed(one)
     facts = model["facts"]
     facts["held"] = [[4, 12]]
     facts["tied"] = [["half", 5, f"({facts['parameters'][0]} + 1) / 2"]]
@@ -29,6 +30,19 @@ def _keep_some_blocks(model: Any) -> None:
     model["rows"] = [
         [row[i] for i in kept] if isinstance(row, list) else row for row in model["rows"]
     ]
+
+
+def _timed(model: Any) -> Any:
+    """Times of two launches, at the last of which one candidate was not timed."""
+    count = len(model["blocks"])
+    launch = {"sizes": [1 << 20] * len(model["facts"]["parameters"]), "extents": [1 << 20, 1, 1]}
+    return {
+        "device": "NVIDIA H200",
+        "predicted_us": [[20.0 + n for n in range(count)], [300.0 + n for n in range(count)]],
+        "factors": [[0.9 + n / 8 for n in range(count)], [1.25 - n / 16 for n in range(count)]],
+        "beyond": [0.97, *[1.1] * (count - 1)],
+        "launches": [{**launch, "microseconds": [*(25.0 + n for n in range(count - 1)), None]}],
+    }
 
 
 def choices_document() -> Any:

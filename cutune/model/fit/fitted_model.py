@@ -231,9 +231,9 @@ class FittedModel(Totals):
     is_exact: bool = False
     timed: ShortlistTimes | None = None
 
-    def is_timed_on(self, device: str) -> bool:
-        """Do times on this device, by the name of its profile, correct what is predicted?"""
-        return self.timed is not None and self.timed.device == device
+    def timed_on(self, device: str) -> ShortlistTimes | None:
+        """The times that correct what is predicted for a device, by the name of its profile."""
+        return self.timed if self.timed is not None and self.timed.device == device else None
 
     @property
     def timed_blocks(self) -> frozenset[Block]:
@@ -405,6 +405,9 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
     rows = [in_single_precision(r if isinstance(r, tuple) else [r] * width) for r in read.rows]
     require(all(len(row) == width for row in rows), "a row has an entry per candidate")
     _check(read, kernel)
+    variants = tuple(_from_json(variant, False) for variant in read.variants)
+    timed = {_launches_on(read.timed), *(_launches_on(variant.timed) for variant in variants)}
+    require(len(timed) == 1, "a kernel and its variants are `timed` at the same launches")
     return FittedModel(
         kernel=kernel,
         **{name: _named(total, names) for name, total in read.totals.items()},
@@ -421,11 +424,16 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
         transactions=_read_columns(read.transactions, rows),
         published=_read_published(read.published) if read.published is not None else None,
         confirmed_on=read.confirmed_on,
-        variants=tuple(_from_json(variant, False) for variant in read.variants),
+        variants=variants,
         reached=tuple(SizeRange(*entry) for entry in read.reached),
         is_exact=read.is_exact,
         timed=read.timed,
     )
+
+
+def _launches_on(timed: ShortlistTimes | None) -> tuple[str, int]:
+    """A device, and how many launches were timed on it."""
+    return (timed.device, len(timed.launches)) if timed is not None else ("", 0)
 
 
 def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:

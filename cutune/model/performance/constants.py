@@ -178,8 +178,6 @@ NEAREST_TIMED = Fraction(1, 1_000_000)
 #: Lengths of launches at which a candidate has a factor; more are joined, to decide within a
 #: microsecond. Derived.
 MOST_TIMED_LENGTHS = 6
-#: Beyond that multiple of all of them, none tells more than the factor for all lengths. Derived.
-REACH_TIMED = 256
 
 # ---- what is reported about a choice
 

@@ -127,7 +127,6 @@ MEANINGS = {
     "busy_us": "microseconds of the SMs",
     "dispatch_us": "microseconds of the dispatcher",
     "untimed_us": "microseconds of the launch by the model alone",
-    "within_timed": "that, no further from lengths that were timed than factors reach",
     "timed": "microseconds that the model alone gives for length {}, which was timed",
     "gap": "how far that is from this launch, 0 where it takes as long",
     "nearness": "weight of what was measured there",

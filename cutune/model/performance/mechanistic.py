@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
-from itertools import chain, cycle
+from itertools import cycle
 from math import log2, sqrt
 
 from cutune.model.fit.fitted_model import (
@@ -511,15 +511,10 @@ def _as_timed(features: Features, time: Expression) -> Expression:
     where they are near: launches of another length may be bounded by something else.
     """
     model, lines = features.model, features.lines
-    timed = model.timed
-    if timed is None or not model.is_timed_on(features.device.name):
+    timed = model.timed_on(features.device.name)
+    if timed is None:
         return time
     time = lines.define("untimed_us", time)
-    known = [*chain.from_iterable(timed.predicted_us)]
-    reach = constants.REACH_TIMED
-    least, most = map(Fraction, in_single_precision((min(known) / reach, max(known) * reach)))
-    # Where something is infinite, weights are not to be.
-    within = lines.define("within_timed", maximum(least, minimum(most, time)))
     lines.tables["beyond_timed"] = in_single_precision(timed.beyond)
     weights = expression(constants.WEIGHT_BEYOND)
     total = weights * Lookup("beyond_timed", Reference(CANDIDATE))
@@ -527,7 +522,7 @@ def _as_timed(features: Features, time: Expression) -> Expression:
         lines.tables[f"timed_us_{index}"] = in_single_precision(places)
         lines.tables[f"as_timed_{index}"] = in_single_precision(factors)
         place = lines.define(f"timed_{index}", Lookup(f"timed_us_{index}", Reference(CANDIDATE)))
-        gap = lines.define(f"gap_{index}", within / place + place / within - 2)
+        gap = lines.define(f"gap_{index}", time / place + place / time - 2)
         nearness = 1 / (gap * gap + constants.NEAREST_TIMED)
         nearness = lines.define(f"nearness_{index}", nearness)
         weights = weights + nearness

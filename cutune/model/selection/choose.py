@@ -52,7 +52,7 @@ _FEWEST = 4
 def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
     """The band of a kernel: the less certain its predictions are, the wider."""
     kernel = model.kernel
-    if model.is_timed_on(device.name):
+    if model.timed_on(device.name) is not None:
         return NO_OWN_BAND
     if any(memory.shared and memory.kind == "atomic" for memory in kernel.memory):
         return OwnBand.of(constants.OWN_BAND_CONTENDED)

@@ -60,7 +60,7 @@ def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     floor_us, band = device.model.floor_us, band_of(model, device)
     rule = selection_rule(model.blocks, model.one_dimensional, floor_us, band)
     # What was timed needs no ranks to be told apart.
-    return replace(rule, band=Fraction(1)) if model.is_timed_on(device.name) else rule
+    return rule if model.timed_on(device.name) is None else replace(rule, band=Fraction(1))
 
 
 MODELS = {
@@ -297,8 +297,9 @@ class Chooser:
 
     def _with_times(self, launch: LaunchSizes, choice: Selection) -> Selection:
         """The choice, with the times of candidates that were timed at these sizes."""
-        timed, sizes = self._model.timed, [launch.sizes[n] for n in self._model.kernel.parameters]
-        rows = timed.launches if timed is not None and timed.device == self._device else ()
+        timed = self._model.timed_on(self._device)
+        sizes = [launch.sizes[n] for n in self._model.kernel.parameters]
+        rows = timed.launches if timed is not None else ()
         same = (r for r in rows if r.extents == launch.extents and [*r.sizes] == sizes)
         known = {
             b: us for r in same for b, us in zip(self._model.blocks, r.microseconds, strict=True)

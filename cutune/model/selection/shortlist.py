@@ -10,12 +10,12 @@ of those of the same variant that were, or of all: so it does not pass them by f
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, zip_longest
+from statistics import geometric_mean
 
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel, ShortlistLaunch, ShortlistTimes
@@ -77,7 +77,7 @@ def with_times(
     if not lengths:
         return TimedModel(model, failed, is_informed=False)
     own = _own(model)
-    usual = _mean([ratio for one in lengths for ratio in one.usual_ratios(own)])
+    usual = geometric_mean([ratio for one in lengths for ratio in one.usual_ratios(own)])
     band = band_of(replace(model, timed=None), device)
     widest = max(float(band.smaller), float(band.larger), 1.0)
     kept = usual * min(float(constants.VARIANT_SHARE), 1 / widest)
@@ -113,15 +113,15 @@ class _Length:
 
     def predicted_us(self, one: SweptConfiguration) -> float:
         known = self.predicted
-        return known[one] if one in known else _mean([*known.values()])
+        return known[one] if one in known else geometric_mean([*known.values()])
 
     def factor(self, one: SweptConfiguration, own: SweptConfiguration) -> float:
         """Its own, else the mean of its variant, else that of all but the program's own."""
         if one in self.ratios:
             return self.ratios[one]
-        others = {o: ratio for o, ratio in self.ratios.items() if o != own}
-        alike = [ratio for o, ratio in others.items() if o.variant == one.variant]
-        return _mean(alike or self.usual_ratios(own))
+        variant = one.variant
+        alike = [r for o, r in self.ratios.items() if o != own and o.variant == variant]
+        return geometric_mean(alike or self.usual_ratios(own))
 
     def usual_ratios(self, own: SweptConfiguration) -> list[float]:
         others = [ratio for one, ratio in self.ratios.items() if one != own]
@@ -148,15 +148,11 @@ def _means(rows: Iterable[Times]) -> dict[SweptConfiguration, float]:
     for row in rows:
         for one, value in row.items():
             each[one].append(value)
-    return {one: _mean(values) for one, values in each.items()}
+    return {one: geometric_mean(values) for one, values in each.items()}
 
 
 def _own(model: FittedModel) -> SweptConfiguration:
     return SweptConfiguration(model.kernel.original)
-
-
-def _mean(factors: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, factors)) / len(factors))
 
 
 def _predicted(model: FittedModel, device: DeviceProfile) -> list[dict[SweptConfiguration, float]]:
@@ -198,9 +194,8 @@ def _place_of(model: FittedModel, launch: SweptLaunch) -> int | None:
         named = zip(kernel.parameters, sizes, strict=True)
         if any(launch.sizes.get(name, size) != size for name, size in named):
             continue
-        asked = [extents["xyz".index(word[-1])] for word in kernel.extent_words]
         told = launch.extents or extents
-        if asked == [told["xyz".index(word[-1])] for word in kernel.extent_words]:
+        if kernel.words_at(sizes, told) == kernel.words_at(sizes, extents):
             return place
     return None
 

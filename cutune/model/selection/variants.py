@@ -41,7 +41,7 @@ Asked = tuple[Mapping[str, int], int | None]
 
 def share_of(model: FittedModel, device: DeviceProfile) -> Fraction:
     """The share of the kernel's own prediction below which that of a variant has to lie."""
-    return Fraction(1) if model.is_timed_on(device.name) else VARIANT_SHARE
+    return VARIANT_SHARE if model.timed_on(device.name) is None else Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class VariantChooser:
         self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
         self._share = float(share_of(model, device))
         names = self.variant_names
-        timed = (m for m in model.variants if m.is_timed_on(device.name))
+        timed = (m for m in model.variants if m.timed_on(device.name) is not None)
         others = [m for m in timed if m.kernel.variant not in names and m.timed_blocks]
         self._others = {m.kernel.variant: Chooser(m, device, performance) for m in others}
 
