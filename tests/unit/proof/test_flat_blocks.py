@@ -6,9 +6,8 @@ from functools import cache
 
 import pytest
 
-from cutune.core.source import Source
-from cutune.proof.analysis.suggestions import Suggestion, suggestions
-from tests.support.analyzed import analyzed
+from cutune.proof.analysis.suggestions import Suggestion
+from tests.support.suggested_blocks import check, program_of, suggested
 
 ID = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 SUM = """for (int s = blockDim.x / 2; s > 0; s /= 2) {
@@ -232,21 +231,10 @@ KERNELS: dict[str, tuple[str, str, str]] = {
 @cache
 def said() -> dict[str, Suggestion]:
     """Of each kernel; all are one program."""
-    text = "#include <cassert>\n"
-    for name, (_, body, _) in KERNELS.items():
-        text += f"__global__ void {name}(const float *a, float *b, int n) {{ {body} }}\n"
-    launches = (f"{name}<<<{launch}>>>(a, b, n);" for name, (launch, _, _) in KERNELS.items())
-    text += f"void run(const float *a, float *b, int n) {{ {' '.join(launches)} }}\n"
-    return {one.kernel: one for one in suggestions(analyzed(Source("a.cu", text)))}
+    return suggested(program_of(KERNELS, "#include <cassert>\n"))
 
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_width_is_proposed_where_the_code_leaves_it_free(name: str) -> None:
-    found, expected = said()[name], KERNELS[name][-1]
-    if expected.startswith("block("):
-        assert found.pragma is not None, found.text
-        assert found.pragma.endswith(expected), found.pragma
-    else:
-        assert found.pragma is None
-        assert expected in found.text
+    check(said()[name], KERNELS[name][-1])

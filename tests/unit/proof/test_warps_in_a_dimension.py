@@ -6,10 +6,10 @@ from functools import cache
 
 import pytest
 
-from cutune.core.source import Source
-from cutune.proof.analysis.suggestions import Suggestion, suggestions
+from cutune.proof.analysis.suggestions import Suggestion
 from cutune.source.program import Verdict
 from tests.support.analyzed import analyzed
+from tests.support.suggested_blocks import check, program_of, suggested
 
 BLOCK = "n, dim3(32, 8)"
 
@@ -134,37 +134,21 @@ KERNELS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def program(pragmas: str = "") -> Source:
-    """All kernels and their launches, behind pragmas."""
-    text = pragmas
-    for name, (_, body, _) in KERNELS.items():
-        text += f"__global__ void {name}(const float *a, float *b, int n) {{ {body} }}\n"
-    launches = (f"{name}<<<{launch}>>>(a, b, n);" for name, (launch, _, _) in KERNELS.items())
-    text += f"void run(const float *a, float *b, int n) {{ {' '.join(launches)} }}\n"
-    return Source("a.cu", text)
-
-
 @cache
 def said() -> dict[str, Suggestion]:
     """Of each kernel; all are one program."""
-    return {one.kernel: one for one in suggestions(analyzed(program()))}
+    return suggested(program_of(KERNELS))
 
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", KERNELS)
 def test_numbers_of_warps_are_proposed_where_the_code_leaves_them_free(name: str) -> None:
-    found, expected = said()[name], KERNELS[name][-1]
-    if expected.startswith("block("):
-        assert found.pragma is not None, found.text
-        assert found.pragma.endswith(expected), found.pragma
-    else:
-        assert found.pragma is None
-        assert expected in found.text
+    check(said()[name], KERNELS[name][-1])
 
 
 @pytest.mark.nvcc
 def test_launches_are_tunable_by_the_pragmas_that_are_proposed() -> None:
     pragmas = {name: one.pragma for name, one in said().items() if one.pragma is not None}
-    launches = analyzed(program("\n".join(pragmas.values()) + "\n")).launches
+    launches = analyzed(program_of(KERNELS, "\n".join(pragmas.values()) + "\n")).launches
     tunable = {one.kernel for one in launches if one.verdict is not Verdict.REFUSED}
     assert tunable == pragmas.keys()

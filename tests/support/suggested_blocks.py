@@ -1,0 +1,37 @@
+"""Kernels of one program, and what is suggested of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cutune.core.source import Source
+from cutune.proof.analysis.suggestions import Suggestion, suggestions
+from tests.support.analyzed import analyzed
+
+Kernels = Mapping[str, tuple[str, str, str]]
+"""By name: grid and block of the launch, the body, and what is expected to be said."""
+
+
+def program_of(kernels: Kernels, before: str = "") -> Source:
+    """All kernels, each with `a`, `b` and `n`, and their launches. `before`: text in front."""
+    text = before
+    for name, (_, body, _) in kernels.items():
+        text += f"__global__ void {name}(const float *a, float *b, int n) {{ {body} }}\n"
+    launches = (f"{name}<<<{launch}>>>(a, b, n);" for name, (launch, _, _) in kernels.items())
+    text += f"void run(const float *a, float *b, int n) {{ {' '.join(launches)} }}\n"
+    return Source("a.cu", text)
+
+
+def suggested(source: Source) -> dict[str, Suggestion]:
+    """What is suggested, by the name of the kernel."""
+    return {one.kernel: one for one in suggestions(analyzed(source))}
+
+
+def check(found: Suggestion, expected: str) -> None:
+    """Hold a suggestion against the end of its pragma, or against a part of its text."""
+    if expected.startswith("block("):
+        assert found.pragma is not None, found.text
+        assert found.pragma.endswith(expected), found.pragma
+    else:
+        assert found.pragma is None
+        assert expected in found.text
