@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,15 @@ _CASES: list[Callable[[], object]] = []
 
 def case(function: Callable[[], object]) -> None:
     _CASES.append(function)
+
+
+@contextmanager
+def named_errors(found: list[Any]) -> Iterator[None]:
+    """Add the name of an error to what was found, and go on behind it."""
+    try:
+        yield
+    except Exception as error:
+        found.append(type(error).__name__)
 
 
 def _shown(value: object) -> object:

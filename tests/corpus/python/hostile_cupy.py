@@ -16,7 +16,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from tests.corpus.python.hostile_cases import case, run_all
+from tests.corpus.python.hostile_cases import case, named_errors, run_all
 from tests.corpus.python.saxpy_by_cupy import BLOCK, GRID, TEXT, TWO, N, called, loaded, ones
 
 
@@ -44,7 +44,7 @@ def numbers_that_do_not_fit() -> object:
 
 @case
 def extents_of_many_kinds() -> object:
-    found = []
+    found: list[object] = []
     wide: list[Any] = [
         (3125, 1, 1),
         (np.int64(3125),),
@@ -56,21 +56,18 @@ def extents_of_many_kinds() -> object:
         (),
     ]
     for grid in (*wide, (1, 1, 1, 3125), (2**31,)):
-        try:
+        with named_errors(found):
             found.append(called(loaded(), grid=grid).sum())
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
 @case
 def blocks_that_cuda_refuses() -> object:
-    kernel, found = loaded(), []
+    found: list[object] = []
+    kernel = loaded()
     for block, shared in ((2048,), 0), (BLOCK, 1 << 20), (BLOCK, 4096):
-        try:
+        with named_errors(found):
             found.append(called(kernel, block=block, shared_mem=shared).sum())
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
@@ -270,11 +267,9 @@ def classes_of_ones_own() -> object:
         "four",
     ]
     for args in given:
-        try:
+        with named_errors(found):
             kernel(GRID, BLOCK, args)
             found.append(float(y.get().sum()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
@@ -292,10 +287,8 @@ def numbers_that_are_none() -> object:
         np.bool_(1),
     )
     for a in kinds:
-        try:
+        with named_errors(found):
             found.append(zlib.crc32(called(kernel, a=a).tobytes()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
@@ -313,11 +306,9 @@ def calls_by_name() -> object:
     found: list[object] = []
     for named in given:
         for function in (kernel, kernel.kernel):
-            try:
+            with named_errors(found):
                 function(**named)
                 found.append(float(y.get().sum()))
-            except Exception as error:
-                found.append(type(error).__name__)
     return found
 
 
@@ -350,11 +341,9 @@ def memory_of_the_host_and_managed() -> object:
     pinned = np.frombuffer(cp.cuda.alloc_pinned_memory(4 * N), np.float32, N)
     for x in (managed, managed.data, pinned, pinned.ctypes.data, int(managed.data.ptr)):
         y = ones()
-        try:
+        with named_errors(found):
             kernel(GRID, BLOCK, (N, TWO, x, y))
             found.append(float(y.get().sum()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 

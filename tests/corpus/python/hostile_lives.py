@@ -22,7 +22,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from tests.corpus.python.hostile_cases import case, run_all
+from tests.corpus.python.hostile_cases import case, named_errors, run_all
 from tests.corpus.python.saxpy_by_cupy import BLOCK, GRID, TWO, N, called, loaded, ones
 
 
@@ -119,11 +119,9 @@ def arrays_of_another_package() -> object:
         memoryview(b"1234"),
         cp.asarray(Foreign(whole, data=(whole.data.ptr + 4, True), shape=(N,))),
     ):
-        try:
+        with named_errors(found):
             kernel(GRID, BLOCK, (N, TWO, x, y))
             found.append(float(y.get().sum()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
@@ -132,11 +130,9 @@ def too_many_arguments() -> object:
     found: list[object] = []
     kernel, y = loaded(), ones()
     for more in ((y,), (None,), (1, 2, 3), (object(),)):
-        try:
+        with named_errors(found):
             kernel(GRID, BLOCK, (N, TWO, y, y, *more))
             found.append(float(y.get().sum()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
@@ -144,10 +140,8 @@ def too_many_arguments() -> object:
 def arguments_of_other_widths() -> object:
     found: list[object] = []
     for n, a in ((np.int8(100), TWO), (np.uint16(1000), TWO), (N, np.int32(2)), (True, False)):
-        try:
+        with named_errors(found):
             found.append(float(called(loaded(), n, a).sum()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return found
 
 
@@ -170,10 +164,8 @@ def extents_of_zero_and_beyond() -> object:
         (GRID, (32, 32)),
         (GRID, (1,)),
     ):
-        try:
+        with named_errors(found):
             found.append(float(called(kernel, a=np.float32(0), grid=grid, block=block).sum()))
-        except Exception as error:
-            found.append(type(error).__name__)
     return [*found, called(kernel).sum()]
 
 
@@ -251,19 +243,18 @@ def a_graph_of_several_streams() -> object:
 
 @case
 def a_capture_that_fails() -> object:
-    kernel, y, found = loaded(), ones(), []
+    found: list[object] = []
+    kernel, y = loaded(), ones()
     kernel.compile()
     stream = cp.cuda.Stream(non_blocking=True)
     for wrong in ((GRID, (2048,)), (GRID, BLOCK)):
         with stream:
             stream.begin_capture()
-            try:
+            with named_errors(found):
                 kernel(*wrong, (N, TWO, y, y))
                 found.append(stream.is_capturing())
                 graph = stream.end_capture()
                 graph.launch()
-            except Exception as error:
-                found.append(type(error).__name__)
                 with suppress(Exception):
                     stream.end_capture()
         with suppress(Exception):
@@ -293,11 +284,8 @@ def exceptions_between_launch_and_end() -> object:
                 raise wrong
         except BaseException as error:
             found.append(type(error).__name__)
-    try:
-        with launched(kernel, y):
-            cp.ndarray(1 << 60, np.uint8)
-    except Exception as error:
-        found.append(type(error).__name__)
+    with named_errors(found), launched(kernel, y):
+        cp.ndarray(1 << 60, np.uint8)
     return found, y.get()
 
 
