@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -210,7 +210,7 @@ class _Sizes:
         self._instructions = function.instructions
         self._loaded = self._closed(_is_load)
         self._pointers = self._closed(self._is_pointer)
-        self._reals = self._closed(self._is_real)
+        self._reals = self._numbers_of_the_launch()
         self._scales = self._sizes()
 
     # ---- what registers hold
@@ -226,6 +226,35 @@ class _Sizes:
         """The place of the parameter of a kernel that is loaded."""
         named = {*names(one.operands[1])}
         return next((n for n, known in enumerate(self._entry) if known in named), None)
+
+    def _numbers_of_the_launch(self) -> frozenset[str]:
+        """Registers of real numbers that follow from what the launch tells.
+
+        A product with data is data: of these there are numbers of any size and sign.
+        """
+        found, size = set[str](), -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                stops = one.opcode == "setp" or _is_load(one)
+                follows = not (stops or found.isdisjoint(self._read(one)))
+                if self._is_real(one) or (follows and not self._scales_data(one, found)):
+                    found.update(results(one))
+        return frozenset(found)
+
+    def _scales_data(self, one: Instruction, numbers: Collection[str]) -> bool:
+        """Does it multiply data by one of these numbers, and add none of them?"""
+        if one.opcode not in ("mul", "fma") or _type_of(one, 0) not in _REALS:
+            return False
+        factors, added = one.operands[1:3], one.operands[3:]
+        data = [factor for factor in factors if factor in self._loaded and factor not in numbers]
+        is_alone = len(data) == 1 and not any(term in numbers for term in added)
+        # What is kept in memory may be loaded as data.
+        return is_alone and self._stored.isdisjoint(numbers)
+
+    @cached_property
+    def _stored(self) -> frozenset[str]:
+        stores = (one for one in self._instructions if one.opcode in ("st", "red", "atom"))
+        return frozenset(name for one in stores for name in names(one.operands[-1]))
 
     def _is_real(self, one: Instruction) -> bool:
         is_converted = one.opcode == "cvt" and _type_of(one, 1) in _WIDE
