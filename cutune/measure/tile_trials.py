@@ -42,11 +42,7 @@ from cutune.emulator.machine import Hazards, LoadedModule, pointer
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
-from cutune.measure.trial_contents import (
-    near_numbers,
-    same_numbers,
-    trial_contents,
-)
+from cutune.measure.trial_contents import TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_grids import (
     grid_at,
     has_parts,
@@ -90,6 +86,8 @@ _FARTHEST_ASKED = 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
 _PAGE = 4096
+#: Spaces of variables that a launch may leave otherwise.
+_KEPT = frozenset({"global", "const"})
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The architecture that PTX is for.
@@ -356,6 +354,10 @@ class _Trial:
         return sizes[:: max(1, len(sizes) // _NAMED)], words
 
     @cached_property
+    def _contents(self) -> TrialContents:
+        return TrialContents(self._literals[1])
+
+    @cached_property
     def _compared(self) -> dict[int, frozenset[float]]:
         """Numbers with which the kernel or its copies compare real parameters, by their places."""
         found: dict[int, frozenset[float]] = {}
@@ -550,24 +552,25 @@ class _Trial:
         Raises CutuneError, Hazards.
         """
         parameters = bytearray(launch.parameters)
-        random = np.random.default_rng([contents, *(value for _, value in launch.sizes)])
+        each = ((one, self.loaded.variable(one.name)) for one in self.module.variables)
+        variables = [(v, there) for v, there in each if v.space in _KEPT and there is not None]
+        asked = [size for *_, size in launch.arrays]
+        asked += [len(there) for variable, there in variables if not variable.initial]
+        seed = [contents, *(value for _, value in launch.sizes)]
+        drawn = iter(self._contents.of(seed, asked, contents))
         buffers = []
         for offset, place, size in launch.arrays:
             # As far behind a page as the array of a launch without data.
             room = np.zeros(size + 2 * _PAGE, np.uint8)
             begin = -(pointer(room) + place) % _PAGE
             buffer = room[begin : begin + size]
-            buffer[:] = trial_contents(random, size, contents, self._literals[1])
+            buffer[:] = next(drawn)
             buffers.append(buffer)
             parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
-        variables = []
-        for variable in self.module.variables:
-            bytes_ = self.loaded.variable(variable.name)
-            if variable.space in ("global", "const") and bytes_ is not None:
-                if not variable.initial:
-                    bytes_[:] = trial_contents(random, len(bytes_), contents, self._literals[1])
-                variables.append(bytes_)
-        memory = [*buffers, *variables]
+        for variable, there in variables:
+            if not variable.initial:
+                there[:] = next(drawn)
+        memory = [*buffers, *(there for _, there in variables)]
         before = [one.tobytes() for one in memory]
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
