@@ -456,6 +456,8 @@ class LaunchSite:
     #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
     brackets: Span | None = None
     by_arguments: bool = False
+    #: Is the kernel named with the type of its copy, since other functions share its name?
+    by_copy: bool = False
     #: The line of the macro in whose argument it stands, where the compiler sees it.
     macro_line: int | None = None
 
