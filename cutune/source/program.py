@@ -315,6 +315,8 @@ class Kernel:
     distinct_places: tuple[DistinctPlaces, ...] = ()
     #: Do these conditions hold for any other block, whatever warps keep?
     must_hold: bool = False
+    #: Is it proven for launches of fewer than 2^23 blocks?
+    narrow_blocks: bool = False
     #: Does the order in which rounded numbers are added up depend on the block, and may it?
     reassociates: bool = False
     is_associative: bool = False

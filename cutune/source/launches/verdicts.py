@@ -406,7 +406,7 @@ def _decides(kernel: Kernel) -> tuple[object, ...]:
         kernel.members,
         kernel.inner_pointers,
         (kernel.shared, kernel.keeps_shared),
-        kernel.must_hold,
+        (kernel.must_hold, kernel.narrow_blocks),
         (kernel.allowed, kernel.needed_shared),
         (kernel.reassociates, kernel.is_associative),
         (kernel.needs_warps, kernel.single_thread),
