@@ -204,7 +204,7 @@ class Callees:
     ) -> KernelReference | None:
         """How the address of the callee names the kernel; None where it may be another.
 
-        `shown`: the launch with all macros expanded, where it is known, as often as it stands there.
+        `shown`: the launch with all macros expanded, where it is known, as often as it is there.
         """
         name = plain_name(kernel.name)
         words = [token.text for token in syntax.part(launch.callee)]
