@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cutune.core.codes import Code
@@ -18,6 +21,8 @@ pytestmark = pytest.mark.nvcc
 SCRIPTS = Path(__file__).parents[1] / "corpus" / "python"
 PACKAGES = ("cupy", "pycuda")
 WITH_PACKAGES = sorted(path.stem for each in PACKAGES for path in SCRIPTS.glob(f"{each}_*.py"))
+#: Examples of PyCUDA, which `make packages` keeps.
+EXAMPLES = Path(sys.prefix) / "pycuda"
 
 MODULE = """__device__ int offset;
 extern "C" __global__ void add(int *a, int n) { if (threadIdx.x < n) a[threadIdx.x] += offset; }
@@ -42,9 +47,12 @@ print(ctypes.CDLL((sys.argv[1:] or ["./lib.so"])[0]).run(values), list(values))
 """
 
 
-def run_script(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def run_script(
+    folder: Path, *words: object, options: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     """A script as users run it, with the packages that the tests have."""
-    command = [sys.executable, "-m", "cutune", "run", sys.executable, *map(str, words)]
+    started = [sys.executable, "-m", "cutune", "run", *options, sys.executable]
+    command = [*started, *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -55,8 +63,40 @@ def test_a_script_with_a_package(name: str, tmp_path: Path) -> None:
         pytest.skip(f"{package} is not installed")
     with as_users_do():
         done = run_script(tmp_path, SCRIPTS / f"{name}.py")
-    assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr
+    # PyCUDA says where it compiles some kernels, unless it has them.
+    said = [line for line in done.stdout.splitlines() if not line.startswith("*** compiler output")]
+    assert (done.returncode, said) == (0, ["all is well"]), done.stderr
     assert "warp instructions" in done.stderr
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="without PyCUDA's examples: make packages")
+def test_examples_of_pycuda() -> None:
+    with as_users_do():
+        demo = run_script(EXAMPLES, "demo.py")
+        streams = run_script(EXAMPLES / "from-wiki", "kernel_concurrency.py")
+    assert (demo.returncode, streams.returncode) == (0, 0), demo.stderr + streams.stderr
+    _, *printed = re.split(r"(?m)^.*:$", demo.stdout)
+    words = [re.sub(r"[\[\]]", " ", array).split() for array in printed]
+    one, by_kernel, in_place, other, by_array = np.array(words, dtype="f")
+    for start, doubled in (one, by_kernel), (one, in_place), (other, by_array):
+        assert start.shape == (16,)
+        np.testing.assert_allclose(doubled, 2 * start, rtol=1e-5, atol=1e-6)
+    assert (streams.stdout.count("passed."), streams.stdout.count("FAILED!")) == (2, 0)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_wrong_script_is_found(package: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    script = SCRIPTS / f"wrong_{package}.py"
+    with as_users_do():
+        done = run_script(tmp_path, script, options=["--check"])
+    assert done.returncode == 1
+    assert (
+        f"kernel 'turned', block (0, 0, 0), thread (32, 0, 0), 64 times [{Code.SHARED_RACE.number}]"
+        in done.stderr
+    )
+    assert "check: 1 error\n" in done.stderr
 
 
 def test_the_drivers_interface(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
 
-Only the user's files remain: those that no marker calls a system header, and that do not lie
-beside `cuda_runtime.h`. The text of each file is laid out again so that its line numbers are those
-of the file; a token is then found in the user's text on the same line.
+Only the user's files remain: those that no marker calls a system header, and that lie neither
+beside `cuda_runtime.h` or `Python.h` nor in an installed package of Python, as torch's. The text of
+each file is laid out again so that its line numbers are those of the file; a token is then found in
+the user's text on the same line.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import zip_longest
@@ -19,6 +21,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import UnitPart
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.preprocessed import BEGIN, unescaped
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
@@ -27,6 +30,17 @@ _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
 _BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
+#: Headers that others lie beside which are no user's, either.
+_TOOLKITS = (
+    re.compile(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', re.MULTILINE),
+    re.compile(r'^# \d+ "([^"\n]*[/\\]python3[^"\n/\\]*[/\\])Python\.h"', re.MULTILINE),
+)
+_PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+#: The class stands there, and not a variable of that name.
+_COLUMN = re.compile(
+    r"__builtin_COLUMN|__builtin_source_location"
+    r"|[(,<:]\s*source_location\b|\bsource_location\s*(?:::|\b[A-Za-z_]|[&*>{])"
+)
 _ENTERS, _RETURNS, _SYSTEM = "1", "2", "3"
 #: What the compiler calls the place of `-include`.
 _COMMAND_LINE = "<command-line>"
@@ -140,23 +154,44 @@ class _Marker(NamedTuple):
 
 
 def _markers(text: str) -> Iterator[_Marker]:
-    toolkit = _toolkit_directory(text)
-    found = list(_MARKER.finditer(text))
+    toolkits, found = _toolkit_directories(text), list(_MARKER.finditer(text))
+    # A source of a package is the user's with all its headers; and a package is looked into where
+    # it may ask for columns.
+    are_users = _is_in_package(found[0]) if found else True
+    are_users = are_users or any(map(_is_in_package, _markers_with_columns(text, found)))
     for match, following in zip_longest(found, found[1:]):
         path, flags = unescaped(match[2]), match[3].split()
-        is_system = _SYSTEM in flags or path.startswith("<") or _is_below(path, toolkit)
+        is_system = (
+            _SYSTEM in flags
+            or path.startswith("<")
+            or _is_below(path, toolkits)
+            or (not are_users and _is_in_package(match))
+        )
         end = following.start() if following is not None else len(text)
         yield _Marker(path, int(match[1]), flags, not is_system, match.end(), end)
 
 
-def _toolkit_directory(expanded: str) -> str:
-    match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
-    return os.path.realpath(unescaped(match[1])) + os.sep if match else ""
+def _toolkit_directories(expanded: str) -> tuple[str, ...]:
+    matches = (pattern.search(expanded) for pattern in _TOOLKITS)
+    return tuple(os.path.realpath(unescaped(match[1])) + os.sep for match in matches if match)
 
 
 @lru_cache(maxsize=4096)
-def _is_below(path: str, directory: str) -> bool:
-    return bool(directory) and os.path.realpath(path).startswith(directory)
+def _is_below(path: str, directories: tuple[str, ...]) -> bool:
+    return os.path.realpath(path).startswith(directories)
+
+
+def _is_in_package(marker: re.Match[str]) -> bool:
+    """Does a header of an installed package begin there? cutune's own go with each source."""
+    path = unescaped(marker[2])
+    return _PACKAGES.search(path) is not None and not path.startswith(str(INCLUDE_DIRECTORY))
+
+
+def _markers_with_columns(text: str, markers: Sequence[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """The markers in whose text something may ask for a column."""
+    starts = [marker.start() for marker in markers]
+    for found in _COLUMN.finditer(text):
+        yield markers[bisect(starts, found.start()) - 1]
 
 
 def _main_path(expanded: str, path: str) -> str:
