@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +25,23 @@ WITH_PACKAGES = sorted(path.stem for each in PACKAGES for path in SCRIPTS.glob(f
 #: Examples of PyCUDA, which `make packages` keeps.
 EXAMPLES = Path(sys.prefix) / "pycuda"
 
+#: An extension of torch in one file, as its users write them.
+EXTENSION = """#include <torch/extension.h>
+__global__ void scale(const float *x, float *y, long n, float by)
+{
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = by * x[i];
+}
+torch::Tensor scaled(torch::Tensor x, double by)
+{
+    TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, (float)by);
+    return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("scaled", &scaled); }
+"""
 MODULE = """__device__ int offset;
 extern "C" __global__ void add(int *a, int n) { if (threadIdx.x < n) a[threadIdx.x] += offset; }
 """
@@ -51,8 +69,11 @@ def run_script(
     folder: Path, *words: object, options: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
     """A script as users run it, with the packages that the tests have."""
-    started = [sys.executable, "-m", "cutune", "run", *options, sys.executable]
-    command = [*started, *map(str, words)]
+    return run_cutune(folder, "run", *options, sys.executable, *words)
+
+
+def run_cutune(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cutune", *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -97,6 +118,19 @@ def test_a_wrong_script_is_found(package: str, tmp_path: Path) -> None:
         in done.stderr
     )
     assert "check: 1 error\n" in done.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_a_file_with_the_headers_of_torch(tmp_path: Path) -> None:
+    from torch.utils.cpp_extension import include_paths  # noqa: PLC0415
+
+    folders = [f"-I{path}" for path in (*include_paths(), sysconfig.get_paths()["include"])]
+    options = ["-std=c++20", "-DTORCH_EXTENSION_NAME=ext", "-DTORCH_API_INCLUDE_EXTENSION_H"]
+    (tmp_path / "ext.cu").write_text(EXTENSION)
+    with as_users_do():
+        done = run_cutune(tmp_path, "inspect", "-q", *options, *folders, "ext.cu")
+    assert "scale   tunable" in done.stdout, done.stderr
+    assert "1 launch, 1 tunable" in done.stdout
 
 
 def test_the_drivers_interface(tmp_path: Path) -> None:

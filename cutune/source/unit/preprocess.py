@@ -36,9 +36,9 @@ _TOOLKITS = (
     re.compile(r'^# \d+ "([^"\n]*[/\\]python3[^"\n/\\]*[/\\])Python\.h"', re.MULTILINE),
 )
 _PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
-#: The class stands there, and not a variable of that name.
-_COLUMN = re.compile(
-    r"__builtin_COLUMN|__builtin_source_location"
+#: A kernel; a column, or its class, and not a variable of that name.
+_OF_USERS = re.compile(
+    r"__attribute__\(\(global\)\)|__builtin_COLUMN|__builtin_source_location"
     r"|[(,<:]\s*source_location\b|\bsource_location\s*(?:::|\b[A-Za-z_]|[&*>{])"
 )
 _ENTERS, _RETURNS, _SYSTEM = "1", "2", "3"
@@ -153,22 +153,29 @@ class _Marker(NamedTuple):
     end: int
 
 
-def _markers(text: str) -> Iterator[_Marker]:
-    toolkits, found = _toolkit_directories(text), list(_MARKER.finditer(text))
-    # A source of a package is the user's with all its headers; and a package is looked into where
-    # it may ask for columns.
-    are_users = _is_in_package(found[0]) if found else True
-    are_users = are_users or any(map(_is_in_package, _markers_with_columns(text, found)))
+def _markers(text: str) -> list[_Marker]:
+    found, markers, toolkits = list(_MARKER.finditer(text)), [], _toolkit_directories(text)
     for match, following in zip_longest(found, found[1:]):
         path, flags = unescaped(match[2]), match[3].split()
-        is_system = (
-            _SYSTEM in flags
-            or path.startswith("<")
-            or _is_below(path, toolkits)
-            or (not are_users and _is_in_package(match))
-        )
+        is_system = _SYSTEM in flags or path.startswith("<") or _is_below(path, toolkits)
         end = following.start() if following is not None else len(text)
-        yield _Marker(path, int(match[1]), flags, not is_system, match.end(), end)
+        markers.append(_Marker(path, int(match[1]), flags, not is_system, match.end(), end))
+    if _are_packages_users(text, markers):
+        return markers
+    return [one._replace(is_users=one.is_users and not _is_in_package(one.path)) for one in markers]
+
+
+def _are_packages_users(text: str, markers: Sequence[_Marker]) -> bool:
+    """Are the headers of packages the user's?
+
+    So they are for a source of a package, and where one has kernels, or may ask for a column.
+    """
+    if markers and _is_in_package(markers[0].path):
+        return True
+    begins = [one.begin for one in markers]
+    places = (bisect(begins, found.start()) for found in _OF_USERS.finditer(text))
+    seen = (markers[place - 1] for place in places if place)
+    return any(one.is_users and _is_in_package(one.path) for one in seen)
 
 
 def _toolkit_directories(expanded: str) -> tuple[str, ...]:
@@ -181,17 +188,10 @@ def _is_below(path: str, directories: tuple[str, ...]) -> bool:
     return os.path.realpath(path).startswith(directories)
 
 
-def _is_in_package(marker: re.Match[str]) -> bool:
-    """Does a header of an installed package begin there? cutune's own go with each source."""
-    path = unescaped(marker[2])
+@lru_cache(maxsize=4096)
+def _is_in_package(path: str) -> bool:
+    """Is it part of an installed package of Python? cutune's own headers go with each source."""
     return _PACKAGES.search(path) is not None and not path.startswith(str(INCLUDE_DIRECTORY))
-
-
-def _markers_with_columns(text: str, markers: Sequence[re.Match[str]]) -> Iterator[re.Match[str]]:
-    """The markers in whose text something may ask for a column."""
-    starts = [marker.start() for marker in markers]
-    for found in _COLUMN.finditer(text):
-        yield markers[bisect(starts, found.start()) - 1]
 
 
 def _main_path(expanded: str, path: str) -> str:

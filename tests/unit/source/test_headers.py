@@ -73,10 +73,11 @@ def test_paths_of_line_markers_in_any_script() -> None:
         ("", "void f(std::source_location = std::source_location::current());"),
         ("", "typedef source_location place;"),
         ("", "int f(int = __builtin_COLUMN());"),
+        ("", "__attribute__((global)) void kernel(int *a);"),
     ],
 )
 def test_headers_of_packages_are_no_users_headers(folder: str, text: str) -> None:
-    """Unless the source is one of a package itself, or they may ask for a column."""
+    """Unless the source is a package's, too, or they have kernels, or may ask for a column."""
     others = "/lib/site-packages/torch/extension.h", "/lib/python3.11/Python.h"
     beside = "/lib/python3.11/cpython/object.h"
     own = f"{folder}a.h"
