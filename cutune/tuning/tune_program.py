@@ -149,7 +149,10 @@ def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedP
         try_copies=try_copies,
     )
     programs = analyzer.load_all(request.sources, require_nvcc=True)
-    launches, targets = list(seen_launches(programs)), tuning.targets_of(programs)
+    launches, targets = (
+        list(seen_launches(programs, request.toolchain.flags)),
+        tuning.targets_of(programs),
+    )
     try:
         models, instrumented = _tuned(analyzer, request, tuning, programs, targets)
     except CutuneError as error:
