@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from threading import Barrier, Thread
+from typing import Any
 
 import cupy as cp
 import numpy as np
 
 COUNT = 4
-barrier, found = Barrier(COUNT), {}
+barrier = Barrier(COUNT)
+found: dict[int, Any] = {}
 x = cp.asarray(np.arange(5.0))
 
 
