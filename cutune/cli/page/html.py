@@ -57,7 +57,7 @@ LARGEST = 2_000_000
 
 
 @dataclass(frozen=True)
-class Extent:
+class PageDetail:
     """How much a page says of kernels: of how many, with rational programs, at all sizes or one."""
 
     kernels: int
@@ -65,7 +65,7 @@ class Extent:
     all_sizes: bool = False
 
     def left_out(self, kernels: int) -> str:
-        """What is not there, of so many kernels; empty where nothing is missing."""
+        """Return what a page of so many kernels lacks; empty where nothing is missing."""
         parts = [
             "" if self.with_programs else "rational programs",
             "" if self.all_sizes else "all sizes but the largest",
@@ -82,16 +82,17 @@ class Extent:
 def to_html(report: PageFacts) -> str:
     """The page; too large a one says what it leaves out. Raises CT017 without jinja2."""
     count, page = len(report.kernels), ""
-    for extent in (Extent(count, True, True), Extent(count, all_sizes=True), Extent(count)):
+    whole = PageDetail(count, with_programs=True, all_sizes=True)
+    for extent in (whole, PageDetail(count, all_sizes=True), PageDetail(count)):
         page = _rendered(report, extent)
         if _fits(page):
             return page
-    bare = len(_rendered(report, Extent(0)).encode())
+    bare = len(_rendered(report, PageDetail(0)).encode())
     while count and not _fits(page):
         # As many as have room, if those that are left out are as large as the others.
         room = max(LARGEST - bare, 0) / (len(page.encode()) - bare)
         count = int(0.95 * count * room)
-        page = _rendered(report, Extent(count))
+        page = _rendered(report, PageDetail(count))
     return page
 
 
@@ -99,7 +100,7 @@ def _fits(page: str) -> bool:
     return len(page.encode()) < LARGEST
 
 
-def _rendered(report: PageFacts, extent: Extent) -> str:
+def _rendered(report: PageFacts, extent: PageDetail) -> str:
     # Our own files: no text of others is in them.
     style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
     gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
@@ -122,7 +123,7 @@ def _rendered(report: PageFacts, extent: Extent) -> str:
 
 def part(name: str, *arguments: object) -> str:
     """A macro of `parts.html` with its style, for notebooks. Raises CT017 without jinja2."""
-    parts = _environment(Extent(0, all_sizes=True)).get_template("parts.html").module
+    parts = _environment(PageDetail(0, all_sizes=True)).get_template("parts.html").module
     # The style of the page holds for this element alone; elsewhere `:root` is the notebook.
     style = _own_file("style.css").replace(":root", ":scope")
     inner = getattr(parts, name)(*arguments)
@@ -131,7 +132,7 @@ def part(name: str, *arguments: object) -> str:
     )
 
 
-def _environment(extent: Extent, detailed: Iterable[KernelFacts] = ()) -> Any:
+def _environment(extent: PageDetail, detailed: Iterable[KernelFacts] = ()) -> Any:
     jinja2 = required("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cutune.cli.page"),
