@@ -39,6 +39,7 @@ from cutune.proof.values.built_ins import (
     BuiltIns,
     KeptGrid,
     RowsOfEachBlock,
+    RowsOfEachFlatBlock,
     RowsOfWarps,
     WholeGrid,
 )
@@ -175,6 +176,8 @@ def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[Bui
         yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
         yield from ((RowsOfEachBlock(dimension="x"), reducing) for reducing in (False, True))
+        if "%ctaid.y" in named:
+            yield RowsOfEachFlatBlock(), False
 
 
 def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -396,30 +399,29 @@ class _EntryProver:
 
     def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
         """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
-        dimension = kept_grid.dimension
         if self._uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
         for what, instruction in self.recorder.raw.values():
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         named = self._named(["ctaid"]) if self.reductions else self._named()
-        if named != {dimension}:
+        if named != kept_grid.of_block.ids:
             raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", self._first)
         judge = EachBlockJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
         of_ids, conditions = judge.each_block()
         # Further threads would have further values to add.
-        is_stride = dimension in self._strides() or bool(self.reductions)
-        bounds = [] if is_stride else self._guards(dimension, of_ids)
+        strides = named if self.reductions else self._strides()
+        bounds = {d: [] if d in strides else self._guards(d, of_ids) for d in sorted(named)}
         # Threads do not meet through tables, and sums of blocks.
         met = [access for access in of_ids if access.space != "shared"]
-        meeting = self._meetings(met, {dimension}, {dimension: bounds})
+        meeting = self._meetings(met, named, bounds)
         if meeting.keep_warps:
             # What barriers keep apart in a block they do not in two.
             what = "a place that threads of blocks may share"
             raise NotUnderstood(Code.NOT_PROVEN, what, self._first)
         meeting.pointers |= conditions.pointers
         meeting.spreads |= conditions.spreads
-        by_id = EntryDimension(True, None, tuple(bounds), is_stride)
-        proven = self._proven({dimension: by_id}, meeting, bounds)
+        by_id = {d: EntryDimension(True, None, tuple(b), d in strides) for d, b in bounds.items()}
+        proven = self._proven(by_id, meeting, list(chain(*bounds.values())))
         widths = _of_at_least(judge.needed_threads())
         return replace(proven, uses_shared=True, must_hold=True, widths=widths)
 

@@ -18,6 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.source.configuration.definitions import MATHEMATICAL
+from cutune.source.launches.shown_launches import Shown
 from cutune.source.program import Deduced, DeducedFrom, Kernel, KernelCopy
 from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
@@ -208,8 +209,13 @@ class Callees:
     unit: Unit
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
 
-    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
-        """How the address of the callee names the kernel; None where it may be another."""
+    def of(
+        self, syntax: Syntax, launch: Launch, kernel: Kernel, shown: Sequence[Shown] = ()
+    ) -> KernelReference | None:
+        """How the address of the callee names the kernel; None where it may be another.
+
+        `shown`: the launch with all macros expanded, where it is known, as often as it is there.
+        """
         name = plain_name(kernel.name)
         words = [token.text for token in syntax.part(launch.callee)]
         signatures = self.signatures(name)
@@ -241,7 +247,7 @@ class Callees:
         # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
         if others or deduced is None or not (scope or name not in MATHEMATICAL):
             return None
-        is_global = self._is_global(syntax, launch, words, scope)
+        is_global = self._is_global(shown or [(syntax, launch)], words, scope)
         return None if is_global is None else KernelReference(is_global, deduced, by_copy)
 
     def _defined(self, name: str) -> Iterator[tuple[UnitPart, SourceFunction]]:
@@ -303,7 +309,7 @@ class Callees:
         return None
 
     def _is_global(
-        self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
+        self, shown: Sequence[Shown], words: Sequence[str], scope: tuple[str, ...] | None
     ) -> bool | None:
         """See `KernelReference`; None where the name may mean another function."""
         depth, is_qualified = 0, False
@@ -318,8 +324,8 @@ class Callees:
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
             return bool(namespaces)
-        around = scope_around(syntax, launch.callee[0], through_classes=True)
-        is_within = around is not None and around[: len(scope)] == scope
+        around = (scope_around(text, one.callee[0], through_classes=True) for text, one in shown)
+        is_within = all(one is not None and one[: len(scope)] == scope for one in around)
         return False if is_within or {scope[-1]} == namespaces else None
 
     def signatures(self, name: str) -> frozenset[Signature]:

@@ -206,8 +206,10 @@ class _Judged:
 
     @cached_property
     def callee(self) -> KernelReference | None:
-        about, callees = (self.file.syntax, self.launch), self.file.types.callees
-        return callees.of(*about, self.kernel) if self.kernel is not None else None
+        file, launch, kernel = self.file, self.launch, self.kernel
+        if kernel is None:
+            return None
+        return file.types.callees.of(file.syntax, launch, kernel, file.shown.of(launch))
 
     @cached_property
     def resolved(self) -> Configuration | None:
