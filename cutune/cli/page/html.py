@@ -82,7 +82,11 @@ class PageDetail:
 def to_html(report: PageFacts) -> str:
     """The page; too large a one says what it leaves out. Raises CT017 without jinja2."""
     count, page = len(report.kernels), ""
-    for extent in (PageDetail(count, True, True), PageDetail(count, all_sizes=True), PageDetail(count)):
+    for extent in (
+        PageDetail(count, True, True),
+        PageDetail(count, all_sizes=True),
+        PageDetail(count),
+    ):
         page = _rendered(report, extent)
         if _fits(page):
             return page
