@@ -10,14 +10,13 @@ block has is right for one block alone, which does all rows.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.same_code import FLOATS
-from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -29,13 +28,16 @@ from cutune.proof.values.polynomial import (
     without,
 )
 from cutune.proof.values.predicates import Relation, Value
-from cutune.proof.warps_along import COUNTED, WarpsAlong
+from cutune.proof.warps_along import COUNTED, WarpsAlong, differences
 from cutune.proof.width_dependence import BY_REGISTER, ROUNDS, THREAD_X, depending
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function, Instruction
 
 #: What may be done with values of other threads where nothing but sums is handed on.
 _SUMMING = frozenset({"add", "mov", "shfl", "st", "atom", "red"})
+_SUMS = frozenset({"f32", "f64"})
+#: Registers that hold no integers of 32 bits or more.
+_NUMBER = re.compile(r"%(?:f|rs|h)")
 _TOLD = frozenset({"shfl", "vote", "redux", "match", "activemask"})
 
 
@@ -89,8 +91,7 @@ class RowsOfAllBlocks:
     @cached_property
     def _tests(self) -> list[IntegerPolynomial]:
         """Differences whose sign conditions ask for, of values that depend on shared rows."""
-        ways = (way for test in self.tests for way in (test, test.negated()))
-        found = (small - large for way in ways for small, large in ordered(way))
+        found = differences(self.tests)
         return [one for one in found if any(map(self._is_of_grid, self._atoms(one)))]
 
     def _atoms(self, value: IntegerPolynomial) -> Iterator[Atom]:
@@ -173,12 +174,12 @@ class RowsOfAllBlocks:
         atomics = [one.instruction for one in effects if one.kind == "atomic"]
         if not atomics:
             return True
-        if not all("add" in one.modifiers and one.modifiers[-1] in FLOATS for one in atomics):
+        if not all("add" in one.modifiers and one.modifiers[-1] in _SUMS for one in atomics):
             return False
         body = self.function.instructions
         written = Counter(name for item in body for name in results(item))
         # What a loop adds up, and what threads tell each other.
-        summed = {name for name, count in written.items() if count > 1 and name.startswith("%f")}
+        summed = {name for name, count in written.items() if count > 1 and _NUMBER.match(name)}
         told = (i for i in body if i.opcode in _TOLD or (i.opcode == "ld" and _is_shared(i)))
         summed.update(name for item in told for name in results(item))
         before = 0

@@ -113,14 +113,14 @@ class WarpsAlong:
         self, test: Relation, tests: Sequence[Relation], accesses: Sequence[MemoryAccess]
     ) -> bool:
         """Is a comparison made in front of a loop over rows, of which only its effects depend?"""
-        first = {*_differences([test])}
+        first = {*differences([test])}
         if self.dimension == "x" or any(
             not any(map(self.is_row, self.of.parts(one.address or ZERO)))
             for one in accesses
-            if one.kind != "load" and not first.isdisjoint(_differences(one.known))
+            if one.kind != "load" and not first.isdisjoint(differences(one.known))
         ):
             return False
-        further = (after - before for before in first for after in _differences(tests))
+        further = (after - before for before in first for after in differences(tests))
         return any(
             bool(more.terms) and all(any(map(self.is_number_of_warps, m)) for m, _ in more.terms)
             for more in further
@@ -145,7 +145,7 @@ class WarpsAlong:
         ((rounds, count),) = steps.items()
         ends = (
             small - IntegerPolynomial.of(terms)
-            for small, large in _pairs(tests)
+            for small, large in pairs(tests)
             if (atom := only_atom(large)) is not None and self.is_number_of_warps(atom)
         )
         is_power = 0 < count <= WARP and count & (count - 1) == 0
@@ -180,14 +180,15 @@ class WarpsAlong:
         return whole.kind if whole in (THREAD_X, WIDTH) else None
 
 
-def _pairs(tests: Iterable[Relation]) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+def pairs(tests: Iterable[Relation]) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
     """Yield pairs, the lesser one first, as one of these tells where it holds or does not."""
     ways = (way for test in tests for way in (test, test.negated()))
     return (pair for way in ways for pair in ordered(way))
 
 
-def _differences(tests: Iterable[Relation]) -> Iterator[IntegerPolynomial]:
-    return (small - large for small, large in _pairs(tests))
+def differences(tests: Iterable[Relation]) -> Iterator[IntegerPolynomial]:
+    """Yield what is below 0, of such pairs."""
+    return (small - large for small, large in pairs(tests))
 
 
 def _counts_rounds(atom: Atom) -> bool:

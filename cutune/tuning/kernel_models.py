@@ -173,5 +173,5 @@ def _takes_any_block(kernel: ProvenKernel) -> bool:
     is_plain = kernel.impurity is None and kernel.copy is None and not kernel.tiles
     # Which threads make a warp is told by the block that it is written for, whatever that is.
     is_told = kernel.must_hold or kernel.asserted or kernel.needs_warps
-    asks_nothing = not (is_told or kernel.single_thread)
+    asks_nothing = not (is_told or kernel.single_thread or kernel.narrow_blocks)
     return is_free and is_plain and asks_nothing

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.core.codes import Code
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
@@ -91,3 +92,24 @@ def test_a_kernel_is_told_from_functions_by_the_type_of_its_copy(tmp_path: Path)
     running = ("--run", "{program} {n} {d}", *sizes, "--seeds", 4)
     shaken = cutune("shake", path, *running, *QUICK, cwd=tmp_path)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+DECLARED = f"""\
+__global__ void fill(float *to, const float *from, int n, int d) {{
+    {ID} if (i < n * d) to[i] += from[i];
+}}
+// Another source has this one.
+__global__ void fill(float *to, const float *from, long n, long d);
+void fill(int) {{}}
+void go(float *to, long n) {{
+    fill<<<n / 128, 128>>>(to, to, n, 1L);
+    fill<<<n / 128, 128>>>(to, to, int(n), 1);
+}}
+"""
+
+
+def test_a_kernel_that_is_declared_alone_is_not_taken_for_the_copied_one(tmp_path: Path) -> None:
+    path = tmp_path / "app.cu"
+    path.write_text(DECLARED)
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    assert [site.code for site in program.launches] == [Code.MISSING_KERNEL, None]
