@@ -48,7 +48,7 @@ from cutune.proof.values.launch_conditions import LARGEST as FITTING
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of_all
-from cutune.proof.values.terms import WARP, Atoms
+from cutune.proof.values.terms import MOST_NARROW_BLOCKS, MOST_THREADS, WARP, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
@@ -72,6 +72,8 @@ _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _OVER_WARPS = (None, "threadIdx.x in a condition")
 _IN_WIDE_ROWS = (BuiltIns(), *OVER_WARPS)
+#: `__umul24`, and `__mul24`, which extends the sign by another shift.
+_NARROWING = {("and", "16777215"), ("shl", "8")}
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -92,6 +94,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
         is_straight=is_straight(function, assembly),
         pressure=register_pressure(function),
         max_threads=_most_threads(function),
+        narrow_blocks=_narrows_blocks(function),
         is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
 
@@ -103,6 +106,20 @@ def _of_at_least(threads: int) -> tuple[int, ...]:
 
 def _most_threads(function: Function) -> int:
     return prod(function.directives.get("maxntid", (1024,)))
+
+
+def _narrows_blocks(function: Function) -> bool:
+    """Does it take 24 bits of a number of blocks, as `__umul24(blockIdx.x, blockDim.x)` does?"""
+    blocks = {
+        item.operands[0]
+        for item in function.instructions
+        if item.opcode == "mov" and item.operands[1].startswith(("%ctaid", "%nctaid"))
+    }
+    return any(
+        (item.opcode, item.operands[-1]) in _NARROWING or item.opcode in ("mul24", "mad24")
+        for item in function.instructions
+        if not blocks.isdisjoint(item.operands[1:])
+    )
 
 
 def _by_readings(module: Module, function: Function) -> EntryProof:
@@ -228,7 +245,8 @@ class _EntryProver:
     def __init__(self, module: Module, function: Function, built_ins: BuiltIns) -> None:
         self.function, self.built_ins = function, built_ins
         is_whole = isinstance(built_ins, WholeGrid)
-        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
+        blocks = MOST_NARROW_BLOCKS if _narrows_blocks(function) else MOST_THREADS
+        self.atoms = Atoms(WARP if built_ins.of_warps else 1, is_whole, blocks)
         self.recorder = Recorder(module, function, self.atoms)
         self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
         self._check_allowed()

@@ -151,7 +151,7 @@ def _data(variables: dict[str, str]) -> list[str]:
 
 
 #: Variables that differ from one shell to the next, and that no result depends on.
-_OF_SHELLS = (
+OF_SHELLS = (
     *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
     *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
 )
@@ -166,7 +166,8 @@ class Request:
     """A request, with all that its answer may depend on.
 
     `options`: as parsed, without those that only change what is shown. `toolchain`: its flags hold
-    no files of options. `named`: further files that options name.
+    no files of options. `named`: further files that options name. `unread`: variables that the
+    answer does not depend on.
     """
 
     options: Mapping[str, object]
@@ -175,6 +176,7 @@ class Request:
     devices: Sequence[DeviceProfile]
     workspace: Workspace
     named: Sequence[str] = ()
+    unread: Sequence[str] = OF_SHELLS
 
     @property
     def name(self) -> str:
@@ -228,7 +230,7 @@ def inputs_of(request: Request) -> Inputs:
         compiler = pool.submit(compiler_digest, toolchain.nvcc, flags, first)
         folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
-        variables = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
+        variables = sorted((k, v) for k, v in os.environ.items() if k not in request.unread)
         digests = {
             "request": request.name,
             "cutune": digest(digest(sys.version, *packages), files_digest(own)),

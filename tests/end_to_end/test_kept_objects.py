@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -78,8 +79,9 @@ def is_compiled(folder: Path, *words: str, **variables: str) -> bool:
     before = len(count.read_bytes()) if count.exists() else 0
     for name in ("app.o", "app.d"):
         (folder / name).unlink(missing_ok=True)
+    named = ("nvcc",) if "PATH" in variables else (f"--cutune-nvcc={folder}/nvcc",)
     with patch.dict(os.environ, variables):
-        done = cutune("nvcc", f"--cutune-nvcc={folder}/nvcc", *WORDS, *INCLUDES, *words, cwd=folder)
+        done = cutune("nvcc", *named, *WORDS, *INCLUDES, *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / "app.o").read_bytes().startswith(b"object\r\n\xff ")
     assert (folder / "app.d").read_text() == "app.o : app.cu \\\n    second/factor.h\n"
@@ -114,6 +116,33 @@ def test_an_object_is_given_again_unless_something_has_changed(project: Path) ->
     write_compiler(project, "# Another compiler.")
     assert is_compiled(project)
     assert not is_compiled(project)
+    # `cutune nvcc nvcc …`, as CMake calls a launcher.
+    path = f"{project}{os.pathsep}{os.environ['PATH']}"
+    assert is_compiled(project, PATH=path)
+    assert not is_compiled(project, PATH=path)
+
+
+@pytest.mark.nvcc
+def test_the_first_build_after_tune_gets_the_object_that_tune_has_built(tmp_path: Path) -> None:
+    (tmp_path / "app.cu").write_text(SOURCE.replace("#include <factor.h>", "#define FACTOR 2"))
+    compiler, count = tmp_path / "nvcc", tmp_path / "count"
+    compiler.write_text(f"""#!/bin/sh
+case "$*" in *--dryrun*) ;; */.cutune/nvcc/*) echo >> {count} ;; esac
+exec {find_nvcc().path} "$@"
+""")
+    compiler.chmod(0o755)
+    words = shlex.join(["-arch=compute_80", STANDARD, "-c", "app.cu", "-o", "app.o"])
+    run = ["--run", "./app {n}", "--vary", "n=64,96,128", f"--nvcc={compiler}", "--variants=none"]
+    made = cutune("tune", "--make", f"nvcc {words} && nvcc app.o -o app", *run, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    times, tuned = count.read_bytes(), (tmp_path / "app.o").read_bytes()
+
+    (tmp_path / "app.o").unlink()
+    asked = "--cutune-variants=none", f"--cutune-nvcc={compiler}", *shlex.split(words)
+    done = cutune("nvcc", *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "app.o").read_bytes() == tuned
+    assert count.read_bytes() == times
 
 
 @pytest.mark.nvcc

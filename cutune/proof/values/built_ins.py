@@ -198,8 +198,8 @@ class KeptGrid(BuiltIns):
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if kind in self.steady:
-            properties = AtomProperties(interval=self.steady[kind])
-            return atoms.named(f"{kind}.{dimension}", properties)
+            interval = self.steady[kind]._replace(high=atoms.most_blocks)
+            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=interval))
         if dimension != self.dimension:
             return ZERO if kind in (THREAD, BLOCK) else ONE
         return IntegerPolynomial.atom(kind, dimension)

@@ -175,6 +175,7 @@ class _Judged:
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
+            by_copy=callee.by_copy if callee else False,
             brackets=brackets,
             macro_line=self.file.shown.macro_line(launch),
         )
@@ -407,7 +408,7 @@ def _decides(kernel: Kernel) -> tuple[object, ...]:
         kernel.members,
         kernel.inner_pointers,
         (kernel.shared, kernel.keeps_shared),
-        kernel.must_hold,
+        (kernel.must_hold, kernel.narrow_blocks),
         (kernel.allowed, kernel.needed_shared),
         (kernel.reassociates, kernel.is_associative),
         (kernel.needs_warps, kernel.single_thread),

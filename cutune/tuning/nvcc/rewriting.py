@@ -25,7 +25,7 @@ from cutune.core.processes import CompilerKilled, ended_by
 from cutune.core.temporary import run_folder
 from cutune.core.workspace import Workspace, append_text, replace_file
 from cutune.toolchain.device.present import named_devices
-from cutune.toolchain.locate import found_program
+from cutune.toolchain.locate import TRIED, found_program
 from cutune.toolchain.nvcc import (
     COMPATIBILITY_FLAGS,
     INCLUDE_DIRECTORY,
@@ -34,11 +34,13 @@ from cutune.toolchain.nvcc import (
     remedies_of,
 )
 from cutune.tuning.nvcc.command import (
+    ASSOCIATIVE,
     EMULATED,
     INSTRUMENT,
     SHAKEN,
     STOPS_AT_OBJECT,
     TUNED,
+    VARIANTS,
     WORKSPACE,
     Command,
     Settings,
@@ -60,6 +62,12 @@ if TYPE_CHECKING:
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: Variables that no copy and no object depends on besides what a request holds: the settings; the
+#: programs that are found; what linkers and ccache do. `tune --make` has its own values of them.
+_UNREAD = (
+    *("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CUTUNE_STRICT", VARIANTS, ASSOCIATIVE),
+    *(OUTPUTS, TRIED, "PATH", "LIBRARY_PATH", "CCACHE_DISABLE", "CCACHE_RECACHE"),
+)
 #: Options of the host compiler by which it names other files after the object.
 _NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
 #: The emulated device gets PTX, without options for real GPUs only.
@@ -132,7 +140,8 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
     """
     asked = command
     try:
-        nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
+        found = found_program(launcher[-1]) or launcher[-1]
+        nvcc = find_nvcc(found)
         if EMULATED in settings.modes:
             command = emulated(command, nvcc)
         _note_outputs(command)
@@ -140,7 +149,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
         made = None
         if shadows:
-            own = nvcc if list(launcher) == [str(nvcc.path)] else None
+            own = nvcc if len(launcher) == 1 and found == str(nvcc.path) else None
             made = _RewrittenCommand.of(command, shadows, own, settings.modes == {TUNED})
             if made.was_given():
                 return 0
@@ -350,16 +359,18 @@ class _Rewriter:
         unit, workspace, settings = self.unit, self.workspace, self.settings
         if self.settings.modes & {INSTRUMENT, SHAKEN} or knows_others(unit, workspace):
             return None
-        from cutune.tuning.inputs import Request
+        from cutune.tuning.inputs import OF_SHELLS, Request
 
         try:
             devices = named_devices(settings.devices)
         except CutuneError:
             return None
         models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
-        asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
-        own = self.toolchain.with_flags(unit.flags)
-        return Request(asked, [unit.source], own, devices, workspace, models)
+        # Which workspace and nvcc are meant, a request says itself.
+        is_how = {"variants": settings.variants, "associative": settings.is_associative}
+        asked = {**is_how, "modes": sorted(settings.modes), "unit": asdict(unit)}
+        own, unread = self.toolchain.with_flags(unit.flags), (*OF_SHELLS, *_UNREAD)
+        return Request(asked, [unit.source], own, devices, workspace, models, unread)
 
     def _made(self) -> ShadowSource | None:
         from cutune.measure.try_copies import try_copies
