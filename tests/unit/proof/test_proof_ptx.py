@@ -366,6 +366,8 @@ def _is_shared(body: str) -> bool:
         ("hinted", "x < n; warps"),
         ("endless", "x < n; warps"),
         ("missing", "CT218"),
+        ("__cudaCDP2GetParameterBufferV2", "CT222"),
+        ("cudaLaunchDeviceV2", "CT222"),
         ("clocked", "CT219"),
         ("waiting", "CT219"),
         ("sharing", "CT219"),
