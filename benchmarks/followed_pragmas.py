@@ -61,12 +61,17 @@ def followed(
                 if text is not None:
                     done = {k for k in meant if again["launches"][k]["verdict"] != "refused"}
                 elif not any(": error: " in line for line in errors):
-                    named = {one["name"] for one in again["tunables"]}
+                    named = {one["name"] for one in _parameters(again)}
                     done = meant if found is not None and found[2] in named else done
             helped |= dict.fromkeys(done, KINDS[text is None])
             if not done:
                 vain.append(f"{said['file']}:{said['line']}: {next(iter(lines.values()))}")
     return helped, vain
+
+
+def _parameters(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What `inspect` lists with values to choose from: integers of the host, and constants."""
+    return [*document["tunables"], *(p for s in document["spaces"] for p in s["parameters"])]
 
 
 def _is_meant(launch: Mapping[str, Any], said: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ call by an address is one of any function that it may reach.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,6 +23,8 @@ SPACES = ("param", "global", "const", "local", "shared")
 PREFETCHES = frozenset({"prefetch", "prefetchu"})
 #: Called functions that end the launch.
 ENDINGS = frozenset({"__assertfail"})
+#: Functions by which device code launches kernels, of any version, begin so.
+_LAUNCHING = re.compile(r"(?:__cudaCDP\d*|cuda)(?:GetParameterBuffer|LaunchDevice)")
 #: How a load or a store may be marked without any meaning for its value.
 _HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8", *SPACES})
 _PLAIN = FUNCTIONS | PREFETCHES | {"ld", "st", "call", "bra", "brx", "ret", "exit", "trap"}
@@ -72,6 +75,9 @@ class CalledFunctions:
         seen.add(name)
         if name == "vprintf":
             yield Problem(Code.ORDERING, "printf", name)
+            return
+        if _LAUNCHING.match(name) is not None:
+            yield Problem(Code.ORDERING, "launches of kernels", name)
             return
         if function is None or function.body is None:
             yield Problem(Code.UNKNOWN_FUNCTION, f"'{name}'", name)

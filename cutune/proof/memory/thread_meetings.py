@@ -122,7 +122,8 @@ class _ThreadMeetings:
         operation = _operation(write)
         if write.access.kind != "atomic":
             self.conditions.keep_warps = True
-        elif operation in ("exch", "cas"):
+        elif operation == "cas" or (operation == "exch" and not self._are_uniform(write)):
+            # A flag, to which all threads give one value, may be set in any order.
             self._refuse(write, f"atomic '{operation}' at a place that threads may share")
         elif operation in ("inc", "dec") and not self._are_uniform(write):
             self._refuse(write, f"atomic '{operation}' with different bounds")

@@ -197,7 +197,7 @@ class KernelText:
             raise not_repeated("it has a static variable, of which a copy would have another")
         if told := sorted({*words} & telling):
             raise not_repeated(f"its text uses {told[0]}")
-        if any(_ASKING.search(file.text) for file in self.texts.files):
+        if self.texts.hold(_ASKING):
             raise not_repeated("a function may ask for the name of its caller")
 
 

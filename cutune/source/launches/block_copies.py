@@ -295,14 +295,14 @@ class _Wrapping:
 
     def loops_over_rows(self) -> list[int]:
         """Where loops begin in which a variable that begins as an index steps by an `int`."""
-        steps = (
+        along = (
             index
             for index in filter(self._stepping, self._places)
             if self.tokens[index].text in self._steps
             or (self._is_operand(index) and self._sized(index))
         )
-        all_steps = chain(steps, filter(self._steps_by_threads, self._places))
-        return sorted({begin for i in all_steps if (begin := self._loop_with(i)) is not None})
+        steps = chain(along, filter(self._steps_by_threads, self._places))
+        return sorted({begin for i in steps if (begin := self._loop_with(i)) is not None})
 
     def _loop_with(self, index: int) -> int | None:
         for opener in range(index, self._places.start, -1):

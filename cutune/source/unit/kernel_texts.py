@@ -365,6 +365,13 @@ class KernelTexts:
     parsed: dict[str, Syntax] = field(default_factory=dict)
     expanded: tuple[Syntax, ...] = ()
     unsteady: Unsteady | None = None
+    _held: dict[re.Pattern[str], bool] = field(default_factory=dict)
+
+    def hold(self, pattern: re.Pattern[str]) -> bool:
+        """Is it found in any of the files? They are searched once."""
+        if pattern not in self._held:
+            self._held[pattern] = any(pattern.search(file.text) for file in self.files)
+        return self._held[pattern]
 
     def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
         for file in self.files:
@@ -392,8 +399,7 @@ class KernelTexts:
     def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
         """May its text be repeated, without changing the meaning of what follows?"""
         first, last = function.first, function.braces[1]
-        is_stateful = any(_STATEFUL.search(file.text) for file in self.files)
-        if is_stateful or renumbers(syntax.source.text):
+        if self.hold(_STATEFUL) or renumbers(syntax.source.text):
             return False
         directives = syntax.directives_within(first, last)
         if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
