@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
@@ -38,10 +38,10 @@ from numpy.typing import NDArray
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
-from cutune.emulator.machine import Hazards, LoadedModule, pointer
+from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads, pointer
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure import tile_costs
-from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import (
     near_numbers,
@@ -56,6 +56,15 @@ from cutune.measure.trial_grids import (
     is_uneven,
     per_block,
     per_thread,
+)
+from cutune.measure.trial_launches import (
+    Assigned,
+    Ended,
+    Numbers,
+    TriedLaunch,
+    arrays_of,
+    parameter_buffer,
+    without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
@@ -76,8 +85,6 @@ _OTHER_LAUNCHES = "its launches are not those of others"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
-#: Launches with more are alike where there are many: one of so many is tried.
-_LARGE, _OF_LARGE = 250_000, 5
 #: Launches without a race that a kernel needs; so many of them with parts of blocks, or none, and
 #: with several blocks of several bodies.
 _FEWEST, _UNEVEN = 6, 3
@@ -90,6 +97,8 @@ _THOROUGH = 16
 #: Combinations of values of real numbers that a kernel compares with others, at most.
 _MOST_COMBINED = 16
 _PAGE = 4096
+#: Spaces of variables that all launches of a module have in common.
+_SHARED_BY_LAUNCHES = ("global", "const")
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The architecture that PTX is for.
@@ -101,9 +110,6 @@ _JUDGES = (
     Path(profile.__file__),
     Path(tried_sizes.__file__),
 )
-
-Numbers = tuple[tuple[int, float], ...]
-"""Real parameters by their places, and a value of each."""
 
 
 def copies_that_do_the_same(
@@ -200,19 +206,6 @@ def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """A launch of a kernel that has no race, with the arrays that it accesses."""
-
-    sizes: tuple[tuple[str, int], ...]
-    numbers: Numbers
-    parameters: bytes
-    #: Per pointer that is followed: its place among the parameters, where in an array it leads to,
-    #: and the bytes of that array.
-    arrays: tuple[tuple[int, int, int], ...]
-    warp_instructions: int
-
-
-@dataclass(frozen=True)
 class _Trial:
     module: Module
     loaded: LoadedModule
@@ -223,6 +216,11 @@ class _Trial:
     is_in_turn: bool
     outcomes: Outcomes
     is_noted: bool = False
+    #: What is known of the kernel's own launches, at sizes of any copies.
+    counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
+    ended: dict[tuple[Tile, TriedLaunch], Ended] = field(default_factory=dict)
+    #: Memory behind launches, by their contents.
+    expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
 
     def order(self, copies: Sequence[KernelVariant]) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
@@ -372,22 +370,8 @@ class _Trial:
         return found if len(found) <= _MOST_COMBINED else []
 
     def _parameters(self, code: KernelCode, sizes: Sizes, numbers: Numbers) -> bytes:
-        buffer = bytearray(code.parameter_bytes)
-        array, reals = 0, dict(numbers)
-        for index, (parameter, place) in enumerate(
-            zip(self.kernel.parameters, code.parameters, strict=True)
-        ):
-            kind, at = self._slot(index), slice(place.offset, place.offset + place.size)
-            if kind == "p":
-                address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-                buffer[at] = address.to_bytes(8, "little")
-                array += 1
-            elif kind == "i":
-                value = sizes[parameter.name] & ((1 << 8 * place.size) - 1)
-                buffer[at] = value.to_bytes(place.size, "little")
-            else:
-                buffer[at] = struct.pack(f"<{kind}", reals[index])
-        return bytes(buffer)
+        known = enumerate(self.kernel.parameters)
+        return parameter_buffer(code, [(p.name, self._slot(n)) for n, p in known], sizes, numbers)
 
     # ---- launches
 
@@ -413,8 +397,7 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        each = enumerate(launches)
-        different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
+        different = self._different(copy, launches)
         if different is None:
             return self.outcomes.objection(partial(self._noted, tile.own(), launches))
         numbers = (
@@ -424,7 +407,22 @@ class _Trial:
         sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
 
-    def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[_Launch]) -> str:
+    def _different(
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
+    ) -> TriedLaunch | None:
+        """The first launch of which the results are others; None if there is none."""
+        # Launches of which the checker looks on, or of few blocks, have one thread each.
+        has_variables = any(one.space in _SHARED_BY_LAUNCHES for one in self.module.variables)
+        side_by_side = 1 if has_variables else host_threads()
+        with ThreadPoolExecutor(side_by_side) as pool:
+            for first in range(0, len(launches), 4 * side_by_side):
+                some = launches[first : first + 4 * side_by_side]
+                same = pool.map(partial(self._is_same, copy), some, range(first, len(launches)))
+                if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
+                    return others[0]
+        return None
+
+    def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[TriedLaunch]) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
         each = (tuple(sizes.items()) for sizes in self._sizes.assignments(tile, domain))
         found = {one: self._hazards[one] for one in each if one in self._hazards}
@@ -437,7 +435,9 @@ class _Trial:
         several = [one for one in launches if has_several(tile, dict(one.sizes))]
         return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
 
-    def _noted(self, own: Tile, tried: Sequence[_Launch], loaded: LoadedModule) -> Iterator[None]:
+    def _noted(
+        self, own: Tile, tried: Sequence[TriedLaunch], loaded: LoadedModule
+    ) -> Iterator[None]:
         """Launch the program's own kernel, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
         for launch, contents in product(tried, range(3)):
@@ -452,23 +452,22 @@ class _Trial:
         extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
         return tuple(n for n in self._integers if is_all or n in extents), self._sizes.multiple
 
-    def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
+    def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
         own = tile.own_block, tile.own_covered, tile.own_shared
         key = (tile.extents, *own, tile.whole, domain)
         if key not in self._known:
             made = (
-                self._own_launch(tile, one, numbers)
+                self._counted(tile, one, numbers)
                 for one in self._sizes.assignments(tile, domain)
                 for numbers in self._combined
             )
             # First those in which several blocks have much to do.
-            launches = sorted(
+            counted = sorted(
                 (launch for launch in made if launch is not None),
                 key=lambda launch: -launch.warp_instructions,
             )
-            large = [one for one in launches if one.warp_instructions > _LARGE]
-            if len(large) > _THOROUGH:
-                launches = [*large[::_OF_LARGE], *launches[len(large) :]]
+            ended_well = partial(self._ended_well, tile)
+            launches = without_most_large(counted, ended_well, _THOROUGH, self.is_in_turn)
             # An odd number is no multiple of how many combinations of numbers there mostly are.
             few = launches[:: max(1, len(launches) // _THOROUGH) | 1]
             self._known[key] = [*few, *(one for one in launches if one not in few)]
@@ -479,68 +478,71 @@ class _Trial:
         return SizesTried(self._integers, self.tiles, self._literals[0])
 
     @cached_property
-    def _known(self) -> dict[tuple[object, ...], list[_Launch]]:
+    def _known(self) -> dict[tuple[object, ...], list[TriedLaunch]]:
         return {}
 
-    def _own_launch(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> _Launch | None:
-        """The program's launch at these sizes; None where it has a race, fails, or takes long."""
-        grid = grid_at(tile.own(), sizes)
-        if grid is None:
+    def _counted(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> TriedLaunch | None:
+        """The program's launch at these sizes; None where there is none, it fails or takes long."""
+        key = tile.own(), tuple(sizes.items()), numbers
+        if key not in self.counted:
+            self.counted[key] = self._counted_anew(*key)
+        return self.counted[key]
+
+    def _counted_anew(self, own: Tile, sizes: Assigned, numbers: Numbers) -> TriedLaunch | None:
+        if (grid := grid_at(own, dict(sizes))) is None:
             return None
-        entry = self.entries[self.kernel.name]
-        code = self.loaded.kernel(entry)
-        parameters = self._parameters(code, sizes, numbers)
+        code = self.loaded.kernel(self.entries[self.kernel.name])
+        launch = TriedLaunch(sizes, numbers, self._parameters(code, dict(sizes), numbers))
         try:
-            counted = self.loaded.run(
-                entry,
-                grid,
-                tile.own_block,
-                parameters,
-                shared_bytes=tile.own_shared,
-                ghosts=GHOSTS,
-                trace=True,
-                instruction_limit=_LONG,
-            )
+            counted = self._without_data(own, grid, launch, trace=False)
         except CutuneError:
             return None
-        ranges: dict[int, tuple[int, int]] = {}
-        for site in counted.sites:
-            low, high = int(site["lowest"]), int(site["highest"])
-            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
-                array = (low - GHOST_BASE) // ARRAY_BYTES
-                known = ranges.get(array, (low, high))
-                ranges[array] = min(low, known[0]), max(high, known[1])
-        places = [p.offset for i, p in enumerate(code.parameters) if self._slot(i) == "p"]
-        if not ranges or len(places) > MAX_ARRAYS or max(ranges) >= len(places):
-            return None
-        arrays = []
-        for array, (low, high) in sorted(ranges.items()):
-            begin = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            arrays.append((places[array], begin - low, high - low))
-        about = tuple(sizes.items()), numbers, parameters, tuple(arrays)
-        launch = _Launch(*about, counted.warp_instructions)
+        return replace(launch, warp_instructions=counted.warp_instructions)
+
+    def _without_data(
+        self, own: Tile, grid: Block, launch: TriedLaunch, trace: bool
+    ) -> LaunchCounters:
+        """Count the program's launch; raises CutuneError where it fails, or takes long."""
+        launched = self.entries[self.kernel.name], grid, own.block, launch.parameters
+        about: dict[str, Any] = {"shared_bytes": own.shared, "ghosts": GHOSTS}
+        return self.loaded.run(*launched, **about, trace=trace, instruction_limit=_LONG)
+
+    def _ended_well(self, tile: Tile, launch: TriedLaunch) -> TriedLaunch | None:
+        """The program's launch with its arrays; None where it has a race, or tells nothing."""
+        key = tile.own(), launch
+        if key not in self.ended:
+            self.ended[key] = self._ended_anew(*key)
+        found, said = self.ended[key]
+        if said:
+            self._hazards[launch.sizes] = said
+        return found
+
+    def _ended_anew(self, own: Tile, launch: TriedLaunch) -> Ended:
+        entry, grid = self.entries[self.kernel.name], grid_at(own, dict(launch.sizes))
+        assert grid is not None, "a launch that was counted"
+        known = enumerate(self.loaded.kernel(entry).parameters)
+        places = [place.offset for index, place in known if self._slot(index) == "p"]
         try:
-            before, after = self._run(entry, grid, tile.own(), launch, 0)
+            counted = self._without_data(own, grid, launch, trace=True)
+            launch = replace(launch, arrays=arrays_of(counted, places))
+            if not launch.arrays:
+                return None, ""
+            before, after = self._run(entry, grid, own, launch, 0)
         except CutuneError:
-            return None
+            return None, ""
         except Hazards as found:
-            self._hazards[launch.sizes] = str(found)
-            return None
-        self._expected[tile.own(), launch, 0] = after
+            return None, str(found)
+        self.expected[own, launch, 0] = after
         # Where nothing is written nothing is learned, unless a number asks for that.
-        return launch if before != after or numbers != self._combined[0] else None
+        tells = before != after or launch.numbers != self._combined[0]
+        return launch if tells else None, ""
 
     @cached_property
-    def _hazards(self) -> dict[tuple[tuple[str, int], ...], str]:
+    def _hazards(self) -> dict[Assigned, str]:
         """What the checker found in launches of the kernel, by their sizes."""
         return {}
 
-    @cached_property
-    def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:
-        """Memory behind launches of the kernel, by their contents."""
-        return {}
-
-    def _is_same(self, copy: KernelVariant, launch: _Launch, number: int) -> bool:
+    def _is_same(self, copy: KernelVariant, launch: TriedLaunch, number: int) -> bool:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
         grid, own = grid_at(tile, dict(launch.sizes)), tile.own()
@@ -552,18 +554,18 @@ class _Trial:
         try:
             for contents in range(3) if number < _THOROUGH else (number % 3,):
                 key = own, launch, contents
-                if key not in self._expected:
+                if key not in self.expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)
-                    self._expected[key] = after
+                    self.expected[key] = after
                 _, found = self._run(names[1], grid, tile, launch, contents)
-                if not same_numbers(found, self._expected[key], places):
+                if not same_numbers(found, self.expected[key], places):
                     return False
         except (CutuneError, Hazards):
             return False
         return True
 
     def _run(
-        self, entry: str, grid: Block, tile: Tile, launch: _Launch, contents: int
+        self, entry: str, grid: Block, tile: Tile, launch: TriedLaunch, contents: int
     ) -> tuple[list[bytes], list[bytes]]:
         """Launch with memory behind the pointers; gives all bytes before and after it.
 
@@ -583,7 +585,7 @@ class _Trial:
         variables = []
         for variable in self.module.variables:
             bytes_ = self.loaded.variable(variable.name)
-            if variable.space in ("global", "const") and bytes_ is not None:
+            if variable.space in _SHARED_BY_LAUNCHES and bytes_ is not None:
                 if not variable.initial:
                     bytes_[:] = trial_contents(random, len(bytes_), contents, self._literals[1])
                 variables.append(bytes_)
@@ -592,6 +594,7 @@ class _Trial:
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
         about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
-        # Races are the same whatever is in memory.
+        # Races are the same whatever is in memory; where blocks come in turn all are asked about.
+        about |= {"until_found": not self.is_in_turn}
         self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]
