@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # Many processes load the same modules, whatever the machine says about keeping them compiled.
 export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test check format golden reference bench gpu docs wheels clean
+.PHONY: help dev packages demo test check format golden reference bench gpu docs wheels clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -28,6 +28,14 @@ $(VENV)/.installed: $(VENV)/.usable
 	@touch $@
 
 dev: $(VENV)/.installed ## create .venv and install cutune with its developer tools
+
+$(VENV)/.packages: $(VENV)/.installed
+	@echo 'installing CuPy, and building PyCUDA'
+	@$(PIP) -e '.[packages]'
+	@.ci/pycuda $(BIN)/python
+	@touch $@
+
+packages: $(VENV)/.packages ## install CuPy and PyCUDA, for the tests of scripts
 
 demo: $(VENV)/.usable ## tune samples/demo.cu for an H200, without a GPU
 	@echo 'tuning samples/demo.cu'

@@ -1,12 +1,13 @@
 """A project of many sources, built by nvcc and by `cutune nvcc`: the time and memory that it adds.
 
-    python -m benchmarks.many_sources [--sources 400] [--jobs 2] [--folder FOLDER]
+    python -m benchmarks.many_sources [--sources 400] [--tuned N] [--jobs 2] [--folder FOLDER]
 
-Sources are made: kernels of six kinds, each with host code that launches it. Of two sources a
-kind differs in constants and in how many kernels there are. A `main` calls all of them. Timed are
-builds from nothing: nvcc's; `cutune nvcc` without models; `tune --make`, which gives models; and
-`cutune nvcc` twice, the second time with nothing changed since. CPU time of all processes is what a
-machine that does other things cannot change.
+Sources are made: kernels of six kinds, each with host code that launches it; all include a header
+of the project. Of two sources a kind differs in constants and in how many kernels there are. A
+`main` calls all of them, `first` the first N. Timed are builds from nothing: nvcc's; `cutune nvcc`
+without models; `tune --make` of `first`, which gives models of N sources; and `cutune nvcc` twice,
+the second time with nothing changed since. Then one tuned source is changed, and built by both.
+CPU time of all processes is what a machine that does other things cannot change.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 
 CUTUNE = f"{sys.executable} -P -m cutune"
 _KINDS = (
-    "y[i] = {a}.0f * x[i] + y[i];",
+    "y[i] = scaled(x[i], {a}.0f) + y[i];",
     "float s = 0; for (int j = 0; j < m; ++j) s += x[j * n + i] * {a}.0f; y[i] = s;",
     "float s = x[i]; if (i > 0 && i < n - 1) s = {a}.0f * (x[i - 1] + x[i + 1]); y[i] = s;",
     "float s = 0; for (int j = 0; j < m; ++j) s = fmaxf(s, x[i * m + j]); y[i] = s + {a}.0f;",
@@ -51,7 +52,15 @@ int run_{number}(int n, int m, const float *x, float *y) {{
 {launches}    return (int)words_{number}("c a b").size();
 }}
 """
-_INCLUDES = "#include <algorithm>\n#include <sstream>\n#include <string>\n#include <vector>\n"
+_HEADER = """#pragma once
+__device__ inline float scaled(float x, float by) { return by * x; }
+"""
+_INCLUDES = """#include "scaled.h"
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+"""
 _MAIN = """#include <cstdio>
 #include <cstdlib>
 {declared}
@@ -66,18 +75,20 @@ int main(int argc, char **argv) {{
 }}
 """
 _MAKEFILE = """NVCC ?= nvcc
-OBJECTS := $(patsubst %.cu,%.o,$(wildcard *.cu))
-app: $(OBJECTS)
+app: main.o {all}
+first: first.o {tuned}
+app first:
 \t$(NVCC) $^ -o $@
-%.o: %.cu
+%.o: %.cu scaled.h
 \t$(NVCC) -O2 -MD -c $< -o $@
 clean:
-\trm -f app *.o *.d
+\trm -f app first *.o *.d
 """
 
 
-def write_project(folder: Path, sources: int) -> None:
-    """Fill a folder with a project."""
+def write_project(folder: Path, sources: int, tuned: int) -> None:
+    """Fill a folder with a project; `first` has so many of its sources."""
+    (folder / "scaled.h").write_text(_HEADER)
     for number in range(sources):
         bodies = [_KINDS[(number + k) % len(_KINDS)] for k in range(1 + number % 4)]
         kernels = "".join(
@@ -87,11 +98,15 @@ def write_project(folder: Path, sources: int) -> None:
         launches = "".join(_LAUNCH.format(number=number, kernel=k) for k in range(len(bodies)))
         text = _INCLUDES + kernels + _HOST.format(number=number, launches=launches)
         (folder / f"part_{number}.cu").write_text(text)
-    numbers = range(sources)
-    declared = "".join(f"int run_{n}(int, int, const float *, float *);\n" for n in numbers)
-    calls = "".join(f"    sum += run_{n}(n, m, x, y);\n" for n in numbers)
-    (folder / "main.cu").write_text(_MAIN.format(declared=declared, calls=calls))
-    (folder / "Makefile").write_text(_MAKEFILE)
+    objects = {}
+    for name, count in (("main", sources), ("first", tuned)):
+        numbers = range(count)
+        declared = "".join(f"int run_{n}(int, int, const float *, float *);\n" for n in numbers)
+        calls = "".join(f"    sum += run_{n}(n, m, x, y);\n" for n in numbers)
+        (folder / f"{name}.cu").write_text(_MAIN.format(declared=declared, calls=calls))
+        objects[name] = " ".join(f"part_{n}.o" for n in numbers)
+    makefile = _MAKEFILE.format(all=objects["main"], tuned=objects["first"])
+    (folder / "Makefile").write_text(makefile)
 
 
 @dataclass(frozen=True)
@@ -122,11 +137,20 @@ class Cost:
         cpu, largest = map(float, done.stdout.split())
         return Cost(time.monotonic() - began, cpu, largest)
 
+    def show(self, name: str, own: Cost) -> None:
+        """Print a line, in comparison with what nvcc needs."""
+        print(
+            f"  {name}: {self.seconds:.1f} s, {self.cpu_seconds:.1f} s of CPU"
+            f" ({self.cpu_seconds / own.cpu_seconds:.2f} times nvcc's), {self.largest_mb:.0f} MB",
+            flush=True,
+        )
+
 
 def main() -> None:
     """Print a line for each build."""
     options = argparse.ArgumentParser(prog="python -m benchmarks.many_sources", description=__doc__)
     options.add_argument("--sources", type=int, default=400)
+    options.add_argument("--tuned", type=int, help="sources that get models (default: all)")
     options.add_argument("--jobs", type=int, default=2)
     options.add_argument("--folder", type=Path, help="for the project (default: a temporary one)")
     asked = options.parse_args()
@@ -137,15 +161,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
         folder.mkdir(exist_ok=True)
-        write_project(folder, asked.sources)
+        write_project(folder, asked.sources, asked.tuned or asked.sources)
         _compare(folder, asked.jobs)
 
 
 def _compare(folder: Path, jobs: int) -> None:
     make = ["make", f"-j{jobs}"]
     with_cutune = [*make, f"NVCC={CUTUNE} nvcc"]
-    tune = [*CUTUNE.split(), "tune", "--make", " ".join(make), "--clean", "make clean"]
-    tune += ["--run", "./app {n}", "--vary", "n=1000,3000", "--quiet"]
+    tune = [*CUTUNE.split(), "tune", "--make", " ".join([*make, "first"]), "--clean", "make clean"]
+    tune += ["--run", "./first {n}", "--vary", "n=1000,3000", "--quiet"]
     own = None
     for name, command in (
         ("nvcc", make),
@@ -158,11 +182,14 @@ def _compare(folder: Path, jobs: int) -> None:
             subprocess.run(["make", "clean"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         cost = Cost.of(folder, command)
         own = own or cost
-        print(
-            f"  {name}: {cost.seconds:.1f} s, {cost.cpu_seconds:.1f} s of CPU"
-            f" ({cost.cpu_seconds / own.cpu_seconds:.2f} times nvcc's), {cost.largest_mb:.0f} MB",
-            flush=True,
-        )
+        cost.show(name, own)
+    changed = folder / "part_0.cu"
+    own = None
+    for name, command in (("nvcc, one changed", make), ("cutune nvcc, one changed", with_cutune)):
+        changed.write_text(changed.read_text().replace('b")', 'b b")'))
+        cost = Cost.of(folder, command)
+        own = own or cost
+        cost.show(name, own)
 
 
 if __name__ == "__main__":

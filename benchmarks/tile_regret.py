@@ -34,7 +34,12 @@ SWEEP = Path(__file__).parents[1] / "tests" / "recorded" / "tiles_h100.json"
 #: As many of the model's first sets, of which the best is looked up, too.
 SHORTLIST = 8
 #: Program arguments that are parameters of the kernel, where these have other names.
-ARGUMENTS = {"heat2d": ("nx", "ny"), "nbody_tiles": ("n",), "acoustic3d": ("nx", "ny", "nz")}
+ARGUMENTS = {
+    "heat2d": ("nx", "ny"),
+    "nbody_tiles": ("n",),
+    "acoustic3d": ("nx", "ny", "nz"),
+    "batched_solve": ("count",),
+}
 SIZES = ("m", "n", "k")
 PICTURE = ("width", "height")
 

@@ -98,7 +98,10 @@ struct cutune_shortlist {
     dim3 blocks[cutune_most_listed];  // the choice, the program's own, then the fastest others
 };
 
-static const long long cutune_most_blocks[3] = {2147483647, 65535, 65535};
+// `narrow`: the kernel reads 24 bits of their numbers, with a sign.
+static inline cutune_long cutune_most_blocks(int d, int narrow = 0) {
+    return d ? 65535 : narrow ? 8388607 : 2147483647;
+}
 
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
@@ -134,7 +137,7 @@ struct cutune_site {
     unsigned single_thread;
     // No template, no overload: every launch from here calls the same kernel.
     bool is_one_kernel;
-    // Bit d: the kernel indexes dimension d.
+    // Bit d: the kernel indexes dimension d. Bit 3: it reads 24 bits of the numbers of blocks.
     unsigned indexed;
     // May each thread come into any warp, with these arguments? nullptr: it may always. Per
     // dimension `extent` is how many ids are used.
@@ -352,10 +355,10 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
         const unsigned blocks = cutune_along(d, request.grid);
         const unsigned threads = cutune_along(d, request.block);
         const long long space = cutune_product(blocks, threads);
-        if (space == 0 || space > cutune_most_ids || blocks > cutune_most_blocks[d] ||
-            threads > (d == 2 ? 64u : 1024u) ||
-            ((site.indexed >> d & 1u) == 0 && space != 1) ||
-            (site.needs_warps && (site.single_thread >> d & 1u) != 0 && threads != 1))
+        if (!space || space > cutune_most_ids ||
+            blocks > cutune_most_blocks(d, site.indexed > 7) ||
+            threads > (d == 2 ? 64u : 1024u) || (!(site.indexed >> d & 1u) && space != 1) ||
+            (site.needs_warps && site.single_thread >> d & 1u && threads != 1))
             return false;
     }
     return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
@@ -418,7 +421,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
         const long long blocks = kept ? fitted[d] : (extent + width - 1) / width;
         // What a kernel takes for its block's place is no larger than any grid.
         if (site.rule[d] == cutune_fixed || (!kept && !guarded && extent % width != 0) ||
-            blocks * ids > cutune_most_blocks[d] || blocks * width > cutune_most_ids)
+            blocks * ids > cutune_most_blocks(d, site.indexed > 7) || blocks * width > cutune_most_ids)
             return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }

@@ -115,7 +115,7 @@ inline int cutune_find_valid(const cutune_candidates<Place> &all, const cutune_r
             bool does =
                 is_kept ||
                 (is_free && (guarded || static_cast<unsigned>(asked.extent[d]) % width == 0) &&
-                 asked.extent[d] <= cutune_most_blocks[d] * width);
+                 asked.extent[d] <= cutune_most_blocks(d) * width);
             if (by_width && d == 0) does &= cutune_keeps_warps(asked.block, dim3(width));
             fits[d][w] = width == own_block[d] ? covers | is_own : does;
         }

@@ -16,7 +16,7 @@ static inline bool cutune_tile_grid(const cutune_request &asked, const long long
             cutune_along(d, asked.grid) != (extent + shapes[1][d] - 1) / shapes[1][d])
             return false;
         blocks[d] = static_cast<unsigned>((extent + shapes[2][d] - 1) / shapes[2][d]);
-        if (blocks[d] > cutune_most_blocks[d]) return false;
+        if (blocks[d] > cutune_most_blocks(d)) return false;
     }
     *grid = dim3(blocks[0], blocks[1], blocks[2]);
     return true;

@@ -30,6 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,10 @@ from numpy.typing import NDArray
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads, pointer
-from cutune.emulator.module_metadata import KernelCode
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
-from cutune.measure.trial_contents import (
-    near_numbers,
-    of_each_outcome,
-    same_numbers,
-    trial_contents,
-)
+from cutune.measure.trial_contents import TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_grids import (
     grid_at,
     has_parts,
@@ -60,17 +55,17 @@ from cutune.measure.trial_grids import (
 from cutune.measure.trial_launches import (
     Assigned,
     Ended,
-    Numbers,
     TriedLaunch,
     arrays_of,
-    parameter_buffer,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
+from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx import tried_sizes
-from cutune.ptx.tried_sizes import TriedSizes, literals, tested_numbers, untried, widest
+from cutune.ptx import named_numbers, tried_sizes
+from cutune.ptx.named_numbers import literals, tested_numbers, widest
+from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
@@ -92,13 +87,13 @@ _FEWEST, _UNEVEN = 6, 3
 _NAMED = 40
 #: Numbers that are named are tried up to so many times what a block covers.
 _FARTHEST = 9
+#: A size that is compared with numbers is tried up to the one from which on nothing new shows.
+_FARTHEST_ASKED = 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
-#: Combinations of values of real numbers that a kernel compares with others, at most.
-_MOST_COMBINED = 16
 _PAGE = 4096
-#: Spaces of variables that all launches of a module have in common.
-_SHARED_BY_LAUNCHES = ("global", "const")
+#: Spaces of variables that a launch may leave otherwise.
+_KEPT = frozenset({"global", "const"})
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The architecture that PTX is for.
@@ -109,6 +104,7 @@ _JUDGES = (
     Path(tile_costs.__file__),
     Path(profile.__file__),
     Path(tried_sizes.__file__),
+    Path(named_numbers.__file__),
 )
 
 
@@ -171,7 +167,8 @@ def _tried(
     names = [*dict.fromkeys(one.name for one in copies)]
     for some in _batches(trial, copies):
         # Sizes that are tried follow the blocks of the copies that are.
-        trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]))
+        trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]), asked_sizes=())
+        trial = replace(trial, asked_sizes=trial.asked([copies[index] for index in some]))
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
         if found:
@@ -219,8 +216,12 @@ class _Trial:
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
     ended: dict[tuple[Tile, TriedLaunch], Ended] = field(default_factory=dict)
+    #: What the checker found in them, by their sizes.
+    hazards: dict[Assigned, str] = field(default_factory=dict)
     #: Memory behind launches, by their contents.
     expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
+    #: Sizes to be tried as well, beyond the usual ones.
+    asked_sizes: tuple[int, ...] = ()
 
     def order(self, copies: Sequence[KernelVariant]) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
@@ -230,8 +231,8 @@ class _Trial:
         if copy.tile is None or copy.kernel not in self.entries:
             return tile_costs.UNKNOWN
         entry = self.entries[copy.kernel]
-        sizes = dict.fromkeys((*self._integers, *ASKED), tile_costs.SIZE)
-        given = self._parameters(self.loaded.kernel(entry), sizes, self._combined[0])
+        sizes = dict.fromkeys((*self._given.integers, *ASKED), tile_costs.SIZE)
+        given = self._given.packed(self.loaded.kernel(entry), sizes, self._given.combined[0])
         return tile_costs.costs_of(self.loaded, entry, copy.tile, grid_at(copy.tile, sizes), given)
 
     def tried(
@@ -268,11 +269,11 @@ class _Trial:
             return "it adds up rounded numbers by atomic operations"
         if self.kernel.block_use.order[1]:
             return f"it uses the result of {self.kernel.block_use.order[0]}"
-        if any(self._slot(index) is None for index in range(len(self.kernel.parameters))):
+        if any(self._given.kind(index) is None for index in range(len(self.kernel.parameters))):
             return "a parameter is no number and no pointer to numbers"
         if len(code.parameters) != len(self.kernel.parameters):
             return "it has other parameters than its text"
-        if not self._combined:
+        if not self._given.combined:
             return "it compares numbers that its launch tells with many others"
         for name in functions_reached(self.module, entry):
             function = self.module.functions.get(name)
@@ -295,16 +296,36 @@ class _Trial:
         if self.is_in_turn:
             # Its bodies are the kernel's, of the same blocks: what they make of sizes is the same.
             return ""
+        tried = self._tried_sizes(tile, assigned)
+        return self._untried_of(own, tried) or self._untried_of(other, tried)
+
+    def _tried_sizes(self, tile: Tile, assigned: Sequence[Sizes]) -> TriedSizes:
         most = {
             index: max(sizes[one.name] for sizes in assigned)
             for index, one in enumerate(self.kernel.parameters)
-            if self._slot(index) == "i"
+            if self._given.kind(index) == "i"
         }
         most_of_all = max(most.values(), default=0)
         x, y, z = (per_block(tile, axis, assigned, most_of_all) for axis in range(3))
         i, j, k = (per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
-        tried = TriedSizes(most, (x, y, z), (i, j, k), self._compared)
-        return self._untried_of(own, tried) or self._untried_of(other, tried)
+        return TriedSizes(most, (x, y, z), (i, j, k), self._compared)
+
+    def asked(self, copies: Sequence[KernelVariant]) -> tuple[int, ...]:
+        """Return sizes beyond the usual ones that the kernel and copies ask for.
+
+        A launch may be too long for the largest of them.
+        """
+        found = set[int]()
+        for copy in () if self.is_in_turn else copies:
+            if copy.tile is None or copy.kernel not in self.entries:
+                continue
+            usual = [*self._sizes.assignments(copy.tile, Domain.ANY)]
+            tried = self._tried_sizes(copy.tile, usual)
+            for entry in (self.entries[name] for name in (self.kernel.name, copy.kernel)):
+                asked = asked_size(self._functions(entry), self.module.functions[entry], tried)
+                if tried.limit < asked <= _FARTHEST_ASKED:
+                    found.add(ceil(asked))
+        return tuple(sorted(found))
 
     def _untried_of(self, entry: str, tried: TriedSizes) -> str:
         key = entry, repr(tried)
@@ -319,18 +340,9 @@ class _Trial:
 
     # ---- parameters
 
-    def _slot(self, index: int) -> str | None:
-        """`p`: a pointer; `i`: an integer; `f`, `d`: a number; None: something else."""
-        parameter = self.kernel.parameters[index]
-        if parameter.is_pointer:
-            return "p" if parameter.type.count("*") == 1 else None
-        real = {"float": "f", "double": "d"}.get(" ".join(parameter.words))
-        return real or ("i" if parameter.integer is not None else None)
-
     @cached_property
-    def _integers(self) -> tuple[str, ...]:
-        known = enumerate(self.kernel.parameters)
-        return tuple(one.name for index, one in known if self._slot(index) == "i")
+    def _given(self) -> LaunchParameters:
+        return LaunchParameters(self.kernel, self._compared)
 
     @cached_property
     def _literals(self) -> tuple[list[int], NDArray[np.uint32]]:
@@ -342,6 +354,10 @@ class _Trial:
         return sizes[:: max(1, len(sizes) // _NAMED)], words
 
     @cached_property
+    def _contents(self) -> TrialContents:
+        return TrialContents(self._literals[1])
+
+    @cached_property
     def _compared(self) -> dict[int, frozenset[float]]:
         """Numbers with which the kernel or its copies compare real parameters, by their places."""
         found: dict[int, frozenset[float]] = {}
@@ -349,29 +365,6 @@ class _Trial:
             for place, numbers in tested_numbers(self.module.functions[entry]).items():
                 found[place] = found.get(place, frozenset()) | numbers
         return found
-
-    @cached_property
-    def _combined(self) -> list[Numbers]:
-        """What real parameters are together, first such that no product is a whole number.
-
-        Empty: they are compared with too many numbers.
-        """
-        each = [
-            [
-                (index, value)
-                for value in of_each_outcome(
-                    self._compared.get(index, frozenset()), 0.8125 + index / 7
-                )
-            ]
-            for index in range(len(self.kernel.parameters))
-            if self._slot(index) in ("f", "d")
-        ]
-        found = [*product(*each)]
-        return found if len(found) <= _MOST_COMBINED else []
-
-    def _parameters(self, code: KernelCode, sizes: Sizes, numbers: Numbers) -> bytes:
-        known = enumerate(self.kernel.parameters)
-        return parameter_buffer(code, [(p.name, self._slot(n)) for n, p in known], sizes, numbers)
 
     # ---- launches
 
@@ -386,13 +379,15 @@ class _Trial:
             return reason
         if domain is Domain.MULTIPLES and self._sizes.multiple == 1:
             return "too few of its launches can be tried"
-        launches = self._launches(tile, domain)
-        if self.is_in_turn and (reason := self._against_turns(tile, domain, launches)):
+        if self.is_in_turn and (reason := self._against_turns(tile, domain)):
             return reason
+        launches = self._launches(tile, domain)
         uneven = [one for one in launches if is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
-        is_few = any(each_has[numbers] < _FEWEST for numbers in self._combined)
-        least = _UNEVEN * len(self._combined) if domain is Domain.ANY and has_parts(tile) else 0
+        is_few = any(each_has[numbers] < _FEWEST for numbers in self._given.combined)
+        least = (
+            _UNEVEN * len(self._given.combined) if domain is Domain.ANY and has_parts(tile) else 0
+        )
         if is_few or len(uneven) < least:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
@@ -411,8 +406,7 @@ class _Trial:
         self, copy: KernelVariant, launches: Sequence[TriedLaunch]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
-        # Launches of which the checker looks on, or of few blocks, have one thread each.
-        has_variables = any(one.space in _SHARED_BY_LAUNCHES for one in self.module.variables)
+        has_variables = any(one.space in _KEPT for one in self.module.variables)
         side_by_side = 1 if has_variables else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
@@ -422,18 +416,22 @@ class _Trial:
                     return others[0]
         return None
 
-    def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[TriedLaunch]) -> str:
+    def _against_turns(self, tile: Tile, domain: Domain) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
-        each = (tuple(sizes.items()) for sizes in self._sizes.assignments(tile, domain))
-        found = {one: self._hazards[one] for one in each if one in self._hazards}
-        # That a copy finds there what the block before has left is no answer.
-        if any(_UNWRITTEN in said for said in found.values()):
-            return "a block reads shared memory that it has not written"
+        each = [*self._sizes.assignments(tile, domain)]
+        equal = [one for one in each if len({one[name] for name in self._given.integers}) < 2]
+        for sizes, numbers in product(equal, self._given.combined):
+            if (launch := self._counted(tile, sizes, numbers)) is not None:
+                self._ended_well(tile, launch)
         # A stride that is shorter than a row makes a race of anything.
-        if any(len({dict(one)[name] for name in self._integers}) < 2 for one in found):
-            return "its threads or blocks have a race"
+        has_race = any(tuple(one.items()) in self.hazards for one in equal)
+        launches = [] if has_race else self._launches(tile, domain)
+        # That a copy finds there what the block before has left is no answer.
+        if any(_UNWRITTEN in self.hazards.get(tuple(one.items()), "") for one in each):
+            return "a block reads shared memory that it has not written"
         several = [one for one in launches if has_several(tile, dict(one.sizes))]
-        return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+        few = "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+        return "its threads or blocks have a race" if has_race else few
 
     def _noted(
         self, own: Tile, tried: Sequence[TriedLaunch], loaded: LoadedModule
@@ -450,7 +448,9 @@ class _Trial:
         if domain is Domain.ANY or copy.tile is None:
             return (), 1
         extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
-        return tuple(n for n in self._integers if is_all or n in extents), self._sizes.multiple
+        return tuple(
+            n for n in self._given.integers if is_all or n in extents
+        ), self._sizes.multiple
 
     def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
         own = tile.own_block, tile.own_covered, tile.own_shared
@@ -459,7 +459,7 @@ class _Trial:
             made = (
                 self._counted(tile, one, numbers)
                 for one in self._sizes.assignments(tile, domain)
-                for numbers in self._combined
+                for numbers in self._given.combined
             )
             # First those in which several blocks have much to do.
             counted = sorted(
@@ -475,7 +475,8 @@ class _Trial:
 
     @cached_property
     def _sizes(self) -> SizesTried:
-        return SizesTried(self._integers, self.tiles, self._literals[0])
+        asked = (near for size in self.asked_sizes for near in (size, size + 1))
+        return SizesTried(self._given.integers, self.tiles, [*self._literals[0], *asked])
 
     @cached_property
     def _known(self) -> dict[tuple[object, ...], list[TriedLaunch]]:
@@ -492,7 +493,7 @@ class _Trial:
         if (grid := grid_at(own, dict(sizes))) is None:
             return None
         code = self.loaded.kernel(self.entries[self.kernel.name])
-        launch = TriedLaunch(sizes, numbers, self._parameters(code, dict(sizes), numbers))
+        launch = TriedLaunch(sizes, numbers, self._given.packed(code, dict(sizes), numbers))
         try:
             counted = self._without_data(own, grid, launch, trace=False)
         except CutuneError:
@@ -514,14 +515,14 @@ class _Trial:
             self.ended[key] = self._ended_anew(*key)
         found, said = self.ended[key]
         if said:
-            self._hazards[launch.sizes] = said
+            self.hazards[launch.sizes] = said
         return found
 
     def _ended_anew(self, own: Tile, launch: TriedLaunch) -> Ended:
         entry, grid = self.entries[self.kernel.name], grid_at(own, dict(launch.sizes))
         assert grid is not None, "a launch that was counted"
         known = enumerate(self.loaded.kernel(entry).parameters)
-        places = [place.offset for index, place in known if self._slot(index) == "p"]
+        places = [place.offset for index, place in known if self._given.kind(index) == "p"]
         try:
             counted = self._without_data(own, grid, launch, trace=True)
             launch = replace(launch, arrays=arrays_of(counted, places))
@@ -534,13 +535,8 @@ class _Trial:
             return None, str(found)
         self.expected[own, launch, 0] = after
         # Where nothing is written nothing is learned, unless a number asks for that.
-        tells = before != after or launch.numbers != self._combined[0]
+        tells = before != after or launch.numbers != self._given.combined[0]
         return launch if tells else None, ""
-
-    @cached_property
-    def _hazards(self) -> dict[Assigned, str]:
-        """What the checker found in launches of the kernel, by their sizes."""
-        return {}
 
     def _is_same(self, copy: KernelVariant, launch: TriedLaunch, number: int) -> bool:
         tile = copy.tile
@@ -572,24 +568,25 @@ class _Trial:
         Raises CutuneError, Hazards.
         """
         parameters = bytearray(launch.parameters)
-        random = np.random.default_rng([contents, *(value for _, value in launch.sizes)])
+        each = ((one, self.loaded.variable(one.name)) for one in self.module.variables)
+        variables = [(v, there) for v, there in each if v.space in _KEPT and there is not None]
+        asked = [size for *_, size in launch.arrays]
+        asked += [len(there) for variable, there in variables if not variable.initial]
+        seed = [contents, *(value for _, value in launch.sizes)]
+        drawn = iter(self._contents.of(seed, asked, contents))
         buffers = []
         for offset, place, size in launch.arrays:
             # As far behind a page as the array of a launch without data.
             room = np.zeros(size + 2 * _PAGE, np.uint8)
             begin = -(pointer(room) + place) % _PAGE
             buffer = room[begin : begin + size]
-            buffer[:] = trial_contents(random, size, contents, self._literals[1])
+            buffer[:] = next(drawn)
             buffers.append(buffer)
             parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
-        variables = []
-        for variable in self.module.variables:
-            bytes_ = self.loaded.variable(variable.name)
-            if variable.space in _SHARED_BY_LAUNCHES and bytes_ is not None:
-                if not variable.initial:
-                    bytes_[:] = trial_contents(random, len(bytes_), contents, self._literals[1])
-                variables.append(bytes_)
-        memory = [*buffers, *variables]
+        for variable, there in variables:
+            if not variable.initial:
+                there[:] = next(drawn)
+        memory = [*buffers, *(there for _, there in variables)]
         before = [one.tobytes() for one in memory]
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any
@@ -19,15 +20,38 @@ _STRANGE = np.array(
 )
 #: Words after which contents repeat themselves: a prime number, unlike the lengths of rows.
 _PERIOD = 65_537
+#: Contents of a launch that are kept have no more bytes.
+_MOST_KEPT = 1 << 20
 
 
-def trial_contents(
-    random: np.random.Generator, size: int, kind: int, named: NDArray[np.uint32]
-) -> NDArray[np.uint8]:
-    """Return numbers at random (0), few different ones (1), or some that are special (2).
+@dataclass(frozen=True)
+class TrialContents:
+    """Contents of memory for launches of a kernel and of its copies, which are drawn once.
 
     `named`: words that the code names.
     """
+
+    named: NDArray[np.uint32]
+    _known: dict[object, list[NDArray[np.uint8]]] = field(default_factory=dict)
+
+    def of(self, seed: Sequence[int], sizes: Sequence[int], kind: int) -> list[NDArray[np.uint8]]:
+        """Return bytes for pieces of memory of these sizes, to be read only.
+
+        `kind`: numbers at random (0), few different ones (1), or some that are special (2).
+        """
+        key = *seed, None, *sizes, kind
+        if (known := self._known.get(key)) is not None:
+            return known
+        random = np.random.default_rng(seed)
+        drawn = [_drawn(random, size, kind, self.named) for size in sizes]
+        if sum(sizes) <= _MOST_KEPT:
+            self._known[key] = drawn
+        return drawn
+
+
+def _drawn(
+    random: np.random.Generator, size: int, kind: int, named: NDArray[np.uint32]
+) -> NDArray[np.uint8]:
     count = min(-(-size // 4), _PERIOD)
     words = random.integers(0, 1 << 32, count, np.uint32) & np.uint32(_RANDOM) | np.uint32(_SET)
     if kind == 1:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from cutune.emulator.machine import LaunchCounters
-from cutune.emulator.module_metadata import KernelCode
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.trial_parameters import Numbers
 
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
 
-Numbers = tuple[tuple[int, float], ...]
-"""Real parameters by their places, and a value of each."""
 Assigned = tuple[tuple[str, int], ...]
 """Integer parameters by their names, and a value of each."""
 
@@ -37,31 +34,6 @@ Ended = tuple[TriedLaunch | None, str]
 """A launch with its arrays; None where it tells nothing, and what the checker found, if any."""
 EndedWell = Callable[[TriedLaunch], TriedLaunch | None]
 """Gives a launch with its arrays, or None where it does not end well."""
-
-
-def parameter_buffer(
-    code: KernelCode,
-    slots: Sequence[tuple[str, str | None]],
-    sizes: Mapping[str, int],
-    numbers: Numbers,
-) -> bytes:
-    """Return the parameters of a launch without data. `slots`: their names, and what they are.
-
-    That is `p` for a pointer, `i` for an integer, and what `struct` has for a number.
-    """
-    buffer, array, reals = bytearray(code.parameter_bytes), 0, dict(numbers)
-    for index, ((name, kind), place) in enumerate(zip(slots, code.parameters, strict=True)):
-        at = slice(place.offset, place.offset + place.size)
-        if kind == "p":
-            address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            buffer[at] = address.to_bytes(8, "little")
-            array += 1
-        elif kind == "i":
-            value = sizes[name] & ((1 << 8 * place.size) - 1)
-            buffer[at] = value.to_bytes(place.size, "little")
-        else:
-            buffer[at] = struct.pack(f"<{kind}", reals[index])
-    return bytes(buffer)
 
 
 def arrays_of(counted: LaunchCounters, places: Sequence[int]) -> tuple[tuple[int, int, int], ...]:

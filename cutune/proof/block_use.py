@@ -17,6 +17,7 @@ from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import ATOMIC_OPERATIONS, MemoryAccess, Recorder, raw_kinds
+from cutune.proof.rows_of_all_blocks import LoopUse
 from cutune.proof.same_code import FLOATS, FUSED, SUMS
 from cutune.proof.values.built_ins import BuiltIns, WarpsInADimension
 from cutune.proof.values.id_bounds import ordered
@@ -294,8 +295,27 @@ class _Seen:
         arrays = [(_name(variable), variable) for variable in shared]
         seen = self.accesses, self._values, self.tests
         return FlatJudge(
-            self.function, *seen, arrays, self.atoms, self.called, self.last_block, dimension
+            self.function,
+            *seen,
+            arrays,
+            self.atoms,
+            self.called,
+            self.last_block,
+            dimension,
+            self._loops(),
         ).use()
+
+    def _loops(self) -> LoopUse:
+        graph, branches = self.walk.graph, self.walk.branches
+        blocks = graph.flow.blocks
+        return LoopUse(
+            {h: [branches.get(block) for block in graph.exits(h)] for h in graph.loop_of_header},
+            frozenset(
+                header
+                for header, inside in graph.loop_of_header.items()
+                if any(i.opcode in _WARP_OPCODES for b in inside for i in blocks[b].instructions)
+            ),
+        )
 
     def _built_ins(self, address: IntegerPolynomial) -> str:
         found, raw = [], self.atoms.of(address).raw

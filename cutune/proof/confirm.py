@@ -369,6 +369,7 @@ class _Joined:
             distinct_places=tuple(sorted(conditions, key=str)) if is_asked else (),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
+            narrow_blocks=any(proof.narrow_blocks for proof in self.proofs),
             allowed=BlockRange(proven=tuple(sorted(common))) if common else None,
             reassociates=any(proof.reassociates for proof in self.proofs),
             keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),

@@ -39,6 +39,7 @@ from cutune.proof.values.built_ins import (
     BuiltIns,
     KeptGrid,
     RowsOfEachBlock,
+    RowsOfEachFlatBlock,
     RowsOfWarps,
     WholeGrid,
 )
@@ -47,7 +48,7 @@ from cutune.proof.values.launch_conditions import LARGEST as FITTING
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import properties_of_all
-from cutune.proof.values.terms import WARP, Atoms
+from cutune.proof.values.terms import MOST_NARROW_BLOCKS, MOST_THREADS, WARP, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
@@ -71,6 +72,8 @@ _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _OVER_WARPS = (None, "threadIdx.x in a condition")
 _IN_WIDE_ROWS = (BuiltIns(), *OVER_WARPS)
+#: `__umul24`, and `__mul24`, which extends the sign by another shift.
+_NARROWING = {("and", "16777215"), ("shl", "8")}
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -91,6 +94,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
         is_straight=is_straight(function, assembly),
         pressure=register_pressure(function),
         max_threads=_most_threads(function),
+        narrow_blocks=_narrows_blocks(function),
         is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
 
@@ -102,6 +106,20 @@ def _of_at_least(threads: int) -> tuple[int, ...]:
 
 def _most_threads(function: Function) -> int:
     return prod(function.directives.get("maxntid", (1024,)))
+
+
+def _narrows_blocks(function: Function) -> bool:
+    """Does it take 24 bits of a number of blocks, as `__umul24(blockIdx.x, blockDim.x)` does?"""
+    blocks = {
+        item.operands[0]
+        for item in function.instructions
+        if item.opcode == "mov" and item.operands[1].startswith(("%ctaid", "%nctaid"))
+    }
+    return any(
+        (item.opcode, item.operands[-1]) in _NARROWING or item.opcode in ("mul24", "mad24")
+        for item in function.instructions
+        if not blocks.isdisjoint(item.operands[1:])
+    )
 
 
 def _by_readings(module: Module, function: Function) -> EntryProof:
@@ -158,6 +176,8 @@ def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[Bui
         yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
         yield from ((RowsOfEachBlock(dimension="x"), reducing) for reducing in (False, True))
+        if "%ctaid.y" in named:
+            yield RowsOfEachFlatBlock(), False
 
 
 def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> EntryProof:
@@ -225,7 +245,8 @@ class _EntryProver:
     def __init__(self, module: Module, function: Function, built_ins: BuiltIns) -> None:
         self.function, self.built_ins = function, built_ins
         is_whole = isinstance(built_ins, WholeGrid)
-        self.atoms = Atoms(WARP if built_ins.of_warps else 1, raw_ids=is_whole)
+        blocks = MOST_NARROW_BLOCKS if _narrows_blocks(function) else MOST_THREADS
+        self.atoms = Atoms(WARP if built_ins.of_warps else 1, is_whole, blocks)
         self.recorder = Recorder(module, function, self.atoms)
         self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
         self._check_allowed()
@@ -378,30 +399,29 @@ class _EntryProver:
 
     def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:
         """Ids count, and each block fills tables or makes sums; raises NotUnderstood if not so."""
-        dimension = kept_grid.dimension
         if self._uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
         for what, instruction in self.recorder.raw.values():
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         named = self._named(["ctaid"]) if self.reductions else self._named()
-        if named != {dimension}:
+        if named != kept_grid.of_block.ids:
             raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", self._first)
         judge = EachBlockJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
         of_ids, conditions = judge.each_block()
         # Further threads would have further values to add.
-        is_stride = dimension in self._strides() or bool(self.reductions)
-        bounds = [] if is_stride else self._guards(dimension, of_ids)
+        strides = named if self.reductions else self._strides()
+        bounds = {d: [] if d in strides else self._guards(d, of_ids) for d in sorted(named)}
         # Threads do not meet through tables, and sums of blocks.
         met = [access for access in of_ids if access.space != "shared"]
-        meeting = self._meetings(met, {dimension}, {dimension: bounds})
+        meeting = self._meetings(met, named, bounds)
         if meeting.keep_warps:
             # What barriers keep apart in a block they do not in two.
             what = "a place that threads of blocks may share"
             raise NotUnderstood(Code.NOT_PROVEN, what, self._first)
         meeting.pointers |= conditions.pointers
         meeting.spreads |= conditions.spreads
-        by_id = EntryDimension(True, None, tuple(bounds), is_stride)
-        proven = self._proven({dimension: by_id}, meeting, bounds)
+        by_id = {d: EntryDimension(True, None, tuple(b), d in strides) for d, b in bounds.items()}
+        proven = self._proven(by_id, meeting, list(chain(*bounds.values())))
         widths = _of_at_least(judge.needed_threads())
         return replace(proven, uses_shared=True, must_hold=True, widths=widths)
 

@@ -102,6 +102,8 @@ class EntryProof:
     not_by_rows: str = ""
     #: Where a condition does not hold, no block may change, not even if warps keep their threads.
     must_hold: bool = False
+    #: Is it proven for launches of fewer than 2^23 blocks, since it reads no more of their numbers?
+    narrow_blocks: bool = False
     #: Threads of the blocks for which it is proven; empty: of any.
     widths: tuple[int, ...] = ()
     #: Bytes of dynamic shared memory that it needs with each of them; empty: none is used.

@@ -27,6 +27,7 @@ from itertools import pairwise
 from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.called_functions import CalledFunctions, is_plain
+from cutune.proof.rows_of_all_blocks import LoopUse, RowsOfAllBlocks
 from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
@@ -107,8 +108,11 @@ class FlatJudge:
     atoms: Atoms
     called: CalledFunctions
     last_block: LastBlock
-    dimension: str = "x"
+    dimension: str
+    loops: LoopUse
     splits: set[int] = field(default_factory=set)
+    lanes: set[int] = field(default_factory=set)
+    least: int = WARP
     needs_powers: bool = False
     most: int = 1024
     has_groups: bool = False
@@ -154,7 +158,9 @@ class FlatJudge:
         self._within_warps(keeps_grid)
         if not keeps_grid:
             self._blockwise()
-        return FlatUse("", 0, tuple(sorted(self.splits)), self.needs_powers, keeps_grid, self.most)
+        splits, lanes = tuple(sorted(self.splits)), frozenset(self.lanes)
+        limits = self.needs_powers, keeps_grid, self.most
+        return FlatUse("", 0, splits, *limits, least=self.least, lanes=lanes)
 
     def _stop_where(self, obstacle: str) -> None:
         if obstacle:
@@ -283,7 +289,11 @@ class FlatJudge:
 
     def _part(self, name: str, variable: Variable, places: list[_Place]) -> None:
         self.parts.append(places)
-        groups = [place for place in places if self.of.group(place.offset) is not None]
+        groups = [
+            place
+            for place in places
+            if self.of.group(place.offset) is not None and not self.warps.is_row(place.offset)
+        ]
         own = [place for place in places if place.step > 0 and self._is_own(place.offset)]
         if groups:
             self._groups(name, variable, places, groups)
@@ -345,6 +355,8 @@ class FlatJudge:
         for place in places:
             if place in groups or place.offset.literal == 0:
                 continue
+            if self.warps.is_row(place.offset):
+                self._slots(name, place, step)
             if not knows_width or place.offset.literal is not None:
                 raise _Tied(GROUPS.format(name=name), place.line)
         if others:
@@ -353,6 +365,17 @@ class FlatJudge:
             # Threads of a group may have places of their own within it.
             bytes_ = max(step + size * max(0, place.step) for place in groups)
             self.most = min(self.most, variable.size // bytes_ * size)
+
+    def _slots(self, name: str, place: _Place, step: int) -> None:
+        """Lanes read the places of all warps in a loop, a number of them in each round."""
+        found = self.warps.lanes_over_warps(place.offset, step, self.tests)
+        if found is None:
+            raise _Tied(GROUPS.format(name=name), place.line)
+        lanes, header = found
+        self.lanes.add(lanes)
+        # All lanes of a warp go the same number of rounds where they exchange values in each.
+        if header in self.loops.exchanging:
+            self.least = max(self.least, lanes * WARP)
 
     def _is_lane(self, value: IntegerPolynomial) -> bool:
         return any("x" in self.atoms.properties(a).ids for a in value.atoms if a.kind == "opaque")
@@ -363,6 +386,8 @@ class FlatJudge:
         return self.of.kinds(test.left) | self.of.kinds(test.right)
 
     def _of_threads(self, test: Relation) -> None:
+        if self.warps.is_first_round(test, self.tests, self.accesses):
+            return
         difference = test.left - test.right
         threads, rest = {m: c for m, c in difference.terms if m}, constant_term(difference)
         if len(threads) == 1:
@@ -509,6 +534,8 @@ class FlatJudge:
         """Must the number of blocks stay, as indices of blocks stand alone?"""
         if self.dimension != "x":
             self._stop_where(self.warps.in_steady_grid())
+            seen = self.warps, self.function, self.accesses, self.tests, self.loops
+            self._stop_where(RowsOfAllBlocks(*seen).obstacle())
             return True
         block, grid = Atom(BLOCK, "x"), Atom(GRID_SIZE, "x")
         counted = {Atom(IDENTITY, "x"), Atom(STRIDE, "x")}

@@ -134,8 +134,8 @@ _OF_PARAMETER = "parameter"
 class FloatOperations:
     """The operations of a function with a body.
 
-    `counts_as`: other names of built-in variables; without one they are left out. `dynamic`: shared
-    arrays of the module that begin at one place, whatever they are called.
+    `counts_as`: other names of built-in variables and `parameter_name`s; without one they are left
+    out. `dynamic`: shared arrays of the module that begin at one place, whatever they are called.
     """
 
     function: Function
@@ -225,10 +225,14 @@ class FloatOperations:
         found = {operand} if is_constant else set[str]()
         for name in _REGISTER.findall(operand):
             # A condition selects values, it is no part of them.
-            if (kind := self.function.registers.get(name)) != "pred":
-                known = {self.counts_as.get(name, name)} - {""}
-                found |= known if kind is None else self._local.get(name, self._made[name])
+            if (kind := self.function.registers.get(name)) is None:
+                found |= self._named(name)
+            elif kind != "pred":
+                found |= self._local.get(name, self._made[name])
         return found
+
+    def _named(self, name: str) -> set[str]:
+        return {self.counts_as.get(name, name)} - {""}
 
     def _add(self, number: int, one: Instruction) -> None:
         self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
@@ -246,7 +250,7 @@ class FloatOperations:
         written = [name for name in results(one) if name in self.function.registers]
         for part, name in enumerate(written):
             is_parameter = one.opcode in _LOADS and "param" in one.modifiers
-            value = {_parameter(one, part)} if is_parameter else set(found)
+            value = self._named(_parameter(one, part)) if is_parameter else set(found)
             # Under a condition it may keep its value.
             before = self._local.get(name, self._made[name]) if one.guard else set()
             self._made[name] |= value
@@ -271,7 +275,12 @@ def _parameter(one: Instruction, part: int) -> str:
     found = _PARAMETER.search(one.operands[1])
     if found is None:
         return one.operands[1]
-    return f"{_OF_PARAMETER} {found[1]} {int(found[2] or 0) + part * _bytes(one)}"
+    return parameter_name(int(found[1]), int(found[2] or 0) + part * _bytes(one))
+
+
+def parameter_name(position: int, offset: int = 0) -> str:
+    """The name of what lies at an offset in bytes in a parameter."""
+    return f"{_OF_PARAMETER} {position} {offset}"
 
 
 def _bytes(one: Instruction) -> int:

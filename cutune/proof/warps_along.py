@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
+    OPAQUE,
     THREAD,
+    ZERO,
     Atom,
     IntegerPolynomial,
+    Monomial,
     without,
 )
 from cutune.proof.values.predicates import Relation
@@ -63,32 +68,27 @@ class WarpsAlong:
         return OTHER_WIDTH if self.dimension != "x" and is_of_width else ""
 
     def in_steady_grid(self) -> str:
-        """Warps step by their number, and blocks begin nothing at multiples of it."""
+        """Warps step by their number, and blocks begin nothing at what it leads to."""
         for value in self.values:
             if not self._steps_by_all(value):
                 return ONCE
             for monomial, _ in value.terms:
-                kinds = {part.kind for atom in monomial for part in self._atoms_in(atom)}
-                of_width = any(map(self._is_number_of_warps, monomial))
+                parts = (part for atom in monomial for part in self._atoms_in(atom))
+                kinds = {part.kind for part in parts if part not in monomial}
+                of_width = any(map(self.is_number_of_warps, monomial))
                 if of_width and not kinds.isdisjoint((BLOCK, GRID_SIZE)):
                     return COUNTED
         return ""
 
     def _steps_by_all(self, value: IntegerPolynomial) -> bool:
         """Where warps go on by their number, neighbours begin one element apart."""
-        terms = dict(value.terms)
         for monomial, step in value.terms:
-            of_width = next((a for a in monomial if self._is_number_of_warps(a)), None)
+            of_width = next((a for a in monomial if self.is_number_of_warps(a)), None)
             rounds = next((a for a in monomial if ROUNDS.match(a.name)), None)
             if of_width is None or rounds is None:
                 continue
             rest = without(monomial, of_width, rounds) or ()
-            size = 1 if of_width == WIDTH else WARP
-            own = size * terms.get(tuple(sorted((*rest, THREAD_X))), 0) + sum(
-                factor
-                for other, factor in value.terms
-                if any(self._warp_kind(a) == THREAD and without(other, a) == rest for a in other)
-            )
+            own = self.between(value, rest, of_width)
             # A compiler that unrolls the loop has several elements in a round.
             further = tuple(sorted((*rest, of_width)))
             is_unrolled = any(
@@ -99,7 +99,73 @@ class WarpsAlong:
                 return False
         return True
 
-    def _is_number_of_warps(self, atom: Atom) -> bool:
+    def is_row(self, value: IntegerPolynomial) -> bool:
+        """Is a place that of a row which warps share, `threadIdx.y + rounds * blockDim.y`?"""
+        return self.dimension != "x" and any(
+            self.between(value, rest, number) == factor
+            for monomial, factor in value.terms
+            for number in filter(self.is_number_of_warps, monomial)
+            for rounds in filter(_counts_rounds, monomial)
+            if (rest := without(monomial, number, rounds)) is not None
+        )
+
+    def is_first_round(
+        self, test: Relation, tests: Sequence[Relation], accesses: Sequence[MemoryAccess]
+    ) -> bool:
+        """Is a comparison made in front of a loop over rows, of which only its effects depend?"""
+        first = {*_differences([test])}
+        if self.dimension == "x" or any(
+            not any(map(self.is_row, self.of.parts(one.address or ZERO)))
+            for one in accesses
+            if one.kind != "load" and not first.isdisjoint(_differences(one.known))
+        ):
+            return False
+        further = (after - before for before in first for after in _differences(tests))
+        return any(
+            bool(more.terms) and all(any(map(self.is_number_of_warps, m)) for m, _ in more.terms)
+            for more in further
+        )
+
+    def lanes_over_warps(
+        self, place: IntegerPolynomial, step: int, tests: Sequence[Relation]
+    ) -> tuple[int, int] | None:
+        """Return how many lanes read the places of all warps, and the loop in which they do.
+
+        `for (j = threadIdx.x; j < blockDim.z; j += 4)`; None where a place is read otherwise.
+        """
+        terms = {
+            monomial: factor // step
+            for monomial, factor in place.terms
+            if factor % step == 0 and not any(map(self._warp_kind, monomial))
+        }
+        steps = {m[0]: c for m, c in terms.items() if len(m) == 1 and _counts_rounds(m[0])}
+        lanes = {m: c for m, c in terms.items() if not m or m[0] not in steps}
+        if self.dimension != "z" or len(steps) != 1 or lanes != {(Atom(OPAQUE, "lane.x"),): 1}:
+            return None
+        ((rounds, count),) = steps.items()
+        ends = (
+            small - IntegerPolynomial.of(terms)
+            for small, large in _pairs(tests)
+            if (atom := only_atom(large)) is not None and self.is_number_of_warps(atom)
+        )
+        is_power = 0 < count <= WARP and count & (count - 1) == 0
+        if not is_power or all(end.literal not in (0, count) for end in ends):
+            return None
+        return count, int(rounds.name.removeprefix("rounds"))
+
+    def between(self, value: IntegerPolynomial, rest: Monomial, of_width: Atom) -> int:
+        """Return by how much the number of a warp counts, or that of a thread, times a product."""
+        size = 1 if of_width == WIDTH else WARP
+        return size * dict(value.terms).get(tuple(sorted((*rest, THREAD_X))), 0) + sum(
+            factor
+            for other, factor in value.terms
+            if any(self.is_number_of_warp(a) and without(other, a) == rest for a in other)
+        )
+
+    def is_number_of_warp(self, atom: Atom) -> bool:
+        return self._warp_kind(atom) == THREAD
+
+    def is_number_of_warps(self, atom: Atom) -> bool:
         return atom == WIDTH or self._warp_kind(atom) == BLOCK_SIZE
 
     def _atoms_in(self, atom: Atom) -> Iterator[Atom]:
@@ -112,6 +178,20 @@ class WarpsAlong:
         numbers = operation.numbers if operation is not None else ()
         whole = only_atom(numbers[0]) if len(numbers) == 2 else None
         return whole.kind if whole in (THREAD_X, WIDTH) else None
+
+
+def _pairs(tests: Iterable[Relation]) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+    """Yield pairs, the lesser one first, as one of these tells where it holds or does not."""
+    ways = (way for test in tests for way in (test, test.negated()))
+    return (pair for way in ways for pair in ordered(way))
+
+
+def _differences(tests: Iterable[Relation]) -> Iterator[IntegerPolynomial]:
+    return (small - large for small, large in _pairs(tests))
+
+
+def _counts_rounds(atom: Atom) -> bool:
+    return ROUNDS.match(atom.name) is not None
 
 
 def is_kept_by(operation: AtomOperation) -> bool:

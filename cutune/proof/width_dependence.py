@@ -60,7 +60,7 @@ class WidthDependence:
         self.atoms = atoms
         built_ins = {THREAD: f"%tid.{dimension}", BLOCK_SIZE: f"%ntid.{dimension}"}
         built_ins[BLOCK] = "%ctaid.x"
-        self._registers = {kind: _depending(function, name) for kind, name in built_ins.items()}
+        self._registers = {kind: depending(function, name) for kind, name in built_ins.items()}
 
     def kinds(self, value: IntegerPolynomial) -> set[str]:
         """The built-ins that a value depends on other than by the global id, or by lanes."""
@@ -175,7 +175,8 @@ class WidthDependence:
         return any(self.is_width(one) for value in operation.numbers[:1] for one in value.atoms)
 
 
-def _depending(function: Function, built_in: str) -> frozenset[str]:
+def depending(function: Function, built_in: str) -> frozenset[str]:
+    """Return the registers that are computed from a built-in, in whatever order."""
     found, before = {built_in}, 0
     flows = [
         (results(item), frozenset((*sources(item), *item.operands[1:])))

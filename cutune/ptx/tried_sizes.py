@@ -11,23 +11,26 @@ be compared with numbers, where the trials have each outcome of that (`beta == 0
 from __future__ import annotations
 
 import re
-import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
 from typing import TypeGuard
 
+from cutune.ptx.named_numbers import (
+    REAL_NUMBER,
+    REALS,
+    literal,
+    numbers_of,
+    tests_of_parameters,
+    type_of,
+)
 from cutune.ptx.taint import names, results, sources, spaces
 from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
 
 _THREADS = re.compile(r"%n?tid\.[xyz]|%laneid")
 _BLOCKS = re.compile(r"%n?ctaid\.([xyz])")
-_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
-_REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
 _WIDE = frozenset({"s32", "u32", "b32", "s64", "u64", "b64"})
-_REALS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _COMPARED = frozenset({"setp", "min", "max"})
 _BOUNDED = _COMPARED | {"add", "sub", "and", "or", "xor"}
 _ALLOWED = _BOUNDED | {
@@ -46,7 +49,7 @@ _ALLOWED = _BOUNDED | {
 _LINEAR = frozenset({"mov", "cvta", "add", "sub", "neg", "mul", "mad", "shl"})
 _DIVIDING = frozenset({"div", "rem"})
 _OF_POINTERS = frozenset({"mov", "cvta", "add", "sub", "ld", "ldu", "st", "atom", "red", "call"})
-_OF_REALS = frozenset({"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "selp"}) | {
+_OFREALS = frozenset({"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "selp"}) | {
     "rcp",
     "sqrt",
     "rsqrt",
@@ -58,6 +61,8 @@ _ROUNDING = frozenset({"rni", "rzi", "rmi", "rpi"})
 #: Sizes in bytes are so many times what they are in numbers.
 _BYTES = 8
 _FAR = 1 << 40
+#: Bits of a register that may hold anything, and writers of registers that are followed.
+_ALL, _DEEPEST = 64, 8
 #: With numbers up to this, all kinds of sizes were tried together.
 _USUAL = 4
 
@@ -88,88 +93,9 @@ def untried(functions: Iterable[Function], kernel: Function, tried: TriedSizes) 
     return next((said for one in functions if (said := _Sizes(one, kernel, tried).reason())), "")
 
 
-def literals(functions: Iterable[Function]) -> tuple[frozenset[int], frozenset[int]]:
-    """The integers, and the bits of `float` numbers, that the operands of functions have."""
-    integers, reals = set[int](), set[int]()
-    for function in functions:
-        for one in function.instructions:
-            is_compared = one.opcode in _BOUNDED | {"set", "fma", "mad", "selp"}
-            for operand in one.operands if is_compared else ():
-                if (value := _literal(operand)) is not None:
-                    integers.add(value)
-                elif _REAL_NUMBER.fullmatch(operand) and operand[1] in "fF":
-                    reals.add(int(operand[2:], 16))
-    return frozenset(integers), frozenset(reals)
-
-
-def tested_numbers(kernel: Function) -> dict[int, frozenset[float]]:
-    """The numbers with which a kernel compares its real parameters, by their places.
-
-    NaN is among them where it asks for more than whether they are equal.
-    """
-    found: dict[int, frozenset[float]] = {}
-    for place, numbers in _tests_of_parameters(kernel).values():
-        found[place] = found.get(place, frozenset()) | numbers
-    return found
-
-
-def _tests_of_parameters(kernel: Function) -> dict[int, tuple[int, frozenset[float]]]:
-    """The parameter, and the numbers, of each comparison of a real parameter with numbers alone."""
-    places = _unchanged_parameters(kernel)
-    turned = {
-        places[one.operands[-1]]
-        for one in kernel.instructions
-        if one.opcode in ("abs", "neg") and one.operands[-1] in places
-    }
-    found: dict[int, tuple[int, frozenset[float]]] = {}
-    for one in kernel.instructions:
-        if one.opcode != "setp" or len(one.operands) != 3:
-            continue
-        literal = [_real(o) for o in one.operands[1:] if _REAL_NUMBER.fullmatch(o)]
-        own = {places.get(o) for o in one.operands[1:] if not _REAL_NUMBER.fullmatch(o)}
-        place = own.pop() if len(own) == 1 else None
-        if place is not None:
-            opposite = [-number for number in literal if place in turned]
-            strict = [] if {"eq", "neu"} & {*one.modifiers} and literal else [nan]
-            found[id(one)] = place, frozenset((*literal, *opposite, *strict))
-    return found
-
-
-def _unchanged_parameters(kernel: Function) -> dict[str, int]:
-    """Registers of a real parameter, but for its sign and width, with its place."""
-    places = {one.name: place for place, one in enumerate(kernel.parameters)}
-    written = Counter(name for one in kernel.instructions for name in results(one))
-    found: dict[str, int] = {}
-    for one in kernel.instructions:
-        if _type_of(one, 0) not in _REALS or written[one.operands[0]] != 1:
-            continue
-        named = [places[name] for name in names(one.operands[-1]) if name in places]
-        if one.opcode in LOADS and named and "param" in spaces(one):
-            found[one.operands[0]] = named[0]
-        elif one.operands[-1] in found and (
-            one.opcode in ("mov", "abs", "neg") or one.modifiers == ("f64", "f32")
-        ):
-            found[one.operands[0]] = found[one.operands[-1]]
-    return found
-
-
-def _real(operand: str) -> float:
-    kind, digits = operand[1].lower(), operand[2:]
-    value: float = struct.unpack(f">{kind}", bytes.fromhex(digits))[0]
-    return value
-
-
-def widest(functions: Iterable[Function]) -> int:
-    """The most bytes that an access of functions has, in memory that others see."""
-    bits = [
-        int(size[1]) * int(next((m[1] for m in one.modifiers if m in ("v2", "v4", "v8")), 1))
-        for function in functions
-        for one in function.instructions
-        if one.opcode in MEMORY and not spaces(one) & {"param", "shared", "local"}
-        for modifier in one.modifiers
-        if (size := re.fullmatch(r"[a-z]+(\d+)(?:x2)?", modifier)) and modifier[0] in "subf"
-    ]
-    return max(bits, default=0)
+def asked_size(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> float:
+    """Return the size from which on functions do nothing new, of all that they compare."""
+    return max((_Sizes(one, kernel, tried).asked() for one in functions), default=0)
 
 
 def comparisons_of_data(function: Function) -> list[Instruction]:
@@ -206,18 +132,18 @@ class _Sizes:
         self._function, self._tried = function, tried
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
-        self._tests = _tests_of_parameters(kernel) if function is kernel else {}
+        self._tests = tests_of_parameters(kernel) if function is kernel else {}
         self._instructions = function.instructions
         self._loaded = self._closed(_is_load)
         self._pointers = self._closed(self._is_pointer)
-        self._reals = self._closed(self._is_real)
+        self._reals = self._numbers_of_the_launch()
         self._scales = self._sizes()
 
     # ---- what registers hold
 
     def _is_pointer(self, one: Instruction) -> bool:
         """Loads a kernel's parameter that is no number, or a function's that is followed."""
-        if not self._is_parameter(one) or _type_of(one, 0) in _REALS:
+        if not self._is_parameter(one) or type_of(one, 0) in REALS:
             return False
         place = self._place(one)
         return one.operands[0] in self._followed if place is None else place not in self._tried.most
@@ -227,9 +153,38 @@ class _Sizes:
         named = {*names(one.operands[1])}
         return next((n for n, known in enumerate(self._entry) if known in named), None)
 
+    def _numbers_of_the_launch(self) -> frozenset[str]:
+        """Registers of real numbers that follow from what the launch tells.
+
+        A product with data is data: of these there are numbers of any size and sign.
+        """
+        found, size = set[str](), -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                stops = one.opcode == "setp" or _is_load(one)
+                follows = not (stops or found.isdisjoint(self._read(one)))
+                if self._is_real(one) or (follows and not self._scales_data(one, found)):
+                    found.update(results(one))
+        return frozenset(found)
+
+    def _scales_data(self, one: Instruction, numbers: Collection[str]) -> bool:
+        """Does it multiply data by one of these numbers, and add none of them?"""
+        if one.opcode not in ("mul", "fma") or type_of(one, 0) not in REALS:
+            return False
+        factors, added = one.operands[1:3], one.operands[3:]
+        data = [factor for factor in factors if factor in self._loaded and factor not in numbers]
+        is_alone = len(data) == 1 and not any(term in numbers for term in added)
+        # What is kept in memory may be loaded as data.
+        return is_alone and self._stored.isdisjoint(numbers)
+
+    @cached_property
+    def _stored(self) -> frozenset[str]:
+        stores = (one for one in self._instructions if one.opcode in ("st", "red", "atom"))
+        return frozenset(name for one in stores for name in names(one.operands[-1]))
+
     def _is_real(self, one: Instruction) -> bool:
-        is_converted = one.opcode == "cvt" and _type_of(one, 1) in _WIDE
-        is_real = _type_of(one, 0) in _REALS
+        is_converted = one.opcode == "cvt" and type_of(one, 1) in _WIDE
+        is_real = type_of(one, 0) in REALS
         return is_real and (self._is_parameter(one) or is_converted)
 
     @staticmethod
@@ -272,7 +227,7 @@ class _Sizes:
         """Registers of integers that a loop computes from themselves."""
         reads: dict[str, set[str]] = {}
         for one in self._instructions:
-            is_integer = _type_of(one, 0) in _WIDE and one.opcode != "setp"
+            is_integer = type_of(one, 0) in _WIDE and one.opcode != "setp"
             for name in results(one) if is_integer and not _is_load(one) else ():
                 reads.setdefault(name, set()).update(n for n in self._read(one) if n[0] == "%")
         is_new = True
@@ -305,7 +260,7 @@ class _Sizes:
                 n for one in begun for n in results(one) if not own.isdisjoint(self._read(one))
             }
             skipped = {n for one in loop if id(one) not in at_end for n in results(one)}
-            is_literal = any(_literal(operand) is not None for operand in tests[0].operands)
+            is_literal = any(literal(operand) is not None for operand in tests[0].operands)
             if is_literal and read.isdisjoint(skipped | going_on):
                 found |= {n for one in loop for n in results(one) if n in self._made} - going_on
         return found
@@ -319,7 +274,7 @@ class _Sizes:
             before = len(made)
             for one in self._instructions:
                 is_known = one.opcode in _ALLOWED | _DIVIDING and all(
-                    _literal(o) is not None or o in made or _THREADS.fullmatch(o)
+                    literal(o) is not None or o in made or _THREADS.fullmatch(o)
                     for o in one.operands[1:]
                 )
                 if not is_known:
@@ -329,7 +284,7 @@ class _Sizes:
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
         """By how much a size grows where the result grows by one; 0: it is no size."""
-        if one.opcode == "setp" or _is_load(one) or _type_of(one, 0) in _REALS:
+        if one.opcode == "setp" or _is_load(one) or type_of(one, 0) in REALS:
             return 0
         if self._is_parameter(one):
             return self._of_parameter(one)
@@ -343,9 +298,9 @@ class _Sizes:
             return 0
         # Of a sum the term that grows least counts: (n & 1) + (m >> 20) > 1.
         scale = max(own)
-        last = _literal(one.operands[-1])
+        last = literal(one.operands[-1])
         if one.opcode == "mad":
-            factor, added = _literal(one.operands[2]), scales.get(one.operands[3], 0.0)
+            factor, added = literal(one.operands[2]), scales.get(one.operands[3], 0.0)
             multiplied = scales.get(one.operands[1], 0.0)
             return max(multiplied / abs(factor), added) if factor else scale
         if last is None:
@@ -378,7 +333,7 @@ class _Sizes:
         return self._tried.limit / most if most else float(_FAR)
 
     def _is_sign(self, one: Instruction, places: int) -> bool:
-        return places == int(_type_of(one, 0)[1:] or 0) - 1
+        return places == int(type_of(one, 0)[1:] or 0) - 1
 
     # ---- what is done with them
 
@@ -398,7 +353,7 @@ class _Sizes:
             name
             for one in equal
             if not {"eq", "ne"}.isdisjoint(one.modifiers)
-            if any(abs(_literal(o) or 0) > _USUAL for o in one.operands[1:])
+            if any(abs(literal(o) or 0) > _USUAL for o in one.operands[1:])
             for name in self._read(one)
             if name in self._scales
         }
@@ -410,8 +365,8 @@ class _Sizes:
         if not self._reals.isdisjoint(read) and not self._is_real_use(one):
             yield f"it compares or rounds a number that its launch tells ({one.opcode})"
         if one.opcode == "setp" and not {"eq", "ne"}.isdisjoint(one.modifiers):
-            others = {_literal(o) for o in one.operands[1:]} - {None, 0}
-            is_real = any(_REAL_NUMBER.fullmatch(o) and int(o[2:], 16) for o in one.operands[1:])
+            others = {literal(o) for o in one.operands[1:]} - {None, 0}
+            is_real = any(REAL_NUMBER.fullmatch(o) and int(o[2:], 16) for o in one.operands[1:])
             if not self._loaded.isdisjoint(read) and (others or is_real):
                 yield "it asks whether data are one number"
         sizes = [name for name in read if name in self._scales]
@@ -431,7 +386,7 @@ class _Sizes:
     def _tells_signs(self, one: Instruction) -> bool:
         """Is the result compared with 0 or -1 alone: is one of several numbers below zero?"""
         return all(
-            (other.opcode == "setp" and {_literal(o) for o in other.operands} & {0, -1})
+            (other.opcode == "setp" and {literal(o) for o in other.operands} & {0, -1})
             or (other.opcode == "or" and other is not one and self._tells_signs(other))
             for other in self._uses(one)
         )
@@ -455,8 +410,8 @@ class _Sizes:
         if one.opcode == "abs":
             # Elsewhere it would hide what negative numbers do.
             return all(id(other) in self._tests for other in self._uses(one))
-        is_number = _type_of(one, 0) in _REALS and _ROUNDING.isdisjoint(one.modifiers)
-        return one.opcode in _OF_REALS and is_number
+        is_number = type_of(one, 0) in REALS and _ROUNDING.isdisjoint(one.modifiers)
+        return one.opcode in _OFREALS and is_number
 
     @cached_property
     def _products(self) -> frozenset[str]:
@@ -479,10 +434,9 @@ class _Sizes:
         return frozenset(found)
 
     def _beyond(self, one: Instruction, sizes: list[str]) -> Iterator[str]:
-        limit, scale = self._tried.limit, max(self._scales[name] for name in sizes)
         types = {m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?", m)}
-        is_real = one.opcode == "cvt" and _type_of(one, 0) in _REALS
-        divides = one.opcode in _DIVIDING and _literal(one.operands[-1]) is None
+        is_real = one.opcode == "cvt" and type_of(one, 0) in REALS
+        divides = one.opcode in _DIVIDING and literal(one.operands[-1]) is None
         if "hi" in one.modifiers or not (one.opcode in _ALLOWED or divides):
             yield f"nothing is known of '{one.opcode}' of a size"
         if not (types <= _WIDE or (is_real and types & _WIDE)):
@@ -491,31 +445,95 @@ class _Sizes:
             yield "it compares a size with data"
         if one.opcode in _COMPARED | _DIVIDING and not self._products.isdisjoint(self._read(one)):
             yield "it compares a product of sizes"
-        least = min(self._scales[name] for name in sizes)
-        if one.opcode in _COMPARED | _DIVIDING and len(sizes) > 1 and least * limit < 2:
-            yield "it compares a multiple of a size that is larger than any size tried"
-        numbers = [value for o in one.operands[1:] if (value := _literal(o)) is not None]
-        if one.opcode == "and":
-            if not numbers:
-                yield "nothing is known of 'and' of sizes"
-            numbers = [min(abs(n), n ^ 0x7FFFFFFF, n ^ 0xFFFFFFFF, key=abs) for n in numbers]
-        if one.opcode == "xor" and not numbers:
+        numbers = numbers_of(one)
+        if one.opcode in ("and", "xor") and not numbers:
             yield f"nothing is known of '{one.opcode}' of sizes"
-        if one.opcode == "or" and not numbers and not self._tells_signs(one):
-            yield f"nothing is known of '{one.opcode}' of sizes"
+        if one.opcode == "or" and not (numbers or self._tells_signs(one) or self._joins_bits(one)):
+            yield "nothing is known of 'or' of sizes"
         if one.opcode in ("shl", "shr"):
             if not numbers:
                 yield f"nothing is known of '{one.opcode}' by a size"
             is_sign = one.opcode == "shr" and any(self._is_sign(one, n) for n in numbers)
             if one.opcode == "shr" and not (is_sign or self._shifted.isdisjoint(sizes)):
                 yield "it cuts off bits of a size"
+        for least, said in self._asked(one, sizes):
+            if self._tried.limit < least:
+                yield said
+
+    def asked(self) -> float:
+        """Return the size from which on nothing new shows, of all that is compared with numbers."""
+        of_sizes = (
+            (one, [name for name in self._read(one) if name in self._scales])
+            for one in self._instructions
+            if one.opcode not in MEMORY | {"call", "bra", "bar", "barrier"}
+        )
+        asked = (self._asked(one, sizes) for one, sizes in of_sizes if sizes)
+        return max((least for each in asked for least, _ in each), default=0)
+
+    def _asked(self, one: Instruction, sizes: list[str]) -> Iterator[tuple[float, str]]:
+        """Sizes from which on nothing new shows of an instruction, and what it does until then."""
+        scales = [self._scales[name] for name in sizes]
+        if one.opcode in _COMPARED | _DIVIDING and len(sizes) > 1:
+            yield (
+                2 / min(scales),
+                "it compares a multiple of a size that is larger than any size tried",
+            )
+        if one.opcode == "selp" or (
+            one.opcode in _LINEAR and self._tested.isdisjoint(results(one))
+        ):
+            return
+        numbers, scale = numbers_of(one), max(scales)
+        if one.opcode == "and":
+            numbers = [min(abs(n), n ^ 0x7FFFFFFF, n ^ 0xFFFFFFFF, key=abs) for n in numbers]
+        if one.opcode in ("shl", "shr"):
+            is_sign = one.opcode == "shr" and any(self._is_sign(one, n) for n in numbers)
             numbers = [0 if is_sign else 2**n for n in numbers]
         if one.opcode in ("mul", "mad", "shl"):
             scale = 1 / _BYTES
-        if one.opcode in _LINEAR and self._tested.isdisjoint(results(one)):
-            return
-        if one.opcode != "selp" and any(abs(number) * scale > limit for number in numbers):
-            yield "it compares something with a number that is larger than any size tried"
+        for number in numbers:
+            said = "it compares something with a number that is larger than any size tried"
+            yield abs(number) * scale, said
+
+    def _joins_bits(self, one: Instruction) -> bool:
+        """Is it a sum, because one of two numbers has only bits that the other has not?"""
+        first, second = one.operands[1:3]
+        return self._below(first) <= self._zeros(second) or self._below(second) <= self._zeros(
+            first
+        )
+
+    def _zeros(self, name: str) -> int:
+        """How many of the lowest bits of a register are certain to be 0."""
+        return min((_zeros_of(one) for one in self._writers.get(name, ())), default=0)
+
+    def _below(self, name: str, depth: int = 0) -> int:
+        """In how many of its lowest bits a register has all that it holds."""
+        writers = self._writers.get(name, ())
+        bits = [self._bits(one, depth) if depth < _DEEPEST else _ALL for one in writers]
+        return max(bits, default=_ALL)
+
+    def _bits(self, one: Instruction, depth: int) -> int:
+        if one.opcode == "and" and (mask := literal(one.operands[2])) is not None and mask >= 0:
+            return mask.bit_length()
+        is_widened = one.opcode == "cvt" and type_of(one, 1)[:1] == "u"
+        if one.opcode == "mov" or is_widened:
+            return self._below(one.operands[1], depth + 1)
+        return _ALL
+
+    @cached_property
+    def _writers(self) -> dict[str, list[Instruction]]:
+        found: dict[str, list[Instruction]] = {}
+        for one in self._instructions:
+            for name in results(one):
+                found.setdefault(name, []).append(one)
+        return found
+
+
+def _zeros_of(one: Instruction) -> int:
+    """How many of its lowest bits a shift, or a product with a literal, leaves 0."""
+    last = literal(one.operands[-1]) if one.opcode in ("shl", "mul") else None
+    if last is None or last <= 0 or "hi" in one.modifiers:
+        return 0
+    return last if one.opcode == "shl" else (last & -last).bit_length() - 1
 
 
 def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
@@ -542,15 +560,5 @@ def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruc
             yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
 
 
-def _type_of(one: Instruction, place: int) -> str:
-    """The type of the result (0) or of the last operand (1)."""
-    types = [m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m)]
-    return types[min(place, len(types) - 1)] if types else ""
-
-
 def _is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
     return isinstance(item, Instruction) and item.opcode == "bra"
-
-
-def _literal(operand: str) -> int | None:
-    return int(operand.rstrip("U"), 0) if _INTEGER.fullmatch(operand) else None

@@ -79,6 +79,8 @@ class FlatUse:
         needs_powers: is the width halved?
         keeps_grid: must the number of blocks stay?
         is_of_block: does each block have a result of its own, of the elements that are its own?
+        least: threads of the narrowest block that is known to be right.
+        lanes: numbers of threads in x that it must have.
         most: the widest block that shared arrays have places for.
     """
 
@@ -89,6 +91,8 @@ class FlatUse:
     keeps_grid: bool = False
     most: int = LARGEST
     is_of_block: bool = False
+    least: int = WARP
+    lanes: frozenset[int] = frozenset()
 
     def joined(self, other: FlatUse) -> FlatUse:
         if self.obstacle or other.obstacle:
@@ -99,6 +103,8 @@ class FlatUse:
             needs_powers=self.needs_powers or other.needs_powers,
             keeps_grid=self.keeps_grid or other.keeps_grid,
             most=min(self.most, other.most),
+            least=max(self.least, other.least),
+            lanes=self.lanes | other.lanes,
         )
 
 

@@ -315,6 +315,8 @@ class Kernel:
     distinct_places: tuple[DistinctPlaces, ...] = ()
     #: Do these conditions hold for any other block, whatever warps keep?
     must_hold: bool = False
+    #: Is it proven for launches of fewer than 2^23 blocks?
+    narrow_blocks: bool = False
     #: Does the order in which rounded numbers are added up depend on the block, and may it?
     reassociates: bool = False
     is_associative: bool = False
@@ -456,6 +458,8 @@ class LaunchSite:
     #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
     brackets: Span | None = None
     by_arguments: bool = False
+    #: Is the kernel named with the type of its copy, since other functions share its name?
+    by_copy: bool = False
     #: The line of the macro in whose argument it stands, where the compiler sees it.
     macro_line: int | None = None
 

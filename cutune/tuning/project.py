@@ -32,7 +32,7 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import linked
 from cutune.proof.analysis.read_source import ReadSource
-from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.proof.analysis.recorded_launches import SeenLaunch, suggesting
 from cutune.source.program import Program, SiteNumbers
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
@@ -280,8 +280,7 @@ def _nothing_to_measure(
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen
     )
-    named = shlex.join(dict.fromkeys(one.site.source for one in seen if one.is_helped))
-    helping = [f"what would help: cutune inspect --suggest {named}"] if named else []
+    helping = [f"what would help: {command}" for command in suggesting(seen)]
     why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, *helping]))
     code, launches = Code.NOTHING_TUNABLE_BUILT, f"{len(seen)} launch{'es' * (len(seen) > 1)}"
     return CutuneError.at(code, command=project.make, launches=launches, why=why)

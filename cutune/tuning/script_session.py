@@ -484,7 +484,7 @@ def run_script(path: str, words: Sequence[str]) -> None:
     """Run a script as `python3 PATH WORDS` does."""
     sys.argv = [path, *words]
     sys.path[0] = str(Path(path).resolve().parent)
-    main = ModuleType("__main__")
+    main, path = ModuleType("__main__"), os.path.abspath(path)
     main.__file__, main.__loader__ = path, SourceFileLoader("__main__", path)
     # Its own `import cutune.tuned` begins nothing a second time.
     begun = sys.modules.setdefault("cutune.tuned", sys.modules["__main__"])

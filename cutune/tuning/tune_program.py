@@ -122,7 +122,7 @@ def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedP
     tuned, CT503 where nothing could be modelled), CT002, CT015, and what the stages raise.
     """
     if tuning.shortlist:
-        from cutune.tuning.shortlist import require_gpu_like
+        from cutune.tuning.time_shortlists import require_gpu_like
 
         require_gpu_like(request.devices[0])
     kept = None if tuning.is_anew or tuning.shortlist else kept_answer(request)
@@ -149,7 +149,10 @@ def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedP
         try_copies=try_copies,
     )
     programs = analyzer.load_all(request.sources, require_nvcc=True)
-    launches, targets = list(seen_launches(programs)), tuning.targets_of(programs)
+    launches, targets = (
+        list(seen_launches(programs, request.toolchain.flags)),
+        tuning.targets_of(programs),
+    )
     try:
         models, instrumented = _tuned(analyzer, request, tuning, programs, targets)
     except CutuneError as error:
@@ -178,7 +181,7 @@ def _tuned(
     method, performance = tuning.method or EXACT, tuning.performance or DEFAULT
     fitted = fit_collected(analyzer.reporter, workspace, collected, method, devices[0])
     if tuning.shortlist:
-        from cutune.tuning.shortlist import time_shortlists
+        from cutune.tuning.time_shortlists import time_shortlists
 
         about = tuning.plan, devices[0], workspace
         fitted = time_shortlists(analyzer, programs, *about, fitted, tuning.shortlist)

@@ -141,6 +141,12 @@ OF_WIDTHS = {
         " if (threadIdx.x == 0) row[0] = sums[0];",
         True,
     ),
+    # What is read at an id of the argument is multiplied and added.
+    "rounds": (
+        "const int i = blockIdx.x * width + threadIdx.x;"
+        " if (i < n) { const float x = in[i], y = in[n - i]; out[i] = (x * x + y * y) / 3; }",
+        True,
+    ),
     # A value that it has for a while alone.
     "halves": (
         "width = width / 2; for (int i = threadIdx.x; i < n; i += width) row[i] = 1;",
@@ -206,7 +212,7 @@ def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
     print_programs([program], Console(file=(shown := StringIO()), width=200))
     assert "copy that reads its block in place of an argument" in shown.getvalue()
     # Those of the last two are never launched.
-    assert copied == dict.fromkeys(("reads", "adds", "halved", "doubled"), (3,))
+    assert copied == dict.fromkeys(("reads", "adds", "rounds", "halved", "doubled"), (3,))
     shaken = cutune(
         "shake", path, "--run", "{program} {n}", "--vary", "n=300,1900", "--seeds", 6, *QUICK
     )

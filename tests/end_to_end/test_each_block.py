@@ -152,3 +152,59 @@ def test_blocks_do_the_ids_of_one_block_alone(source: Path) -> None:
     # The next block's sum would begin while the last thread still adds that of this one.
     assert "threads share memory of their block" in said[Code.VARIANT_ORDER]
     assert not {one.name for one in kernel.variants} & {"x2", "x4"}
+
+
+#: A histogram of an image, and one that each row of threads adds: as often as its block has rows.
+IMAGE = r"""
+#include <cstdio>
+#include <cstdlib>
+__global__ void counted(int w, int h, const int *image, int *bins) {
+    __shared__ int s[100];
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    const int t = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+    for (int j = t; j < 100; j += threads) s[j] = 0;
+    __syncthreads();
+    if (x < w && y < h) atomicAdd(s + image[y * w + x], 1);
+    __syncthreads();
+    for (int j = t; j < 100; j += threads) if (s[j]) atomicAdd(bins + j, s[j]);
+}
+__global__ void repeated(int w, int h, const int *image, int *bins) {
+    __shared__ int s[100];
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    for (int j = threadIdx.x; j < 100; j += blockDim.x) s[j] = 0;
+    __syncthreads();
+    if (x < w && y < h) atomicAdd(s + image[y * w + x], 1);
+    __syncthreads();
+    for (int j = threadIdx.x; j < 100; j += blockDim.x) atomicAdd(bins + j, s[j]);
+}
+int main(int argc, char **argv) {
+    const int w = argc > 1 ? atoi(argv[1]) : 50, h = argc > 2 ? atoi(argv[2]) : 40;
+    int *image, *bins, sum = 0;
+    cudaMallocManaged(&image, w * h * sizeof(int));
+    cudaMallocManaged(&bins, 100 * sizeof(int));
+    for (int i = 0; i < w * h; ++i) image[i] = i * 37 % 97;
+    for (int i = 0; i < 100; ++i) bins[i] = 0;
+    const dim3 block(16, 8), grid((w + 15) / 16, (h + 7) / 8);
+    counted<<<grid, block>>>(w, h, image, bins);
+    repeated<<<grid, block>>>(w, h, image, bins);
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 100; ++i) sum = 31 * sum + bins[i];
+    printf("%d\n", sum);
+}
+"""
+
+
+def test_any_block_of_two_dimensions_gives_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "image.cu"
+    path.write_text(IMAGE)
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found = {site.kernel: site.code for site in program.launches}
+    assert found == {"counted": None, "repeated": Code.SHARED_MEMORY}
+    kernel = next(one for one in program.kernels if one.name == "counted")
+    assert kernel.pure_dimensions == ("x", "y")
+    running = ("--run", "{program} {w} 70", "--vary", "w=1,16,77")
+    shaken = cutune("shake", path, *running, "--seeds", 6, *QUICK, cwd=tmp_path)
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+    assert "1 tunable launch" in shaken.stdout

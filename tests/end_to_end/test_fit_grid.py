@@ -36,6 +36,8 @@ class Question:
     is_bound: bool = False
     #: What the compiled kernel allows.
     threads: int = 1024
+    #: Does the kernel read 24 bits of the number of a block?
+    is_narrow: bool = False
 
     @property
     def line(self) -> str:
@@ -49,6 +51,7 @@ class Question:
             int(self.is_captured),
             int(self.is_bound),
             self.threads,
+            int(self.is_narrow),
         ]
         return " ".join(map(str, numbers))
 
@@ -182,6 +185,21 @@ def test_warps_keep_their_threads_where_blocks_are_several_deep(
         (Question((1, 0, 0), (0, 0, 0), (1 << 19, 1, 1), (1024, 1, 1), (512, 1, 1)), True),
         (Question((1, 0, 0), (0, 0, 0), (1 << 20, 1, 1), (1024, 1, 1), (512, 1, 1)), False),
         (Question((3, 0, 0), (0, 0, 0), (1 << 22, 1, 1), (256, 1, 1), (512, 1, 1)), False),
+        # Blocks whose numbers a kernel does not read as they are, before or after.
+        *(
+            (Question((1, 0, 0), (0, 0, 0), (before, 1, 1), *blocks, is_narrow=is_narrow), allowed)
+            for is_narrow, before, blocks, allowed in (
+                (False, 1 << 23, ((64, 1, 1), (128, 1, 1)), True),
+                (True, 1 << 23, ((64, 1, 1), (128, 1, 1)), False),
+                (True, 1 << 22, ((64, 1, 1), (128, 1, 1)), True),
+                (True, 1 << 22, ((64, 1, 1), (32, 1, 1)), False),
+                (True, 1 << 21, ((64, 1, 1), (32, 1, 1)), True),
+            )
+        ),
+        (
+            Question((0, 1, 0), (0, 0, 0), (1, 65536, 1), (1, 64, 1), (1, 128, 1), is_narrow=True),
+            False,
+        ),
         # Arguments by which threads of other warps may meet.
         (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (48, 1, 1), (96, 1, 1), is_bound=True), False),
         (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (32, 1, 1), (64, 1, 1), is_bound=True), True),

@@ -79,8 +79,9 @@ def is_compiled(folder: Path, *words: str, **variables: str) -> bool:
     before = len(count.read_bytes()) if count.exists() else 0
     for name in ("app.o", "app.d"):
         (folder / name).unlink(missing_ok=True)
+    named = ("nvcc",) if "PATH" in variables else (f"--cutune-nvcc={folder}/nvcc",)
     with patch.dict(os.environ, variables):
-        done = cutune("nvcc", f"--cutune-nvcc={folder}/nvcc", *WORDS, *INCLUDES, *words, cwd=folder)
+        done = cutune("nvcc", *named, *WORDS, *INCLUDES, *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / "app.o").read_bytes().startswith(b"object\r\n\xff ")
     assert (folder / "app.d").read_text() == "app.o : app.cu \\\n    second/factor.h\n"
@@ -115,6 +116,10 @@ def test_an_object_is_given_again_unless_something_has_changed(project: Path) ->
     write_compiler(project, "# Another compiler.")
     assert is_compiled(project)
     assert not is_compiled(project)
+    # `cutune nvcc nvcc …`, as CMake calls a launcher.
+    path = f"{project}{os.pathsep}{os.environ['PATH']}"
+    assert is_compiled(project, PATH=path)
+    assert not is_compiled(project, PATH=path)
 
 
 @pytest.mark.nvcc

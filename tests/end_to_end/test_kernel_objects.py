@@ -12,7 +12,7 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.core.codes import Code
-from tests.support.short_headers import as_users_do
+from tests.support.short_headers import with_short_headers
 
 pytestmark = pytest.mark.nvcc
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ def test_a_kernel_chooses_and_another_keeps_its_block(tmp_path: Path) -> None:
     script = shutil.copy(SCRIPT, tmp_path)
     variables = {"PYTHONPATH": str(ROOT), "CUTUNE": "verbose"}
     command = [sys.executable, "-m", "cutune", "run", sys.executable, script]
-    with as_users_do():
+    with with_short_headers():
         done = subprocess.run(
             command, env={**os.environ, **variables}, capture_output=True, text=True, check=False
         )

@@ -124,6 +124,37 @@ def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     assert [site.code for site in launches] == [*[hidden] * 2, *shown, hidden]
 
 
+#: A macro names the namespace, as in headers that are included once for each of several models.
+NAMED_BY_MACRO = r"""
+struct Stream { int asked; cudaStream_t get() { return asked++, nullptr; } };
+#define MODEL one
+namespace MODEL {
+__global__ void fill(int n, int *x) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = n;
+}
+void run(int n, int *x, Stream &s) { fill<<<n / 32, 32, 0, s.get()>>>(n, x); }
+}
+#undef MODEL
+#define MODEL two
+namespace others {}
+using namespace others;
+using namespace one;
+namespace MODEL {
+void run(int n, int *x, Stream &s) { fill<<<n / 32, 32, 0, s.get()>>>(n, x); }
+}
+"""
+
+
+def test_a_namespace_that_a_macro_names(tmp_path: Path) -> None:
+    path = tmp_path / "named.cu"
+    path.write_text(NAMED_BY_MACRO)
+    launches = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True).launches
+    # The second is written like the first, and stands in another namespace.
+    assert [site.code for site in launches] == [None, Code.SIDE_EFFECT]
+    assert launches[0].called is not None
+
+
 #: Macros around launches: (expected verdict, the statement).
 IN_MACROS = r"""
 #include <cstdio>

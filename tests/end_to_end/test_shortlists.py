@@ -14,7 +14,7 @@ from cutune.core.workspace import entries_of
 from cutune.measure import gpu_sweep
 from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.tuning import shortlist
+from cutune.tuning import time_shortlists
 from tests.support.cutune_runs import ARCHITECTURE, compiled, cutune, run, select
 from tests.support.short_headers import STANDARD
 
@@ -98,7 +98,7 @@ def tuned(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_text(PRODUCT)
     runs = "--run", "./{program} {n}", "--vary", f"n={','.join(SIZES)}"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortlist, "require_gpu", lambda: None)
+        patch.setattr(time_shortlists, "require_gpu", lambda: None)
         patch.setattr(gpu_sweep, "gpu_target", lambda _: None)
         patch.setattr(gpu_sweep, "read_entries", made_up.entries)
         done = cutune("tune", source, *runs, "--shortlist", COUNT, *OPTIONS, "--device", "h200")
@@ -166,8 +166,10 @@ def test_without_a_gpu_nothing_begins(source: Path, monkeypatch: pytest.MonkeyPa
 def test_another_gpu_than_the_modelled_one_is_refused(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shortlist, "require_gpu", lambda: None)
-    monkeypatch.setattr(shortlist, "gpu_name", lambda: (DeviceProfile.named("a100").name, "1"))
+    monkeypatch.setattr(time_shortlists, "require_gpu", lambda: None)
+    monkeypatch.setattr(
+        time_shortlists, "gpu_name", lambda: (DeviceProfile.named("a100").name, "1")
+    )
     done = cutune("tune", source, "--shortlist", "8", "--device", "h200")
     assert done.returncode == 1
     assert "NVIDIA A100" in done.stderr and "NVIDIA H200" in done.stderr

@@ -13,7 +13,7 @@ from cutune.lab.interchange.convert import FORMATS
 from cutune.lab.interchange.results import Metric, Result, Results
 from cutune.model.measurement.measurement import Measurement, Origin, SiteCounters
 from cutune.model.measurement.sweep import RecordedSweep, SweptLaunch, swept_line, write_sweep
-from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.proof.analysis.recorded_launches import Helped, SeenLaunch
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial
 from cutune.source.program import SiteKey
@@ -52,7 +52,8 @@ def _of_workspaces() -> Iterator[bytes]:
     sources = {"command": "cutune tune a.cu", "folder": "/none", "sources": ["a.cu"], "flags": []}
     yield _lines({"schema": COMMAND_SCHEMA, **sources})
     yield _json({"schema": UNIT_SCHEMA, **unit})
-    seen = SeenLaunch(SiteKey("/app.cu", 1), "k", "app.cu", 3, False, "why", "CT201")
+    helped = Helped(("/app.cu",), ("-O2",), "/")
+    seen = SeenLaunch(SiteKey("/app.cu", 1), "k", "app.cu", 3, False, "why", "CT201", 0, helped)
     yield _json({"schema": LAUNCHES_SCHEMA, "launches": [seen.to_json()]})
     yield _json({"schema": LENDING_SCHEMA, "unit": unit, "has": ["k"], "lacks": ["m"]})
     yield _json({"schema": LENDING_SCHEMA, "lenders": [unit]})

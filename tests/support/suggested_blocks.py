@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cutune.core.source import Source
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
+from cutune.source.program import Verdict
 from tests.support.analyzed import analyzed
 
 Kernels = Mapping[str, tuple[str, str, str]]
@@ -35,3 +36,11 @@ def check(found: Suggestion, expected: str) -> None:
     else:
         assert found.pragma is None
         assert expected in found.text
+
+
+def check_pragmas(kernels: Kernels, said: Mapping[str, Suggestion]) -> None:
+    """With all pragmas that were suggested, the launches of these kernels are tunable alone."""
+    pragmas = {name: one.pragma for name, one in said.items() if one.pragma is not None}
+    launches = analyzed(program_of(kernels, "\n".join(pragmas.values()) + "\n")).launches
+    tunable = {one.kernel for one in launches if one.verdict is not Verdict.REFUSED}
+    assert tunable == pragmas.keys()

@@ -20,7 +20,7 @@ from cutune.cli.page.page_facts import (
     LaunchFacts,
     ProgramFacts,
     Standing,
-    geometric_mean,
+    mean_gain,
 )
 from cutune.cli.report.choices import question_of
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
@@ -182,7 +182,7 @@ def _gains(gaining: Sequence[KernelFacts], called: Mapping[str, str]) -> str:
         told = f"{_joined(factors)} times as fast with cutune"
         return f"{_joined(names)} {are} predicted to run {told}"
     all_of = f"all {count}" if len(gaining) == count else f"{len(gaining)} of {count}"
-    mean = times(geometric_mean(one.gain for one in gaining))
+    mean = times(mean_gain(one.gain for one in gaining))
     return (
         f"{all_of} kernels are predicted to run {mean} times as fast with cutune on average, "
         f"most of all {names[0]} ({factors[0]} times)"

@@ -40,6 +40,7 @@ from cutune.cli.page.page_facts import (
     SPEAKING_GAIN,
     AtSizes,
     Candidate,
+    KernelFacts,
     LaunchFacts,
     PageFacts,
     Standing,
@@ -52,27 +53,67 @@ from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.thread_block import Block, configuration_text, shape
 
 #: A page is below this size, in bytes.
-LARGEST = 3_000_000
+LARGEST = 2_000_000
+
+
+@dataclass(frozen=True)
+class PageDetail:
+    """How much a page says of kernels: of how many, with rational programs, at all sizes or one."""
+
+    kernels: int
+    with_programs: bool = False
+    all_sizes: bool = False
+
+    def left_out(self, kernels: int) -> str:
+        """Return what a page of so many kernels lacks; empty where nothing is missing."""
+        parts = [
+            "" if self.with_programs else "rational programs",
+            "" if self.all_sizes else "all sizes but the largest",
+            "" if self.kernels == kernels else f"{kernels - self.kernels} of {kernels} kernels",
+        ]
+        if not any(parts):
+            return ""
+        said = ", ".join(filter(None, parts))
+        return (
+            f"The page would be large. Left out are {said}: name some of the sources to have them."
+        )
 
 
 def to_html(report: PageFacts) -> str:
     """The page; too large a one says what it leaves out. Raises CT017 without jinja2."""
-    whole = _rendered(report, with_programs=True)
-    if len(whole.encode()) < LARGEST:
-        return whole
-    words = "rational programs are left out: name some of the sources to have them"
-    return _rendered(report, with_programs=False, left_out=f"The page would be large: {words}.")
+    count, page = len(report.kernels), ""
+    for extent in (
+        PageDetail(count, True, True),
+        PageDetail(count, all_sizes=True),
+        PageDetail(count),
+    ):
+        page = _rendered(report, extent)
+        if _fits(page):
+            return page
+    bare = len(_rendered(report, PageDetail(0)).encode())
+    while count and not _fits(page):
+        # As many as have room, if those that are left out are as large as the others.
+        room = max(LARGEST - bare, 0) / (len(page.encode()) - bare)
+        count = int(0.95 * count * room)
+        page = _rendered(report, PageDetail(count))
+    return page
 
 
-def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str:
+def _fits(page: str) -> bool:
+    return len(page.encode()) < LARGEST
+
+
+def _rendered(report: PageFacts, extent: PageDetail) -> str:
     # Our own files: no text of others is in them.
     style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
     gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
-    template = _environment(with_programs).get_template("page.html")
+    detailed = report.ranked[: extent.kernels]
+    template = _environment(extent, detailed).get_template("page.html")
     page: str = template.render(
         report=report,
         most_gain=max(gains, default=1.0),
-        left_out=left_out,
+        detailed=detailed,
+        left_out=extent.left_out(len(report.kernels)),
         style=style,
         script=script,
         # The browser runs and loads these two texts, nothing else.
@@ -85,7 +126,7 @@ def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str
 
 def part(name: str, *arguments: object) -> str:
     """A macro of `parts.html` with its style, for notebooks. Raises CT017 without jinja2."""
-    parts = _environment(with_programs=False).get_template("parts.html").module
+    parts = _environment(PageDetail(0, all_sizes=True)).get_template("parts.html").module
     # The style of the page holds for this element alone; elsewhere `:root` is the notebook.
     style = _own_file("style.css").replace(":root", ":scope")
     inner = getattr(parts, name)(*arguments)
@@ -94,7 +135,7 @@ def part(name: str, *arguments: object) -> str:
     )
 
 
-def _environment(with_programs: bool) -> Any:
+def _environment(extent: PageDetail, detailed: Iterable[KernelFacts] = ()) -> Any:
     jinja2 = required("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cutune.cli.page"),
@@ -103,7 +144,11 @@ def _environment(with_programs: bool) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= _FUNCTIONS | {"with_programs": with_programs}
+    environment.globals |= _FUNCTIONS | {
+        "with_programs": extent.with_programs,
+        "all_sizes": extent.all_sizes,
+        "linked": frozenset(kernel.key for kernel in detailed),
+    }
     return environment
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import geometric_mean
 
 from cutune.check.evaluate import Evaluation
 from cutune.model.measurement.sweep import SweptConfiguration
@@ -194,12 +194,12 @@ class KernelFacts:
     @property
     def gain(self) -> float:
         """The predicted gain, geometric mean over the sizes; 1 where there is no prediction."""
-        return geometric_mean(one.gain for one in self.sizes)
+        return mean_gain(one.gain for one in self.sizes)
 
     @property
     def measured_gain(self) -> float | None:
         known = [one.measured_gain for one in self.sizes if one.measured_gain is not None]
-        return geometric_mean(known) if known else None
+        return mean_gain(known) if known else None
 
     @property
     def standing(self) -> Standing:
@@ -236,7 +236,7 @@ class PageFacts:
         return sorted(self.kernels, key=lambda kernel: -kernel.gain)
 
 
-def geometric_mean(values: Iterable[float | None]) -> float:
-    """Of those that are known; 1 without any."""
-    logarithms = [math.log(value) for value in values if value]
-    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else 1.0
+def mean_gain(gains: Iterable[float | None]) -> float:
+    """Return the geometric mean of the gains that are known; 1 without any."""
+    known = [gain for gain in gains if gain]
+    return geometric_mean(known) if known else 1.0

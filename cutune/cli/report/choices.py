@@ -42,7 +42,7 @@ from cutune.model.selection.chooser import (
     usual_sizes,
 )
 from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
-from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.proof.analysis.recorded_launches import SeenLaunch, suggesting
 from cutune.proof.variants.bounds import NAME as BOUNDS
 from cutune.source.kernel_variant import BLOCK_OF, value_text
 from cutune.source.program import DIMENSIONS, SiteKey
@@ -411,7 +411,7 @@ def _choice_rows(
 
 
 def tuning_shown(
-    seen: Iterable[SeenLaunch],
+    seen: Sequence[SeenLaunch],
     models: Sequence[FittedModel],
     said: Sequence[Diagnostic],
     device: DeviceProfile,
@@ -420,7 +420,8 @@ def tuning_shown(
     """What `tune` shows of launches. `asked`: further arguments of `choice_table`."""
     choices = choice_table(models, device, *asked)
     launches = outcomes(seen, models, choices, said, device.sm_count)
-    return Shown(device.name, choices.rows, choices.questions, launches, [])
+    asking = suggesting(seen)
+    return Shown(device.name, choices.rows, choices.questions, launches, [], helping=asking)
 
 
 def outcomes(
@@ -476,8 +477,9 @@ def _outcome(
     path = Path(launch.file)
     file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
     remark = "" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED)
+    is_helped = launch.helped is not None
     return LaunchRow(
-        file, launch.line, launch.kernel, outcome, why, code or None, remark, launch.is_helped
+        file, launch.line, launch.kernel, outcome, why, code or None, remark, is_helped
     )
 
 

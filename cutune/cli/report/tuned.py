@@ -6,10 +6,9 @@ The rows are kept, and shown again where nothing has changed.
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from rich.markup import escape
@@ -85,6 +84,7 @@ class Shown:
     Attributes:
         questions: how to ask for kernels whose threads have to be named.
         built: what is to be said of a project's build.
+        helping: the commands that say what would help.
         is_tried: can annotations be tried with the runs that were asked for?
     """
 
@@ -94,6 +94,7 @@ class Shown:
     launches: list[LaunchRow]
     written: list[str]
     built: str = ""
+    helping: list[str] = field(default_factory=list)
     is_tried: bool = True
 
     @staticmethod
@@ -102,14 +103,15 @@ class Shown:
         choices = [row for part in parts for row in part.choices]
         questions = [question for part in parts for question in part.questions]
         launches = [row for part in parts for row in part.launches]
-        return Shown(parts[0].device, choices, questions, launches, written, built, is_tried=False)
+        helping = list(dict.fromkeys(command for part in parts for command in part.helping))
+        about = choices, questions, launches, written, built, helping
+        return Shown(parts[0].device, *about, is_tried=False)
 
     def show(self, as_json: bool = False) -> None:
         if as_json:
             document = {"schema": SCHEMA, **asdict(self)}
-            shown = {
-                n: v for n, v in document.items() if n not in ("questions", "built", "is_tried")
-            }
+            left_out = "questions", "built", "helping", "is_tried"
+            shown = {name: part for name, part in document.items() if name not in left_out}
             print(json.dumps(shown, indent=1))
             return
         self._show_choices()
@@ -150,8 +152,7 @@ class Shown:
         else:
             for line in aligned(rows):
                 console.print(f"  {line}", markup=False, soft_wrap=True)
-        helped = (one.file for one in self.launches if one.is_helped)
-        if files := shlex.join(dict.fromkeys(helped)):
-            tried = " (tried, with --run and --vary as here)" if self.is_tried else ""
-            advice = f"what would help{tried}: cutune inspect --suggest {files}"
+        tried = " (tried, with --run and --vary as here)" if self.is_tried else ""
+        for command in self.helping:
+            advice = f"what would help{tried}: {command}"
             console.print(advice, markup=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cutune.proof.compiled import Compile, ProvenCode, compiled_changes, prove_entries
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.same_code import code_of, dynamic_arrays, rounds_alike
+from cutune.proof.same_code import code_of, dynamic_arrays, parameter_name, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.block_copies import block_copies
@@ -110,10 +110,14 @@ def _proven_candidates(
 
 
 def _counts_as(copy: KernelCopy) -> Mapping[str, str]:
-    """Built-ins that a copy reads where its kernel has a constant (''), or another built-in."""
+    """What a copy reads, and what its kernel has in its place: a constant ('') or another built-in.
+
+    An argument that is the width of the block is a constant of the launch.
+    """
     constants = ["ntid", *["tid"] * (copy.block == (1, 1, 1))]
     constants += ["ctaid", "nctaid"] * copy.is_of_one_block
-    known = dict.fromkeys((f"%{name}.{d}" for name in constants for d in DIMENSIONS), "")
+    read = [f"%{name}.{d}" for name in constants for d in DIMENSIONS]
+    known = dict.fromkeys([*read, *map(parameter_name, copy.widths)], "")
     return known | ({"%tid.y": "%tid.x"} if copy.is_flat else {})
 
 

@@ -6,6 +6,8 @@ for the process that tunes the build.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
@@ -20,10 +22,22 @@ from cutune.source.program import Kernel, LaunchSite, Program, SiteKey, Verdict
 
 
 @dataclass(frozen=True)
+class Helped:
+    """A launch that `cutune inspect --suggest` has a line for: what has to be given to it.
+
+    `sources`: absolute paths. `flags`: how they are compiled, seen from `folder`.
+    """
+
+    sources: tuple[Text, ...]
+    flags: tuple[str, ...]
+    folder: Text
+
+
+@dataclass(frozen=True)
 class SeenLaunch:
     """One launch: its place, its verdict, and why it is refused.
 
-    `code`: that of the rule. `blocks`: see `constant_blocks`. `is_helped`: a suggestion helps.
+    `code`: that of the rule. `blocks`: see `constant_blocks`. `helped`: None where nothing helps.
     """
 
     site: SiteKey
@@ -34,7 +48,7 @@ class SeenLaunch:
     reason: str = ""
     code: str = ""
     blocks: Count = 0
-    is_helped: bool = False
+    helped: Helped | None = None
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -47,8 +61,8 @@ class SeenLaunches:
     launches: tuple[SeenLaunch, ...]
 
 
-def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:
-    """The launches of programs, in their order."""
+def seen_launches(programs: Sequence[Program], flags: Sequence[str]) -> Iterator[SeenLaunch]:
+    """The launches of programs, which are linked together and compiled so, in their order."""
     for program in programs:
         found = [one for one in suggestions(program) if one.helps]
         helped = {(one.file, line) for one in found for line in one.launches}
@@ -64,8 +78,39 @@ def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:
                 "" if is_tunable else site.reason,
                 "" if is_tunable or site.code is None else site.code.number,
                 constant_blocks(site, program.kernel(site.kernel)),
-                (site.source.path, line) in helped,
+                _helped(programs, program, site, flags)
+                if (site.source.path, line) in helped
+                else None,
             )
+
+
+def _helped(
+    programs: Sequence[Program], program: Program, site: LaunchSite, flags: Sequence[str]
+) -> Helped:
+    kernel, paths = program.kernel(site.kernel), [program.source.path]
+    if kernel is not None and kernel.elsewhere is not None:
+        # Of a program that was read alone it is known where its kernel stands.
+        others = [one.source.path for one in programs if one is not program]
+        paths += others or [kernel.source.path]
+    return Helped(tuple(map(os.path.abspath, paths)), tuple(flags), os.getcwd())
+
+
+def suggesting(seen: Iterable[SeenLaunch]) -> list[str]:
+    """The commands that say what would help; sources that are compiled alike are in one."""
+    asked: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
+    for helped in (one.helped for one in seen):
+        if helped is not None:
+            alike = asked.setdefault((helped.folder if helped.flags else "", helped.flags), {})
+            alike.update(dict.fromkeys(helped.sources))
+    return [_suggesting(folder, flags, sources) for (folder, flags), sources in asked.items()]
+
+
+def _suggesting(folder: str, flags: Iterable[str], sources: Iterable[str]) -> str:
+    here = folder or os.getcwd()
+    words = [path.removeprefix(os.path.join(here, "")) for path in sources]
+    words += [f"--nvcc-flag={flag}" for flag in flags]
+    moved = "" if here == os.getcwd() else f"cd {shlex.quote(here)} && "
+    return f"{moved}cutune inspect --suggest {shlex.join(words)}"
 
 
 def nothing_tunable(programs: Sequence[Program]) -> CutuneError:

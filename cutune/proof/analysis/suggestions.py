@@ -49,24 +49,28 @@ def _blocks(kernel: Kernel, sites: Sequence[LaunchSite]) -> str:
     return next(filter(None, (_blocks_along(d, kernel, sites) for d in DIMENSIONS)), "")
 
 
-def _blocks_along(d: str, kernel: Kernel, sites: Iterable[LaunchSite]) -> str:
+def _blocks_along(d: str, kernel: Kernel, sites: Sequence[LaunchSite]) -> str:
     flat = _use_along(d, kernel)
-    least, most = WARP, min(LARGEST, kernel.max_threads, flat.most)
-    if flat.obstacle:
+    least, most = flat.least, min(LARGEST, kernel.max_threads, flat.most)
+    if flat.obstacle or not all(flat.lanes <= {_threads_in_x(site)} for site in sites):
         return ""
     splits = [split for split in flat.splits if split > WARP]
     for width in (_flat_width(site, d) for site in sites):
         if width is None or (splits and not width):
             return ""
         # What other widths do is known to be meant on the side of the program's own block alone.
-        least = max(least, *(split for split in splits if split <= width), WARP)
-        most = min(most, *(split - 1 for split in splits if split > width), LARGEST)
+        least = max([least, *(split for split in splits if split <= width)])
+        most = min([most, *(split - 1 for split in splits if split > width)])
     if d != "x":
         warps = _widths(-(-least // WARP), most // WARP, needs_powers=True)
         grid = ", ".join(["keep"] * (DIMENSIONS.index(d) + 1))
         return f"block({d}: {warps}) grid({grid})" if warps else ""
     widths = _widths(-(-least // WARP) * WARP, most - most % WARP, flat.needs_powers)
     return f"block(x: {widths})" + " grid(keep)" * flat.keeps_grid if widths else ""
+
+
+def _threads_in_x(site: LaunchSite) -> int:
+    return int(constant(site.resolved.block[0]) or 0) if site.resolved is not None else 0
 
 
 def _use_along(d: str, kernel: Kernel) -> FlatUse:

@@ -22,6 +22,9 @@ from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.toolchain.kernel_names import base_name
 
+#: Copies of a kernel that are named in one message.
+_MOST_NAMED = 8
+
 
 @dataclass(frozen=True)
 class Tiles:
@@ -193,4 +196,11 @@ def _left_out(kernel: Kernel, tiles: Tiles) -> Iterator[tuple[str, Impurity]]:
     for name, said in tiles.others:
         by_reason.setdefault(said, []).append(name)
     for said, names in by_reason.items():
-        yield left_out(kernel, ", ".join(names), Code.VARIANT_TILE, what=said)
+        yield left_out(kernel, _named(names), Code.VARIANT_TILE, what=said)
+
+
+def _named(names: Sequence[str]) -> str:
+    """The names of copies; of many, the first and how many there are."""
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMED])}, … ({len(names)} in all)"

@@ -41,7 +41,7 @@ class _Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class EachBlockJudge(RowJudge):
-    """Judges entries in which ids count, in one dimension."""
+    """Judges entries in which ids count."""
 
     def each_block(self) -> tuple[list[MemoryAccess], Meetings]:
         """Return the accesses by ids, and conditions for all others; raises NotUnderstood."""
@@ -61,7 +61,7 @@ class EachBlockJudge(RowJudge):
 
     def _is_raw(self, predicate: Predicate) -> bool:
         properties = properties_of(predicate, self.atoms)
-        return bool(properties.raw) or self.kept_grid.dimension in properties.ids
+        return bool(properties.raw) or not self.kept_grid.of_block.ids.isdisjoint(properties.ids)
 
     def _is_idle(self, block: int) -> bool:
         """Does it leave out nothing but to add a part of a sum that is 0 (`if (part > 0)`)?"""
@@ -138,7 +138,7 @@ class EachBlockJudge(RowJudge):
         if access.instruction.guard:
             self._stop(access.instruction, "an instruction under a condition")
         properties = self.atoms.joined(access.values).joined(access.properties)
-        if self.kept_grid.dimension in properties.ids:
+        if not self.kept_grid.of_block.ids.isdisjoint(properties.ids):
             self._stop(access.instruction, "what a block does by an id")
         return where
 

@@ -226,6 +226,11 @@ def known_results(opcode: str, modifiers: Sequence[str], values: Sequence[Lanes]
     """Return the results of the threads that have numbers; None where these are not computed."""
     if not modifiers or any(value.piece >= 0 for value in values):
         return None
+    if values and all(value.is_number for value in values):
+        try:
+            return numbers(computed(opcode, modifiers, [value.data for value in values]))
+        except ValueError:
+            return None
     places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
     if not places.size:
         return None

@@ -126,7 +126,7 @@ class BlockRun:
         while self.steps < _MOST_STEPS:
             self.steps += 1
             active = ~self.ended & ~self.waiting
-            if not active.any():
+            if not np.count_nonzero(active):
                 if are_all(self.ended):
                     return None
                 self._pass_barrier()
@@ -215,7 +215,7 @@ class BlockRun:
             if not condition.are_numbers(group):
                 self._refuse(instruction, "a condition that data decide")
             where = group & ((condition.data != 0) != instruction.negated)
-            if not where.any():
+            if not np.count_nonzero(where):
                 return
         match opcode:
             case "bar" | "barrier":

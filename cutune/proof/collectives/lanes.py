@@ -210,15 +210,21 @@ class Lanes:
     @property
     def is_number(self) -> bool:
         """Does every thread have a number, all of it?"""
-        return self.piece < 0 and are_all(self.kind == NUMBER)
+        return self.piece < 0 and (
+            self.kind is alike(len(self.kind), NUMBER) or are_all(self.kind == NUMBER)
+        )
 
     def are_numbers(self, where: Flags) -> bool:
         """Tell whether all these threads have numbers, and no halves of them."""
-        return self.piece < 0 and are_all(self.kind[where] == NUMBER)
+        return self.piece < 0 and (
+            self.kind is alike(len(self.kind), NUMBER) or are_all(self.kind[where] == NUMBER)
+        )
 
     def taken(self, places: Numbers) -> Lanes:
         """Return the lanes in which thread t has the value of thread `places[t]`."""
         threads = self.threads[places] if self.threads is not None else None
+        if self.kind is alike(len(self.kind), NUMBER):
+            return Lanes(alike(len(places), NUMBER), self.data[places], threads, self.piece)
         return Lanes(self.kind[places], self.data[places], threads, self.piece)
 
     def spread(self, places: Numbers, count: int) -> Lanes:
@@ -233,11 +239,17 @@ class Lanes:
 
     def written(self, where: Flags, value: Lanes) -> Lanes:
         """Return the lanes in which these threads have another value."""
-        if are_all(where):
+        count = int(np.count_nonzero(where))
+        if count == where.size:
             return value
+        has_threads = self.threads is not None or value.threads is not None
+        if count == 0 and self.piece == value.piece and has_threads == (self.threads is not None):
+            return self
         threads = None
-        if self.threads is not None or value.threads is not None:
+        if has_threads:
             threads = np.where(where[:, None], value.words(self), self.words(value))
+        if self.kind is value.kind and self.piece == value.piece:
+            return Lanes(self.kind, np.where(where, value.data, self.data), threads, self.piece)
         # Halves and whole values do not stand in one register.
         before = self.kind if value.piece == self.piece else np.uint8(UNKNOWN)
         kind = np.where(where, value.kind, before).astype(np.uint8)
@@ -248,7 +260,9 @@ class Lanes:
         if bits >= 64 or self.piece >= 0:
             return self
         short = self.data & np.int64((1 << bits) - 1)
-        return Lanes(self.kind, np.where(self.kind == NUMBER, short, self.data), self.threads)
+        if self.kind is not alike(len(self.kind), NUMBER):
+            short = np.where(self.kind == NUMBER, short, self.data)
+        return Lanes(self.kind, short, self.threads)
 
     def equals(self, other: Lanes) -> bool:
         """Tell whether all threads have the same values in both, which may be halves of them."""
@@ -286,6 +300,14 @@ class Lanes:
         return np.where(is_alike, warps[:, 0].astype(np.int64), np.int64(0))
 
 
+@cache
+def alike(count: int, kind: int) -> npt.NDArray[np.uint8]:
+    """Return so many entries of one kind, an array for all that asks: it is known by itself."""
+    kinds = np.full(count, kind, np.uint8)
+    kinds.flags.writeable = False
+    return kinds
+
+
 def are_all(flags: Flags) -> bool:
     """Tell what `flags.all()` does, in a fifth of its time for as few as a block has threads."""
     return int(np.count_nonzero(flags)) == flags.size
@@ -317,17 +339,17 @@ def own_threads(width: int) -> Words:
 
 def unknown(width: int) -> Lanes:
     """Return lanes of which nothing is known."""
-    return Lanes(np.zeros(width, np.uint8), np.zeros(width, np.int64))
+    return Lanes(alike(width, UNKNOWN), np.zeros(width, np.int64))
 
 
 def numbers(values: Numbers) -> Lanes:
     """Return lanes that hold numbers."""
-    return Lanes(np.full(len(values), NUMBER, np.uint8), values)
+    return Lanes(alike(len(values), NUMBER), values)
 
 
 def uniform(width: int, kind: int, data: int) -> Lanes:
     """Return lanes that are alike in all threads."""
-    return Lanes(np.full(width, kind, np.uint8), np.full(width, data, np.int64))
+    return Lanes(alike(width, kind), np.full(width, data, np.int64))
 
 
 def own_parts(width: int, summand: int) -> Lanes:
@@ -349,7 +371,7 @@ def as_terms(lanes: Lanes, terms: Terms) -> Numbers:
         ("number", lanes.kind == NUMBER),
         ("total", lanes.whole_sums(terms.threads)),
     ):
-        if where.any():
+        if np.count_nonzero(where):
             values, places = np.unique(lanes.data[where], return_inverse=True)
             ids = [terms.number((name, int(value))) for value in values]
             found[where] = np.array(ids, np.int64)[places]
@@ -368,6 +390,9 @@ def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
     columns = np.stack([as_terms(one, terms) for one in operands], axis=1)
     if not (columns >= 0).all(axis=1).any():
         return unknown(len(columns))
+    if are_all(columns == columns[0]):
+        number = terms.number((name, *columns[0].tolist()))
+        return uniform(len(columns), TERM, number)
     rows = [*map(tuple, columns.tolist())]
     ids = {row: -1 if min(row) < 0 else terms.number((name, *row)) for row in sorted({*rows})}
     data = np.array([ids[row] for row in rows], np.int64)
@@ -418,7 +443,7 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
                 same = (other.kind == NUMBER) & (other.data == _signed((known.first,))[0])
                 result = result.written(here & same, one)
             both = here & (other.kind == PART) & (other.data == summand)
-            if not both.any() or one is second:
+            if one is second or not np.count_nonzero(both):
                 continue
             assert other.threads is not None, "parts hold threads"
             if not is_idempotent(operation):

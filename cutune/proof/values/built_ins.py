@@ -198,8 +198,8 @@ class KeptGrid(BuiltIns):
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if kind in self.steady:
-            properties = AtomProperties(interval=self.steady[kind])
-            return atoms.named(f"{kind}.{dimension}", properties)
+            interval = self.steady[kind]._replace(high=atoms.most_blocks)
+            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=interval))
         if dimension != self.dimension:
             return ZERO if kind in (THREAD, BLOCK) else ONE
         return IntegerPolynomial.atom(kind, dimension)
@@ -213,15 +213,17 @@ class KeptGrid(BuiltIns):
         atoms: Atoms,
     ) -> IntegerPolynomial:
         """Return a value with c * m * J in place of c * m * (threadIdx + rounds * blockDim)."""
-        ((step_of_round, _),) = rounds.terms
-        (thread,), (size,) = self.thread.atoms, self.step.atoms
+        ((step_of_round, _),), ((size, _),) = rounds.terms, self.step.terms
+        (first, _), *others = self.thread.terms
+        summed = [first, *(other for other, _ in others), (*size, *step_of_round)]
         terms = dict(value.terms)
         for monomial, coefficient in value.terms:
-            rest = without(monomial, thread)
-            stepping = tuple(sorted((*(rest or ()), size, *step_of_round)))
-            if rest is None or terms.get(stepping) != coefficient:
+            rest = without(monomial, *first)
+            parts = [tuple(sorted((*(rest or ()), *one))) for one in summed]
+            if rest is None or any(terms.get(part) != coefficient for part in parts):
                 continue
-            del terms[monomial], terms[stepping]
+            for part in parts:
+                del terms[part]
             self.loops.add(header)
             properties = AtomProperties(
                 ids=self.differing, loops=loops, interval=Interval(0, self.most)
@@ -326,3 +328,33 @@ class RowsOfEachBlock(KeptGrid):
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
+
+
+@dataclass
+class RowsOfEachFlatBlock(RowsOfEachBlock):
+    """Such rows beside ids in x and y: J begins at the number of a thread in its block.
+
+    That is `threadIdx.y * blockDim.x + threadIdx.x`, and a block has `blockDim.x * blockDim.y`
+    threads: each number once, whatever the shape of the block.
+    """
+
+    dimension: str = "x"
+
+    @property
+    def of_block(self) -> AtomProperties:
+        both = frozenset("xy")
+        return AtomProperties(raw=both, ids=both)
+
+    def first_threads(self, known: Iterable[Predicate]) -> int:
+        """Return 0: how many threads a block has is known of its width alone."""
+        return 0
+
+    @property
+    def thread(self) -> IntegerPolynomial:
+        x, y = (IntegerPolynomial.atom(THREAD, dimension) for dimension in "xy")
+        return y * IntegerPolynomial.atom(BLOCK_SIZE, "x") + x
+
+    @property
+    def step(self) -> IntegerPolynomial:
+        x, y = (IntegerPolynomial.atom(BLOCK_SIZE, dimension) for dimension in "xy")
+        return x * y

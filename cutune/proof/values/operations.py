@@ -34,6 +34,7 @@ from cutune.proof.values.predicates import (
 )
 from cutune.proof.values.terms import (
     ANYTHING,
+    MOST_NARROW_BLOCKS,
     AtomOperation,
     AtomProperties,
     Atoms,
@@ -286,6 +287,8 @@ class Operations:
                     return modulo(-values[0] - 1, bits_of(kind))
                 case "mul" | "mad":
                     return self._product(modifiers, values)
+                case "mul24" | "mad24" if all(map(self._is_narrow, values[:2])):
+                    return self._product(modifiers, values)
                 case "shl" if (by := values[1].literal) is not None and 0 <= by < bits_of(kind):
                     return modulo(values[0] * (1 << by), bits_of(kind))
                 case "and":
@@ -312,6 +315,10 @@ class Operations:
             return None
         product = factors[0] * factors[1]
         return modulo(product + values[2] if len(values) > 2 else product, bits)
+
+    def _is_narrow(self, value: IntegerPolynomial) -> bool:
+        """Does a number fit into the 24 bits of `mul24`, read with a sign or without?"""
+        return self.atoms.interval(value).within(0, MOST_NARROW_BLOCKS)
 
     def extended(self, value: IntegerPolynomial, bits: int, signed: bool) -> IntegerPolynomial:
         """Return a number of so many bits as a longer one."""

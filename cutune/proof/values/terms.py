@@ -35,6 +35,8 @@ from cutune.proof.values.polynomial import (
 
 #: Threads per dimension of a launch that may be changed.
 MOST_THREADS = 1 << 30
+#: Blocks of a launch whose numbers, and how many they are, fit into 24 bits with a sign.
+MOST_NARROW_BLOCKS = (1 << 23) - 1
 #: Threads of a warp.
 WARP = 32
 RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
@@ -107,10 +109,12 @@ _BUILTIN_RANGES = {
 _OF_THREADS = frozenset({THREAD, BLOCK_SIZE, IDENTITY, STRIDE})
 
 
-def _of_builtin(atom: Atom, threads_per_id: int) -> AtomProperties | None:
+def _of_builtin(atom: Atom, threads_per_id: int, most_blocks: int) -> AtomProperties | None:
     if atom.kind not in _BUILTIN_RANGES:
         return None
     low, high = _BUILTIN_RANGES[atom.kind]
+    if atom.kind in (BLOCK, GRID_SIZE):
+        high = most_blocks
     if atom.kind in _OF_THREADS and atom.name == "x":
         high //= threads_per_id
     here, nowhere = frozenset({atom.name}), frozenset[str]()
@@ -146,11 +150,12 @@ class Alternatives:
 class Atoms:
     """The atoms of one entry. `threads_per_id`: more than one where ids are those of warps.
 
-    `raw_ids`: are ids and the number of threads raw, too?
+    `raw_ids`: are ids and the number of threads raw, too? `most_blocks`: of a launch.
     """
 
     threads_per_id: int = 1
     raw_ids: bool = False
+    most_blocks: int = MOST_THREADS
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
     _operations: dict[Atom, AtomOperation] = field(default_factory=dict)
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
@@ -158,7 +163,9 @@ class Atoms:
     def properties(self, atom: Atom) -> AtomProperties:
         if atom.kind == OPAQUE:
             return self._properties[atom]
-        known = self._properties.get(atom) or _of_builtin(atom, self.threads_per_id)
+        known = self._properties.get(atom) or _of_builtin(
+            atom, self.threads_per_id, self.most_blocks
+        )
         if self.raw_ids and atom.kind in (IDENTITY, STRIDE) and known is not None:
             here = frozenset({atom.name})
             return replace(known, raw=here, ids=here)

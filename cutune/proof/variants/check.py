@@ -202,7 +202,7 @@ def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
     """May it be launched wherever the kernel may? In its launches pointers lie apart."""
     if copy.unproven or kernel.unproven or copy.max_threads < kernel.max_threads:
         return False
-    if copy.must_hold and not kernel.must_hold:
+    if copy.must_hold > kernel.must_hold or copy.narrow_blocks > kernel.narrow_blocks:
         return False
     if kernel.needs_warps or kernel.asserted:
         return not copy.needs_warps or {*copy.single_thread} <= {*kernel.single_thread}

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutune.proof.variants.text import KernelText
+from cutune.source.configuration.class_members import template_argument
 from cutune.source.host_formula import (
     Formula,
     Name,
@@ -35,6 +36,20 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*")
 
 
 @dataclass(frozen=True)
+class TypeArgument:
+    """The argument at a `place` of `Batch<16, 8>`, a type that a kernel's template takes.
+
+    `parameter`: of the template.
+    """
+
+    parameter: str
+    place: int
+    #: The type, as the compiler writes it: its name, and its arguments.
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TileConstant:
     """A constant of the kernel, by its `name` at the launch and the one that it has `inside`."""
 
@@ -49,6 +64,8 @@ class TileConstant:
     is_member: bool = False
     #: How the kernel names a member of an argument of its template: `Shape::SIDE`.
     qualified: str = ""
+    #: Where it is an argument of a type that is one of the kernel's template.
+    of_type: TypeArgument | None = None
 
     def is_in(self, formula: Formula) -> bool:
         """Does a formula of a launch name it, or have its number?"""
@@ -67,7 +84,7 @@ def constants_of(text: KernelText, sites: Sequence[LaunchSite]) -> list[TileCons
     And all arguments of its template that are numbers: what it is compiled for tells them.
     """
     words = {token.text for token in text.body}
-    of_template, of_types = _template_arguments(text, sites[0])
+    of_template, of_types, types = _template_arguments(text, sites[0])
     found = {
         argument: TileConstant(argument, name, value, is_parameter=True)
         for argument, (name, value) in of_template.items()
@@ -76,6 +93,9 @@ def constants_of(text: KernelText, sites: Sequence[LaunchSite]) -> list[TileCons
     for site in sites:
         for name in _names_in_configuration(site):
             key, inside = name.key or _FREE, name.text.rpartition("::")[2]
+            if (argument := _of_type(name, types)) is not None:
+                own = int(argument.arguments[argument.place])
+                found[name.text] = TileConstant(name.text, inside, own, of_type=argument)
             if name.text in found or inside not in words or not key.startswith(_OF_FILE):
                 continue
             # A macro that is defined under several conditions is not resolved.
@@ -129,24 +149,37 @@ def _defined(text: KernelText, name: str, is_macro: bool) -> int | None:
     return numbers[0] if len(numbers) == 1 else None
 
 
+def _of_type(name: Name, types: Mapping[str, TypeArgument]) -> TypeArgument | None:
+    """The argument of a type that a name of the host stands for, if it is a number above 0."""
+    known = template_argument(name.key)
+    if known is None or known[1] not in types:
+        return None
+    found = replace(types[known[1]], place=known[0])
+    is_told = found.place < len(found.arguments)
+    written = found.arguments[found.place] if is_told else ""
+    return found if written.isdigit() and constant(name) == int(written) > 0 else None
+
+
 def _template_arguments(
     text: KernelText, site: LaunchSite
-) -> tuple[dict[str, tuple[str, int]], dict[str, str]]:
+) -> tuple[dict[str, tuple[str, int]], dict[str, str], dict[str, TypeArgument]]:
     """Arguments of the template at a launch, with its parameters, and the values of numbers.
 
-    Names of numbers, members of a structure too, and numbers that are written once; and types.
+    Names of numbers, members of a structure too, and numbers that are written once; and types, the
+    parameters of these, and what they are made of.
     """
     entries = dict.fromkeys(text.kernel.entries)
     if len(entries) != 1:
-        return {}, {}
+        return {}, {}, {}
     [shown] = demangled([*entries], parameters=True)
-    values = [one.strip() for one in shown.partition("<")[2].partition(">")[0].split(",")]
-    written = site.callee.partition("<")[2].rpartition(">")[0].split(",")
-    arguments = [one.strip() for one in written]
+    values = _arguments_in(shown)
+    arguments = _arguments_in(site.callee)
     tokens = text.syntax.tokens[text.function.first : text.function.parameters[0]]
     parameters = list(template_parameters(tokens))
-    if not len(values) == len(arguments) == len(parameters):
-        return {}, {}
+    if not len(values) == len(parameters) >= len(arguments):
+        return {}, {}, {}
+    # The others are found by the arguments of the launch.
+    arguments += [""] * (len(parameters) - len(arguments))
     triples = [*zip(arguments, parameters, values, strict=True)]
     numbers = {
         f"{NUMBER}{argument}" if argument == value else argument: (name, int(value))
@@ -154,7 +187,27 @@ def _template_arguments(
         if not is_type and value.isdigit() and int(value) > 0
         if _NAME.fullmatch(argument) or (argument == value and arguments.count(argument) == 1)
     }
-    return numbers, {argument: name for argument, (name, is_type), _ in triples if is_type}
+    of_types = {argument: name for argument, (name, is_type), _ in triples if is_type}
+    types = {
+        argument: TypeArgument(name, 0, value.partition("<")[0], tuple(_arguments_in(value)))
+        for argument, (name, is_type), value in triples
+        if is_type and "<" in value and "(" not in value
+    }
+    return numbers, of_types, types
+
+
+def _arguments_in(text: str) -> list[str]:
+    """The arguments between the first `<` and the `>` that closes it."""
+    found, depth = [""], 0
+    for character in text[text.find("<") + 1 :] if "<" in text else "":
+        depth += {"<": 1, ">": -1}.get(character, 0)
+        if depth < 0:
+            break
+        if character == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += character
+    return [one.strip() for one in found]
 
 
 def _numbers_in_block(site: LaunchSite) -> Iterator[int]:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import prod
 
 from cutune.core.source import Edit, Span
@@ -403,16 +403,20 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
     edits, declared, taken = list[Edit](), list[str](), list[str]()
     head = text.syntax.tokens[text.function.first : text.function.parameters[0]]
     followed = set[str]()
+    types = dict[str, list[str]]()
     for one, value in values.items():
         name = type_of = one.inside
+        if (of := one.of_type) is not None:
+            types.setdefault(of.parameter, [of.name, *of.arguments])[1 + of.place] = str(value)
+            continue
         if one.is_number:
             edits += _in_body(text, one.value, value)
             continue
         if one.is_member:
-            if "::" in one.qualified:
-                edits += _of_member(text, one.qualified, value)
-            else:
+            edits += _of_member(text, one.qualified, value)
+            if _is_named_alone(text, name):
                 declared.append(f"constexpr decltype(+{name}) {name} = {value};")
+                followed.add(name)
             continue
         if one.is_parameter:
             type_of = f"cutune_own_{name}"
@@ -422,6 +426,11 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
             followed.add(name)
         if not one.is_macro:
             declared.append(f"constexpr decltype({type_of}) {name} = {value};")
+    signature = text.syntax.tokens[text.function.first : text.function.parameters[1]]
+    for parameter, (name, *arguments) in types.items():
+        edits += [Edit.insert(t.start, "cutune_own_") for t in signature if t.text == parameter]
+        taken.append(f"cutune_own_{parameter}")
+        declared.append(f"using {parameter} = {name}<{', '.join(arguments)}>;")
     for file in text.texts.files if followed else ():
         for match in _CONSTANT.finditer(file.text):
             other, initializer = match[1], " ".join(match[2].split())
@@ -439,7 +448,14 @@ def _of_member(text: KernelText, name: str, value: int) -> list[Edit]:
     spans = [
         Span(span_of(tokens[i]).start, span_of(tokens[i + len(words) - 1]).end) for i in places
     ]
-    return [Edit(span, f"(decltype(+{name}))({value})") for span in spans]
+    number = f"(decltype(+{name}))({value})"
+    return [Edit(span, number) for span in spans] if len(words) > 1 else []
+
+
+def _is_named_alone(text: KernelText, name: str) -> bool:
+    """Has the body a name without a class or namespace before it?"""
+    texts = [token.text for token in text.body]
+    return any(one == name and before != "::" for before, one in pairwise(texts))
 
 
 def _in_body(text: KernelText, own: int, value: int) -> list[Edit]:

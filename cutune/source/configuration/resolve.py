@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from cutune.source.configuration.block_dependence import grid_form
+from cutune.source.configuration.class_members import ClassMembers, template_argument
 from cutune.source.configuration.definitions import Reaching, ReachingDefinition
 from cutune.source.configuration.host_scopes import HostVariable
 from cutune.source.host_formula import (
@@ -35,7 +37,7 @@ from cutune.source.syntax.parse import Launch, Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.integers import integer_type
 from cutune.source.unit.macros import Unexpandable
-from cutune.source.unit.unit import Unit, split_commas
+from cutune.source.unit.unit import Unit, split_commas, template_parameters
 
 _DEEPEST = 12
 #: Types that hold every number a configuration is made of.
@@ -114,8 +116,12 @@ class Configurations:
         assert function is not None
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
-            self._functions[key] = _Resolver(syntax, function, self.unit)
+            self._functions[key] = _Resolver(syntax, function, self.unit, self._members)
         return self._functions[key]
+
+    @cached_property
+    def _members(self) -> ClassMembers:
+        return ClassMembers(self.unit)
 
 
 def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
@@ -132,8 +138,11 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
     return (found[0], found[1], found[2])
 
 
+@dataclass(frozen=True)
 class _Resolver(Reaching):
     """Formulas of one function, names in which are replaced by what reaches them."""
+
+    members: ClassMembers
 
     def shape(self, tokens: Range, at: int) -> Shape:
         formula = self.read(tokens)
@@ -178,13 +187,26 @@ class _Resolver(Reaching):
                 parts = tuple(self.resolved(part, at, depth + 1) for part in operands)
                 return HostOperation(operator, parts)
             case Call(name, arguments):
+                if (returned := self._member(name, arguments)) is not None:
+                    return self.resolved(returned, at, depth + 1)
                 return Call(name, tuple(self.resolved(a, at, depth + 1) for a in arguments))
             case Cast(type_, operand):
                 return Cast(type_, self.resolved(operand, at, depth + 1))
         return formula
 
+    def _member(self, name: str, arguments: Sequence[Formula] | None) -> Formula | None:
+        """A member of a class template; None where a template of the host names its own type."""
+        if "::" not in name:
+            return None
+        head = self.syntax.tokens[self.function.first : self.function.parameters[0]]
+        if name.rpartition("::")[0] in dict(template_parameters(head)):
+            return None
+        return self.members.formula(name, arguments, self._size_of)
+
     def _name(self, name: Name, at: int, depth: int) -> Name:
         text, unit = name.text, self.unit
+        if template_argument(name.key) is not None:
+            return name
         variable = self.variable(text, at)
         if variable is not None:
             return self._variable(text, variable, at, depth)
@@ -192,6 +214,8 @@ class _Resolver(Reaching):
             return self._macro(text, at, depth)
         if text in unit.constants:
             return Name(text, f"constant {text}", number(unit.constants[text]))
+        if (value := self._member(text, None)) is not None:
+            return Name(text, f"member {text}", self.resolved(value, at, depth + 1))
         return Name(text, _free(text, at))
 
     def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
@@ -242,6 +266,8 @@ class _Resolver(Reaching):
                 if variable is not None:
                     return self._variable_component(text, variable, at, axis, depth)
                 return self._free_component(formula, at, axis, depth)
+            case Call(name, arguments) if (value := self._member(name, arguments)) is not None:
+                return self.component(value, at, axis, depth + 1)
             case HostOperation("?:", (condition, *choices)):
                 decides = self.resolved(condition, at, depth + 1)
                 if_true, if_false = (self.component(c, at, axis, depth + 1) for c in choices)

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span
@@ -39,7 +39,7 @@ from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import Unsteady
-from cutune.source.unit.unit import template_parameters
+from cutune.source.unit.unit import template_parameters, until_semicolon
 from cutune.toolchain.device.thread_block import LARGEST, Block
 
 #: Why the kernel itself is refused, where a copy may help.
@@ -301,7 +301,8 @@ class _Wrapping:
             if self.tokens[index].text in self._steps
             or (self._is_operand(index) and self._sized(index))
         )
-        return sorted({begin for i in steps if (begin := self._loop_with(i)) is not None})
+        all_steps = chain(steps, filter(self._steps_by_threads, self._places))
+        return sorted({begin for i in all_steps if (begin := self._loop_with(i)) is not None})
 
     def _loop_with(self, index: int) -> int | None:
         for opener in range(index, self._places.start, -1):
@@ -318,6 +319,27 @@ class _Wrapping:
         texts = ([t.text for t in self.tokens[i : i + 6]] for i in self._places[:-5])
         sizes = (words for words in texts if words[1:4] == ["=", "blockDim", "."])
         return {*self.widths, *(words[0] for words in sizes if words[5] in (";", ",", "/"))}
+
+    def _steps_by_threads(self, index: int) -> bool:
+        """`j += threads`, where j begins as the number of a thread in a block of x and y."""
+        numbers, threads = self._flat
+        name, sign, step = (token.text for token in self.tokens[index - 2 : index + 1])
+        return sign == _STEP and name in numbers and step in threads
+
+    @cached_property
+    def _flat(self) -> tuple[set[str], set[str]]:
+        """Names of variables that begin as the number of a thread in its block, and of all."""
+        numbers, threads = set[str](), set[str]()
+        for index in self._places:
+            if self.tokens[index].kind != "IDENTIFIER" or self.tokens[index + 1].text != "=":
+                continue
+            words = [token.text for token in until_semicolon(self.tokens, index + 2)]
+            named = {word for word in words if word in ("blockIdx", "blockDim", "threadIdx")}
+            if named == {"blockDim", "threadIdx"} or (len(words) == 1 and words[0] in numbers):
+                numbers.add(self.tokens[index].text)
+            elif named == {"blockDim"} and words.count("blockDim") > 1:
+                threads.add(self.tokens[index].text)
+        return numbers, threads
 
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:

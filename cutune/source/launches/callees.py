@@ -18,14 +18,16 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.source.configuration.definitions import MATHEMATICAL
+from cutune.source.launches.shown_launches import Shown
 from cutune.source.program import Deduced, DeducedFrom, Kernel, KernelCopy
 from cutune.source.syntax.directives import COMMENT
-from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, begin_of
 from cutune.source.unit.kernels import parameter_of
 from cutune.source.unit.unit import (
     FunctionText,
     Unit,
+    UnitPart,
     outside_bodies,
     scope_around,
     split_commas,
@@ -173,11 +175,15 @@ def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
 
 @dataclass(frozen=True)
 class KernelReference:
-    """A kernel's name in a launch. `is_global`: it has to be looked up with `::`."""
+    """A kernel's name in a launch. `is_global`: it has to be looked up with `::`.
+
+    `by_copy`: other functions share it, so that the type of the kernel's copy has to decide.
+    """
 
     is_global: bool
     #: Template arguments behind those that are written.
     deduced: tuple[Deduced, ...]
+    by_copy: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,11 @@ class Signature:
     is_template: bool
     is_variadic: bool
 
+    @property
+    def key(self) -> tuple[tuple[str, ...], bool]:
+        """What tells it from others of its name."""
+        return self.types, self.is_template
+
 
 @dataclass(frozen=True)
 class Callees:
@@ -198,8 +209,13 @@ class Callees:
     unit: Unit
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
 
-    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
-        """How the address of the callee names the kernel; None where it may be another."""
+    def of(
+        self, syntax: Syntax, launch: Launch, kernel: Kernel, shown: Sequence[Shown] = ()
+    ) -> KernelReference | None:
+        """How the address of the callee names the kernel; None where it may be another.
+
+        `shown`: the launch with all macros expanded, where it is known, as often as it is there.
+        """
         name = plain_name(kernel.name)
         words = [token.text for token in syntax.part(launch.callee)]
         signatures = self.signatures(name)
@@ -207,7 +223,16 @@ class Callees:
             signatures = frozenset(one for one in signatures if one.scope == kernel.scope)
             if not self._is_spelled_out(words, kernel):
                 return None
-        if len({(s.types, s.is_template) for s in signatures}) != 1:
+        # The scope of others counts: they may hide the kernel.
+        scope, *others = {signature.scope for signature in signatures} or {None}
+        by_copy = kernel.copy is not None and len({one.key for one in signatures}) > 1
+        if by_copy:
+            defined = (
+                self._signature(p.syntax, f.parameters[0] - 1) for p, f in self._defined(name)
+            )
+            own = {one.key for one in defined if one is not None}
+            signatures = frozenset(one for one in signatures if one.key in own)
+        if len({one.key for one in signatures}) != 1:
             return None
         # A parameter of type `auto` makes a template.
         is_auto = any("&" in t or "auto" in t.split() for t in next(iter(signatures)).types)
@@ -216,12 +241,19 @@ class Callees:
         if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
             return None
         deduced = self._deduced(syntax, launch, kernel, words)
-        scope, *others = {signature.scope for signature in signatures}
+        # Of a template without arguments there is no type.
+        if by_copy and kernel.template_parameters and not (deduced or words[-1] == ">"):
+            return None
         # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
         if others or deduced is None or not (scope or name not in MATHEMATICAL):
             return None
-        is_global = self._is_global(syntax, launch, words, scope)
-        return KernelReference(is_global, deduced) if is_global is not None else None
+        is_global = self._is_global(shown or [(syntax, launch)], words, scope)
+        return None if is_global is None else KernelReference(is_global, deduced, by_copy)
+
+    def _defined(self, name: str) -> Iterator[tuple[UnitPart, SourceFunction]]:
+        """Return the definitions of kernels of a name, of which other functions may share it."""
+        definitions = self.unit.functions.get(name, ())
+        return ((part, function) for part, function in definitions if function.is_kernel)
 
     def _is_spelled_out(self, words: Sequence[str], kernel: Kernel) -> bool:
         """Is the kernel named by its namespace, with all template arguments?"""
@@ -242,8 +274,7 @@ class Callees:
             return None
         if count == len(kernel.template_parameters):
             return ()
-        definitions = self.unit.functions.get(kernel.name, ())
-        texts = (self.unit.text(part, function) for part, function in definitions)
+        texts = (self.unit.text(part, function) for part, function in self._defined(kernel.name))
         # Not a specialisation.
         general = next((text for text in texts if text.template_parameters), None)
         if general is None or not _is_complete(syntax, launch, kernel):
@@ -278,7 +309,7 @@ class Callees:
         return None
 
     def _is_global(
-        self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
+        self, shown: Sequence[Shown], words: Sequence[str], scope: tuple[str, ...] | None
     ) -> bool | None:
         """See `KernelReference`; None where the name may mean another function."""
         depth, is_qualified = 0, False
@@ -293,8 +324,8 @@ class Callees:
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
             return bool(namespaces)
-        around = scope_around(syntax, launch.callee[0], through_classes=True)
-        is_within = around is not None and around[: len(scope)] == scope
+        around = (scope_around(text, one.callee[0], through_classes=True) for text, one in shown)
+        is_within = all(one is not None and one[: len(scope)] == scope for one in around)
         return False if is_within or {scope[-1]} == namespaces else None
 
     def signatures(self, name: str) -> frozenset[Signature]:

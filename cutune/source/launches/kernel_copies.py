@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.syntax.parse import SourceFunction, Syntax
-from cutune.source.unit.kernel_texts import KernelTexts, declared_early
+from cutune.source.unit.kernel_texts import KernelTexts, declared_early, namesakes_in
+from cutune.source.unit.unit import scope_around
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ def inserted(
         Edit(Span(one.span.start - first.start, one.span.end - first.start), one.text)
         for one in edits
     ]
+    # The copy's name hides functions that share it with the kernel.
+    scope = "".join(f"::{name}" for name in scope_around(syntax, function.first) or ())
+    for index in namesakes_in(syntax, function):
+        moved.append(Edit.insert(syntax.tokens[index].start - first.start, f"{scope}::"))
     text = apply_edits(Source("", syntax.source[Span(first.start, last.end)]), moved).text
     body = f"namespace {namespace} {{ {helpers} {text} }}"
     return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")

@@ -175,6 +175,7 @@ class _Judged:
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
+            by_copy=callee.by_copy if callee else False,
             brackets=brackets,
             macro_line=self.file.shown.macro_line(launch),
         )
@@ -205,8 +206,10 @@ class _Judged:
 
     @cached_property
     def callee(self) -> KernelReference | None:
-        about, callees = (self.file.syntax, self.launch), self.file.types.callees
-        return callees.of(*about, self.kernel) if self.kernel is not None else None
+        file, launch, kernel = self.file, self.launch, self.kernel
+        if kernel is None:
+            return None
+        return file.types.callees.of(file.syntax, launch, kernel, file.shown.of(launch))
 
     @cached_property
     def resolved(self) -> Configuration | None:
@@ -405,7 +408,7 @@ def _decides(kernel: Kernel) -> tuple[object, ...]:
         kernel.members,
         kernel.inner_pointers,
         (kernel.shared, kernel.keeps_shared),
-        kernel.must_hold,
+        (kernel.must_hold, kernel.narrow_blocks),
         (kernel.allowed, kernel.needed_shared),
         (kernel.reassociates, kernel.is_associative),
         (kernel.needs_warps, kernel.single_thread),

@@ -7,7 +7,8 @@ order. Where the name of the kernel does not tell its address, the call is repea
 gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
 launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`, one with
 variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`. Where the arguments choose
-among kernels of a name, each is named as `static_cast<decltype(cutune_which_gemm(n, A))>(gemm)`.
+among kernels of a name, each is named as `static_cast<decltype(cutune_which_gemm(n, A))>(gemm)`; a
+kernel with a copy whose name other functions share as `static_cast<decltype(&COPY)>(gemm)`.
 
 `int m = 32;` becomes `int m = CALL(32, …);` on the same line; `#define WPT 1` gets another text.
 A copy for other values stands right behind its declaration, so that it sees what that sees. A
@@ -31,6 +32,7 @@ from cutune.source.launches.callees import callee_named, callee_of_copy, selecto
 from cutune.source.program import (
     HostTunable,
     Kernel,
+    KernelCopy,
     LaunchSite,
     MemberParameter,
     Program,
@@ -68,28 +70,34 @@ def launch_edits(
         yield from _repeating_edits(site, kernel, expressions)
         return
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
-    scope = f"static_cast<{_chosen(site)}>(" if site.by_arguments else "::" * site.is_global
-    yield Edit.insert(site.span.start, head + scope)
+    copied = kernel.copy if kernel is not None else None
+    copy = _copy_at(site, copied) if copied is not None else ""
+    type_ = _chosen(site) if site.by_arguments else f"decltype(&{copy})" if site.by_copy else ""
+    cast = f"static_cast<{type_}>(" if type_ else ""
+    yield Edit.insert(site.span.start, head + cast + "::" * site.is_global)
     deduced = ", ".join(_deduced(site))
     end = site.span.start + len(site.callee)
     if deduced and site.callee.endswith(">"):
         yield Edit.insert(end - 1, f", {deduced}")
         deduced = ""
-    types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
+    types = f"<{deduced}>" * bool(deduced) + ")" * bool(cast)
     told = ""
     if kernel is not None and (kernel.members or kernel.inner_pointers):
         told = f", {_members(kernel.members, kernel.inner_pointers)}"
-    copy = ""
-    if kernel is not None and kernel.copy:
-        callee = callee_of_copy(site.callee, site.kernel, kernel.copy)
-        assert callee is not None, "the name of the kernel is written"
-        change = ["1"] * kernel.copy.is_flat + ["2"] * kernel.copy.is_of_one_block
-        known = ", ".join([*map(str, kernel.copy.block), *change])
-        copy = f", cutune_copied<{known}>({function_at(site, callee)})"
+    if copied is not None:
+        change = ["1"] * copied.is_flat + ["2"] * copied.is_of_one_block
+        known = ", ".join([*map(str, copied.block), *change])
+        copy = f", cutune_copied<{known}>({copy})"
     callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
     names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
     text = f"{types}{copy}{f', cutune_variants({names})' if names else ''}{told})"
     yield Edit(site.called, text + line_structure(site.source[site.called]))
+
+
+def _copy_at(site: LaunchSite, copy: KernelCopy) -> str:
+    callee = callee_of_copy(site.callee, site.kernel, copy)
+    assert callee is not None, "the name of the kernel is written"
+    return function_at(site, callee)
 
 
 def function_at(site: LaunchSite, callee: str) -> str:

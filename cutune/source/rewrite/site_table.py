@@ -293,7 +293,7 @@ class _Row:
             _boolean(kernel.needs_warps),
             axis_bits(d in kernel.single_thread for d in DIMENSIONS),
             _boolean(namesakes == 1 and not kernel.template_parameters),
-            axis_bits(dimension.indexed for dimension in kernel.dimensions),
+            axis_bits([*(one.indexed for one in kernel.dimensions), kernel.narrow_blocks]),
             f"cutune_free_{site.id}" if self._is_bound else "nullptr",
             *(argument_bits({*integers, *pointers}), _boolean(bool(kernel.may_meet))),
             f"cutune_proven_{code}" if kernel.proven_for else "nullptr",

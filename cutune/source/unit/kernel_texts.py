@@ -391,19 +391,31 @@ class KernelTexts:
 
     def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
         """May its text be repeated, without changing the meaning of what follows?"""
-        first, (brace, last) = function.first, function.braces
+        first, last = function.first, function.braces[1]
         is_stateful = any(_STATEFUL.search(file.text) for file in self.files)
         if is_stateful or renumbers(syntax.source.text):
             return False
         directives = syntax.directives_within(first, last)
         if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
             return False
-        named = {token.text for token in syntax.tokens[brace:last]}
         # What stands in parentheses is text that a macro is given.
         around = {syntax.tokens[index].text for index in syntax.around(first)}
-        if function.name in named or "(" in around:
+        if "(" in around or not all(
+            _is_plain_call(syntax, index) for index in namesakes_in(syntax, function)
+        ):
             return False
         return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None
+
+
+def namesakes_in(syntax: Syntax, function: SourceFunction) -> Iterator[int]:
+    """Where the name of a function stands in its own body, of which it may mean another one."""
+    first, last = function.braces
+    return (i for i in range(first, last) if syntax.tokens[i].text == function.name)
+
+
+def _is_plain_call(syntax: Syntax, index: int) -> bool:
+    before, _, after = (token.text for token in syntax.tokens[index - 1 : index + 2])
+    return after in ("(", "<") and before not in (*_MEMBERS, "&")
 
 
 def declared_early(syntax: Syntax, function: SourceFunction, name: str) -> Edit | None:

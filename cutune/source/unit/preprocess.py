@@ -1,15 +1,17 @@
 """The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
 
-Only the user's files remain: those that no marker calls a system header, and that do not lie
-beside `cuda_runtime.h`. The text of each file is laid out again so that its line numbers are those
-of the file; a token is then found in the user's text on the same line.
+Only the user's files remain: those that no marker calls a system header, and that lie neither
+beside `cuda_runtime.h` or `Python.h` nor in an installed package of Python, as torch's. The text of
+each file is laid out again so that its line numbers are those of the file; a token is then found in
+the user's text on the same line.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import zip_longest
@@ -19,6 +21,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import UnitPart
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.preprocessed import BEGIN, unescaped
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
@@ -27,6 +30,17 @@ _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
 _BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
+#: Headers that others lie beside which are no user's, either.
+_TOOLKITS = (
+    re.compile(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', re.MULTILINE),
+    re.compile(r'^# \d+ "([^"\n]*[/\\]python3[^"\n/\\]*[/\\])Python\.h"', re.MULTILINE),
+)
+_PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+#: A kernel; a column, or its class, and not a variable of that name.
+_OF_USERS = re.compile(
+    r"__attribute__\(\(global\)\)|__builtin_COLUMN|__builtin_source_location"
+    r"|[(,<:]\s*source_location\b|\bsource_location\s*(?:::|\b[A-Za-z_]|[&*>{])"
+)
 _ENTERS, _RETURNS, _SYSTEM = "1", "2", "3"
 #: What the compiler calls the place of `-include`.
 _COMMAND_LINE = "<command-line>"
@@ -139,24 +153,45 @@ class _Marker(NamedTuple):
     end: int
 
 
-def _markers(text: str) -> Iterator[_Marker]:
-    toolkit = _toolkit_directory(text)
-    found = list(_MARKER.finditer(text))
+def _markers(text: str) -> list[_Marker]:
+    found, markers, toolkits = list(_MARKER.finditer(text)), [], _toolkit_directories(text)
     for match, following in zip_longest(found, found[1:]):
         path, flags = unescaped(match[2]), match[3].split()
-        is_system = _SYSTEM in flags or path.startswith("<") or _is_below(path, toolkit)
+        is_system = _SYSTEM in flags or path.startswith("<") or _is_below(path, toolkits)
         end = following.start() if following is not None else len(text)
-        yield _Marker(path, int(match[1]), flags, not is_system, match.end(), end)
+        markers.append(_Marker(path, int(match[1]), flags, not is_system, match.end(), end))
+    if _are_packages_users(text, markers):
+        return markers
+    return [one._replace(is_users=one.is_users and not _is_in_package(one.path)) for one in markers]
 
 
-def _toolkit_directory(expanded: str) -> str:
-    match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
-    return os.path.realpath(unescaped(match[1])) + os.sep if match else ""
+def _are_packages_users(text: str, markers: Sequence[_Marker]) -> bool:
+    """Are the headers of packages the user's?
+
+    So they are for a source of a package, and where one has kernels, or may ask for a column.
+    """
+    if markers and _is_in_package(markers[0].path):
+        return True
+    begins = [one.begin for one in markers]
+    places = (bisect(begins, found.start()) for found in _OF_USERS.finditer(text))
+    seen = (markers[place - 1] for place in places if place)
+    return any(one.is_users and _is_in_package(one.path) for one in seen)
+
+
+def _toolkit_directories(expanded: str) -> tuple[str, ...]:
+    matches = (pattern.search(expanded) for pattern in _TOOLKITS)
+    return tuple(os.path.realpath(unescaped(match[1])) + os.sep for match in matches if match)
 
 
 @lru_cache(maxsize=4096)
-def _is_below(path: str, directory: str) -> bool:
-    return bool(directory) and os.path.realpath(path).startswith(directory)
+def _is_below(path: str, directories: tuple[str, ...]) -> bool:
+    return os.path.realpath(path).startswith(directories)
+
+
+@lru_cache(maxsize=4096)
+def _is_in_package(path: str) -> bool:
+    """Is it part of an installed package of Python? cutune's own headers go with each source."""
+    return _PACKAGES.search(path) is not None and not path.startswith(str(INCLUDE_DIRECTORY))
 
 
 def _main_path(expanded: str, path: str) -> str:

@@ -140,7 +140,8 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
     """
     asked = command
     try:
-        nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
+        found = found_program(launcher[-1]) or launcher[-1]
+        nvcc = find_nvcc(found)
         if EMULATED in settings.modes:
             command = emulated(command, nvcc)
         _note_outputs(command)
@@ -148,7 +149,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
         made = None
         if shadows:
-            own = nvcc if list(launcher) == [str(nvcc.path)] else None
+            own = nvcc if len(launcher) == 1 and found == str(nvcc.path) else None
             made = _RewrittenCommand.of(command, shadows, own, settings.modes == {TUNED})
             if made.was_given():
                 return 0

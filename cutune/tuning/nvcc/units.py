@@ -231,7 +231,7 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
         document = {"unit": asdict(unit), "has": has, "lacks": lacks}
         unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
     if program.launches:
-        launches = [one.to_json() for one in seen_launches([program])]
+        launches = [one.to_json() for one in seen_launches([program], unit.flags)]
         unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
 
 

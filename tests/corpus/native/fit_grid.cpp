@@ -1,6 +1,6 @@
 // Answers questions about cutune_fit_launch: one per line of standard input,
 // `rule[3] bound[3] grid[3] block[3] new_block[3] max_threads needs_warps single_thread indexed
-// captured bound threads`. `bound`: 0: warps may be regrouped, 1: not with these arguments; `threads`: those that
+// captured bound threads narrow`. `bound`: 0: warps may be regrouped, 1: not with these arguments; `threads`: those that
 // the compiled kernel allows.
 #include <stdio.h>
 
@@ -13,15 +13,15 @@ static bool never(const long long *, unsigned long long, const long long *, cutu
 static bool always(const long long *, unsigned long long, const long long *, cutune_memory *) { return true; }
 
 int main() {
-    int rule[3], warps, captured, is_bound;
+    int rule[3], warps, captured, is_bound, narrow;
     long long bound[3];
     unsigned grid[3], block[3], other[3], most, single, indexed, threads;
-    while (scanf("%d %d %d %lld %lld %lld %u %u %u %u %u %u %u %u %u %u %d %u %u %d %d %u", &rule[0],
+    while (scanf("%d %d %d %lld %lld %lld %u %u %u %u %u %u %u %u %u %u %d %u %u %d %d %u %d", &rule[0],
                  &rule[1], &rule[2], &bound[0], &bound[1], &bound[2], &grid[0], &grid[1], &grid[2],
                  &block[0], &block[1], &block[2], &other[0], &other[1], &other[2], &most, &warps,
-                 &single, &indexed, &captured, &is_bound, &threads) == 22) {
+                 &single, &indexed, &captured, &is_bound, &threads, &narrow) == 23) {
         cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, 0,
-                            nullptr, warps != 0, single, true, indexed,
+                            nullptr, warps != 0, single, true, indexed | (narrow ? 8u : 0u),
                             is_bound != 0 ? never : always, 0,
                             false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr};
         for (int d = 0; d < 3; ++d) site.rule[d] = static_cast<cutune_rule>(rule[d]);

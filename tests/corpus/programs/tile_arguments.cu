@@ -1,5 +1,5 @@
-// Kernels whose tiles are arguments of templates: members of a structure, a structure itself, numbers
-// that are written. `right_…`: another value does the same; `wrong_…`: something else has it, too.
+// Kernels whose tiles are arguments of templates: members of a structure, a structure itself, arguments
+// of a class template, numbers that are written; and constants of a namespace. `right_…`: another value does the same; `wrong_…`: something else has it, too.
 #include <cstdio>
 #include <cstdlib>
 
@@ -90,6 +90,56 @@ __global__ void wrong_macros(const int *a, int *b, int n) {
     if (i < n) b[i] = part[threadIdx.x];
 }
 
+// The arguments of a class template: its members tell the block, and the kernel what it does.
+template <int ROW_LANES, int ROW_COUNT>
+struct Rows {
+    static constexpr int lanes = ROW_LANES, rows = ROW_COUNT, threads = lanes * rows;
+    static int blocks(int n) { return (n + rows - 1) / ROW_COUNT; }
+    static dim3 block() { return dim3(lanes, rows); }
+};
+
+#define ROW_LENGTH 40
+template <class Config>
+__global__ void right_class(const int *a, int *b, int n) {
+    __shared__ int all[Config::rows][ROW_LENGTH];
+    const int first = blockIdx.x * Config::rows, left = n - first;
+    const int here = left < Config::rows ? left : Config::rows;
+    const int thread = threadIdx.y * Config::lanes + threadIdx.x;
+    for (int e = thread; e < here * ROW_LENGTH; e += Config::lanes * Config::rows)
+        (&all[0][0])[e] = a[(size_t)first * ROW_LENGTH + e];
+    __syncthreads();
+    if (threadIdx.y < here)
+        for (int e = threadIdx.x; e < ROW_LENGTH; e += Config::lanes)
+            b[(size_t)(first + threadIdx.y) * ROW_LENGTH + e] = all[threadIdx.y][ROW_LENGTH - 1 - e];
+}
+
+// What is written tells how a block is made.
+template <class Config>
+__global__ void wrong_class(const int *a, int *b, int n) {
+    __shared__ int part[Config::threads];
+    const int i = blockIdx.x * Config::threads + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + 100 * Config::lanes + Config::rows;
+}
+
+// A constant of a namespace, from which another one is computed.
+namespace window {
+constexpr int WINDOW = 64;
+constexpr int REACH = 3;
+constexpr int LOADED = WINDOW + 2 * REACH;
+
+__global__ void right_window(const int *a, int *b, int n) {
+    __shared__ int part[LOADED];
+    const int first = blockIdx.x * WINDOW - REACH;
+    for (int k = threadIdx.x; k < LOADED; k += WINDOW)
+        part[k] = first + k >= 0 && first + k < n ? a[first + k] : 0;
+    __syncthreads();
+    const int i = blockIdx.x * WINDOW + threadIdx.x;
+    if (i < n) b[i] = part[threadIdx.x] + 2 * part[threadIdx.x + REACH] + part[threadIdx.x + 2 * REACH];
+}
+} // namespace window
+
 static int *a, *b, *host, count;
 
 // Prints a sum of all that the kernel before has written.
@@ -103,7 +153,7 @@ static void show() {
 
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 100;
-    count = 16 * n + n * n + 1024;
+    count = 40 * n + n * n + 1024;
     host = (int *)malloc(count * sizeof(int));
     for (int i = 0; i < count; i++) host[i] = i * 7919 % 1009;
     cudaMalloc(&a, count * sizeof(int)), cudaMalloc(&b, count * sizeof(int));
@@ -118,6 +168,12 @@ int main(int argc, char **argv) {
     show();
     right_number<128><<<(n + 127) / 128, 128>>>(a, b, n);
     show();
+    using Own = Rows<8, 16>;
+    right_class<Own><<<Own::blocks(n), Own::block()>>>(a, b, n);
+    show();
+    window::right_window<<<(n + window::WINDOW - 1) / window::WINDOW, window::WINDOW>>>(a, b, n);
+    show();
+    wrong_class<Own><<<(n + Own::threads - 1) / Own::threads, Own::threads>>>(a, b, n);
     wrong_elsewhere<64><<<(n + 63) / 64, 64>>>(a, b, n);
     wrong_table<Ring><<<(n + Ring::LENGTH - 1) / Ring::LENGTH, Ring::LENGTH>>>(a, b, n);
     wrong_records<32><<<(n + 31) / 32, 32>>>(a, b, n);

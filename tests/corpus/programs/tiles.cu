@@ -396,6 +396,37 @@ __global__ void wrong_magnitude(const float *a, float *b, int n, float alpha) {
     if (i < n) b[i] = part[threadIdx.x] + (fabsf(alpha) - alpha) * BLOCK;
 }
 
+// What a number of the launch makes of data is data.
+__global__ void right_scaled(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? alpha * a[i] : 0;
+    __syncthreads();
+    const float other = part[threadIdx.x ^ 1];
+    if (i < n) b[i] = expf(part[threadIdx.x] - fmaxf(part[threadIdx.x], other));
+}
+
+// Where it is added, or kept in memory, no data change its sign.
+__global__ void wrong_added(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const float sum = part[threadIdx.x] * 1e-9f + alpha;
+    if (i < n) b[i] = part[threadIdx.x] + (fabsf(sum) - sum) * BLOCK;
+}
+
+__global__ void wrong_kept(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    __shared__ float kept[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    kept[threadIdx.x] = alpha;
+    __syncthreads();
+    const float square = alpha * kept[BLOCK - 1 - threadIdx.x];
+    if (i < n) b[i] = part[threadIdx.x] + (square > 1.0f ? BLOCK : 0);
+}
+
 // Something else where a number of the launch, data, or a pointer is what no trial has.
 __global__ void wrong_number(const float *a, float *b, int n, float alpha) {
     __shared__ float part[BLOCK];
@@ -513,6 +544,9 @@ int main(int argc, char **argv) {
     wrong_pair<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n, n);
     wrong_rounded<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     wrong_magnitude<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
+    right_scaled<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.5f);
+    wrong_added<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
+    wrong_kept<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     wrong_value<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_rare<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     right_threshold<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);

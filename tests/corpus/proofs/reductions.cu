@@ -47,8 +47,9 @@ template <class V> __device__ V by_tree(V *sums, V s) {
     WAIT
     return s;
 }
+#define MOST
 #define KERNEL(name) \
-    extern "C" __global__ void name(float *a, const float *b, int n, int m, int *c)
+    extern "C" __global__ void MOST name(float *a, const float *b, int n, int m, int *c)
 
 // ---- whole_warps
 // Right with blocks of any number of whole warps; sums of integers.
@@ -268,7 +269,9 @@ KERNEL(each_slot_for_all) {
 }
 
 // ---- wrong
-// Wrong, or not proven.
+// Wrong, or not proven: blocks of up to 256 threads show it, of which there are eight.
+#undef MOST
+#define MOST __launch_bounds__(256)
 KERNEL(scaled_by_width) {
     __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s *= D; WARPS SLOTS
     FIRST { ADD_SLOTS(i) c[r] = s; }
@@ -527,6 +530,8 @@ KERNEL(two_types) {
 
 // ---- of_all
 // Each block adds what its threads have to a sum of all blocks.
+#undef MOST
+#define MOST
 KERNEL(strided) {
     __shared__ int w[32]; int t = T, s = 0;
     IDS s += I[i] * I[i + 2];
@@ -572,6 +577,8 @@ KERNEL(doubles_of_all) {
 
 // ---- not_of_all
 // The same, where another block would add something else.
+#undef MOST
+#define MOST __launch_bounds__(256)
 KERNEL(maps_its_own_by_width) {
     __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0; WAIT
     s = s % D + 1;

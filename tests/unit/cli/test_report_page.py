@@ -116,13 +116,30 @@ def test_what_is_known_is_on_the_page(made: PageFacts) -> None:
     assert "Mean regret over 3 timed launches" in text
 
 
-def test_a_large_page_leaves_out_programs_and_says_so(
+def test_a_large_page_leaves_out_more_and_more_and_says_so(
     made: PageFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "LARGEST", len(to_html(made)) - 1)
+    (kernel,) = made.kernels
+    slower = tuple(replace(at, gain=1.0) for at in kernel.sizes)
+    kernels = (replace(kernel, key="slow", name="slow", sizes=slower), kernel)
+    made, said = replace(made, kernels=kernels), []
     text = to_html(made)
-    assert "rational programs are left out" in text
-    assert "cutune_model_add" not in text
+    while "2 of 2 kernels" not in text:
+        monkeypatch.setattr(html, "LARGEST", len(text.encode()))
+        text = to_html(made)
+        page = Page(text)
+        links = {attributes["href"] for attributes in page.named("a")}
+        assert links <= {f"#{a['id']}" for _, a in page.elements if "id" in a}
+        shown = text[text.index("Left out are ") + 13 :].partition(":")[0]
+        parts = 'id="kernel-1"', 'id="slow"', 'id="kernel-1-1"', 'id="kernel-1-2"', "cutune_model_"
+        said.append((shown, [part in text for part in parts]))
+    one_size = "rational programs, all sizes but the largest"
+    assert said == [
+        ("rational programs", [True, True, True, True, False]),
+        (one_size, [True, True, True, False, False]),
+        (f"{one_size}, 1 of 2 kernels", [True, False, True, False, False]),
+        (f"{one_size}, 2 of 2 kernels", [False] * 5),
+    ]
 
 
 def test_a_missing_package_is_named(made: PageFacts, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ def packages(extra: str) -> set[str]:
 
 
 def test_doctor_looks_for_every_extra() -> None:
-    of_developers = {"dev", "fuzz", "mutation", "wheels"}
+    of_developers = {"dev", "fuzz", "mutation", "packages", "wheels"}
     extras = {*PROJECT["optional-dependencies"]} - {"toolkit"} - of_developers
     assert extras == {*EXTRAS.values()}
     assert all(name in packages(extra) for name, extra in EXTRAS.items())

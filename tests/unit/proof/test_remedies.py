@@ -6,16 +6,20 @@ name no remedy, or have a test of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from cutune.core.source import Source
 from cutune.model.selection.choose import UNROLLED, idle_text
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import constant_blocks
 from cutune.source.program import LaunchSite, Program, Verdict
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.analyzed import analyzed
+from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = pytest.mark.nvcc
 
@@ -69,6 +73,60 @@ HELPER = """@__global__ void K(int n, float *a) { BODY if (i < n) a[i] = 1; }
 template <class F> void K_go(F f, int n, float *a) { f<<<n / 64, 64>>>(n, a); }
 void K_run(int n, float *a) { K_go(K, n, a); }""".replace("BODY", ID)
 CALLS = FILL.replace("a[i] = 1", "a[i] = K_of(i)")
+NAMESAKES = """@#ifdef QQ
+FIRST
+#else
+SECOND
+#endif
+void K_run(int n, float *a) { LAUNCH }""".replace("FIRST", FILL).replace("LAUNCH", LAUNCH)
+OTHERS = FILL + FILL.replace("K", "K_other")
+TILE = """__global__ void K(int n, float *a) {
+    extern __shared__ float s[];
+    ID s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) a[i] = s[blockDim.x - 1 - threadIdx.x];
+}
+""".replace("ID", ID)
+COUNTS = """int Kt = 64;
+K<<<n / Kt, Kt, BYTES>>>(n, a);"""
+SUM = """__global__ void K(int n, float *a) {
+    __shared__ float s[32];
+    float t = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) t += a[blockIdx.x * n + j];
+    for (int k = 16; k; k /= 2) t += __shfl_xor_sync(~0u, t, k);
+    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = t;
+    __syncthreads();
+    t = 0;
+    for (int w = 0; w < blockDim.x / 32; ++w) t += s[w];
+    if (threadIdx.x == 0) a[blockIdx.x * n] = t;
+}
+"""
+MOST = SUM.replace("t += a[blockIdx.x * n + j]", "t = fmaxf(t, a[blockIdx.x * n + j])")
+MOST = MOST.replace("t += __shfl_xor_sync(~0u, t, k)", "t = fmaxf(t, __shfl_xor_sync(~0u, t, k))")
+MOST = MOST.replace("t += s[w]", "t = fmaxf(t, s[w])")
+PARTS = """__global__ void K(int n, float *a) {
+    __shared__ int s[32];
+    ID
+    int t = i < n ? i % 7 : 0;
+    for (int k = 16; k; k /= 2) t += __shfl_xor_sync(~0u, t, k);
+    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = t;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 1; w < blockDim.x / 32; ++w) t += s[w];
+        STORE;
+    }
+}
+""".replace("ID", ID)
+SHIFTED = FILL.replace("*a", "*b").replace("a[i]", "b[i]")
+WEAK = "__attribute__((weak)) "
+
+
+def with_memory(kernel: str, written: str, before: str = "") -> str:
+    body = COUNTS.replace("BYTES", written)
+    return f"@{before}\n{kernel}\nvoid K_run(int n, float *a) {{\n{body}\n}}"
+
+
+SHARES = f"#pragma cutune kernel K {WHOLE} "
 #: Launches that are refused, and are tunable then.
 LAUNCHES = (
     Remedy("CT216", "without that result", stored("atomicAdd(a, 1.0f)"), run(FILL)),
@@ -95,15 +153,76 @@ LAUNCHES = (
     Remedy("CT217", "as blockIdx.x * blockDim.x + threadIdx.x", stored("threadIdx.x"), stored("i")),
     Remedy("CT281", "by its name where 'K_go' is called", HELPER, LAUNCH),
     Remedy(
+        "CT209",
+        "different names",
+        NAMESAKES.replace("SECOND", SHIFTED),
+        NAMESAKES.replace(FILL, FILL.replace("K", "K_1")).replace("SECOND", SHIFTED),
+    ),
+    Remedy(
+        "CT238",
+        "from the variables that define its block",
+        with_memory(TILE, "n", SHARES),
+        with_memory(TILE, "Kt * 4", SHARES),
+    ),
+    Remedy(
+        "CT238",
+        "shared(bytes as a formula of x, y, z)",
+        with_memory(TILE, "n", SHARES),
+        with_memory(TILE, "n", SHARES + "shared(4 * x)"),
+    ),
+    Remedy(
+        "CT238",
+        "or shared(keep)",
+        with_memory(TILE, "n", SHARES),
+        with_memory(TILE, "n", SHARES + "shared(keep)"),
+    ),
+    Remedy(
+        "CT244",
+        "write it out as a statement",
+        f"\n#define K_GO(...) const char *shown = #__VA_ARGS__; __VA_ARGS__\nK_GO({{ {LAUNCH} }})",
+        LAUNCH,
+    ),
+    Remedy(
+        "CT284",
+        "write '#pragma cutune kernel K associative' before it",
+        run(SUM),
+        run(SUM, before="#pragma cutune kernel K associative\n"),
+    ),
+    Remedy(
+        "CT286", "__syncthreads() between", run(MOST.replace("__syncthreads();", "")), run(MOST)
+    ),
+    Remedy(
+        "CT287",
+        "such as atomicAdd",
+        run(PARTS.replace("STORE", "a[blockIdx.x] = t")),
+        run(PARTS.replace("STORE", "atomicAdd((int *)a, t)")),
+    ),
+    Remedy(
         *("CT282", "with a comma between", "\n#define K_C n / 64, 64\nK<<<K_C>>>(n, a);"),
         "\n#define K_G n / 64\n#define K_B 64\nK<<<K_G, K_B>>>(n, a);",
     ),
+)
+#: The same, where the compiler's front end tells what a launch calls.
+TOLD = (
+    Remedy(
+        "CT225",
+        "by its own name",
+        f"\n#define K K_other\n{LAUNCH}\n#undef K",
+        LAUNCH.replace("K", "K_other"),
+        OTHERS,
+    ),
+    Remedy("CT288", "without 'weak', as static", run(FILL, WEAK), run(FILL, "static ")),
+    Remedy("CT288", "or inline", run(FILL, WEAK), run(FILL, "inline ")),
 )
 TUNE = "#pragma cutune tune(Km: 4, 8)"
 USE = f"n += Km; {LAUNCH}"
 RUN = f"void K_run(int n, float *a) {{ {USE} }}"
 BEGIN, END = "#pragma cutune region begin", "#pragma cutune region end"
 WARPS = FILL.replace("a[i] = 1", "a[i] = __shfl_xor_sync(~0u, a[i], 1)")
+MEMBER = f"""@struct Kp {{ int n; }};
+#pragma cutune kernel K data(DATA) {WHOLE}
+{FILL.replace("int n", "Kp p, int n")}
+void K_run(Kp p, int n, float *a) {{ K<<<n / 64, 64>>>(p, n, a); }}"""
 #: Launches that are warned of, pragmas that are ignored, and are not then.
 PRAGMAS = (
     Remedy(
@@ -114,6 +233,25 @@ PRAGMAS = (
         *("CT246", "has 2 blocks in y", LAUNCH.replace("n / 64", "dim3(n / 64, 2)")),
         LAUNCH.replace("n / 64", "dim3(n / 64, 1)"),
     ),
+    Remedy(
+        "CT233",
+        "pass it as an integer argument",
+        MEMBER.replace("DATA", "p.n"),
+        MEMBER.replace("DATA", "n"),
+    ),
+    *(
+        Remedy(
+            "CT264",
+            "#define Km VALUE, or constexpr int Km = VALUE;",
+            f"@{TUNE}\n{wrong}\n{FILL}\n{RUN}",
+            f"@{TUNE}\n{right}\n{FILL}\n{RUN}",
+        )
+        for wrong, right in (
+            ("#define Km \\\n4 \\\n", "#define Km 4"),
+            ("constexpr int Km = 4, Kq = 1;", "constexpr int Km = 4;"),
+        )
+    ),
+    annotated("CT292", "name multiples of 32", "block(x: 32, 48, 64)", "block(x: 32, 64)", WARPS),
     annotated("CT237", "leave y out", "block(x: 32..64, y: 1..2)", "block(x: 32..64)"),
     annotated("CT249", "multiples of 32", "block(x: 40, 48)", "block(x: 32, 64)", WARPS),
     Remedy(
@@ -221,32 +359,53 @@ class Together(NamedTuple):
         return found
 
 
-def together(remedies: Sequence[Remedy], is_right: bool) -> Together:
+def together(
+    remedies: Sequence[Remedy], is_right: bool, judge: Callable[[str], Program]
+) -> Together:
     texts = [one.text(f"k{number}", is_right) for number, one in enumerate(remedies)]
     last = [sum(text.count("\n") for text in texts[: n + 1]) for n in range(len(texts))]
-    return Together(analyzed(Source("/remedies/app.cu", "".join(texts))), last)
+    return Together(judge("".join(texts)), last)
+
+
+def judged(text: str) -> Program:
+    return analyzed(Source("/remedies/app.cu", text))
 
 
 @pytest.fixture(scope="module")
 def wrong() -> Together:
-    return together(ALL, is_right=False)
+    return together(ALL, False, judged)
 
 
 @pytest.fixture(scope="module")
 def right() -> Together:
-    return together(ALL, is_right=True)
+    return together(ALL, True, judged)
+
+
+def check(one: Remedy, number: int, wrong: Together, right: Together) -> None:
+    site = wrong.launch(number)
+    assert site.verdict is Verdict.REFUSED and site.code is not None
+    assert site.code.number == one.code, site.reason
+    assert one.said.replace("K", f"k{number}") in site.reason
+    assert right.launch(number).verdict is Verdict.TUNABLE, right.launch(number).reason
 
 
 @pytest.mark.parametrize("number", range(len(LAUNCHES)), ids=[one.code for one in LAUNCHES])
 def test_a_launch_that_is_written_as_the_message_says(
     number: int, wrong: Together, right: Together
 ) -> None:
-    one, name = LAUNCHES[number], f"k{number}"
-    site = wrong.launch(number)
-    assert site.verdict is Verdict.REFUSED and site.code is not None
-    assert site.code.number == one.code, site.reason
-    assert one.said.replace("K", name) in site.reason
-    assert right.launch(number).verdict is Verdict.TUNABLE, right.launch(number).reason
+    check(LAUNCHES[number], number, wrong, right)
+
+
+@pytest.mark.usefixtures("short_headers")
+def test_a_launch_of_which_the_front_end_tells(tmp_path: Path) -> None:
+    def judge(text: str) -> Program:
+        path = tmp_path / "app.cu"
+        path.write_text(text)
+        return Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+
+    wrong, right = (together(TOLD, is_right, judge) for is_right in (False, True))
+    for number, one in enumerate(TOLD):
+        check(one, number, wrong, right)
 
 
 @pytest.mark.parametrize("place", range(len(PRAGMAS)), ids=[one.code for one in PRAGMAS])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.proof.same_code import rounds_alike
+from cutune.proof.same_code import parameter_name, rounds_alike
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Function
 
@@ -166,6 +166,30 @@ def test_ids_have_other_names_where_threads_are_numbered_anew(
     kernel, copy = function(OF_ID.format("", *NUMBERED)), function(OF_ID.format(ID, *order))
     anew = {"%tid.x": "", "%ntid.x": ""}
     assert rounds_alike(kernel, copy, anew) is expected
+
+
+#: Squares of what lies at an id and behind it.
+AT_ID = """\
+{} mov.u32 %r1, %ctaid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r1, %r1, %r2, %r3;
+mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3;
+ld.global.f32 %f2, [%rd4]; ld.global.f32 %f3, [%rd4+4];
+mul.f32 %f4, {}, {}; fma.rn.f32 %f5, {}, {}, %f4; st.global.f32 [%rd2], %f5;
+"""
+ARGUMENT, WIDTH = "ld.param.u32 %r2, [kernel_param_3];", "mov.u32 %r2, %ntid.x;"
+
+
+@pytest.mark.parametrize(("squares", "expected"), [(("%f2", "%f3"), True), (("%f3", "%f2"), False)])
+def test_an_argument_may_be_the_width_of_the_block(
+    squares: tuple[str, str], expected: bool
+) -> None:
+    one, other = squares
+    kernel = function(AT_ID.format(ARGUMENT, "%f2", "%f2", "%f3", "%f3"))
+    copy = function(AT_ID.format(WIDTH, one, one, other, other))
+    widths = {"%tid.x": "", "%ntid.x": "", parameter_name(3): ""}
+    assert rounds_alike(kernel, copy, widths) is expected
+    # Any other argument is a value of its own.
+    del widths[parameter_name(3)]
+    assert not rounds_alike(kernel, copy, widths)
 
 
 #: Squares of what stands in two shared arrays, one of which is rounded before it is added.

@@ -7,9 +7,7 @@ from functools import cache
 import pytest
 
 from cutune.proof.analysis.suggestions import Suggestion
-from cutune.source.program import Verdict
-from tests.support.analyzed import analyzed
-from tests.support.suggested_blocks import check, program_of, suggested
+from tests.support.suggested_blocks import check, check_pragmas, program_of, suggested
 
 BLOCK = "n, dim3(32, 8)"
 
@@ -125,7 +123,7 @@ KERNELS: dict[str, tuple[str, str, str]] = {
     "strided": (
         BLOCK,
         columns(begin="blockIdx.y * blockDim.y + threadIdx.y", step="gridDim.y * blockDim.y"),
-        "number of blocks is part",
+        ALL,
     ),
     # Other blocks than of warps along one dimension.
     "square": ("n, dim3(16, 16)", columns(), "threads in y or z, other than as warps"),
@@ -148,7 +146,4 @@ def test_numbers_of_warps_are_proposed_where_the_code_leaves_them_free(name: str
 
 @pytest.mark.nvcc
 def test_launches_are_tunable_by_the_pragmas_that_are_proposed() -> None:
-    pragmas = {name: one.pragma for name, one in said().items() if one.pragma is not None}
-    launches = analyzed(program_of(KERNELS, "\n".join(pragmas.values()) + "\n")).launches
-    tunable = {one.kernel for one in launches if one.verdict is not Verdict.REFUSED}
-    assert tunable == pragmas.keys()
+    check_pragmas(KERNELS, said())

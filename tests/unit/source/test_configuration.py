@@ -6,7 +6,7 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.source.configuration.resolve import Configurations
-from cutune.source.host_formula import constant, text_of
+from cutune.source.host_formula import HostOperation, constant, names_of, text_of
 from cutune.source.program import Configuration, GridForm
 from cutune.source.syntax.parse import parse
 from cutune.source.unit.macros import MacroTable
@@ -190,3 +190,64 @@ def test_text() -> None:
     found = resolved("int t = 2 * p; dim3 b(t, 4), g(CEIL(n, b.x), (n + 3) / b.y); k<<<g, b>>>();")
     assert [text_of(size) for size in found.grid[:2]] == ["CEIL(n, 2 * p)", "(n + 3) / b.y"]
     assert [text_of(size) for size in found.block[:2]] == ["2 * p", "b.y"]
+
+
+BATCH = """
+template <typename T, int LANES, int SYSTEMS> struct Batch : Base {
+    static constexpr int lanes = LANES, threads = lanes * SYSTEMS;
+    T values[LANES];
+    int member(int n) { return n; }
+    static dim3 grid(int count) { return dim3((count + SYSTEMS - 1) / SYSTEMS); }
+    static int changed(int n) { n = 2 * n; return n; }
+};
+template <int A> struct Other { static constexpr int lanes = A; };
+using Config = Batch<float, 16, 8>;
+typedef Batch<double, 4, 2 * 16> Small;
+"""
+
+
+def of_class(body: str, before: str = "", template: str = "") -> Configuration:
+    """The configuration of a launch that names members of classes."""
+    syntax = parse(Source("a.cu", f"{BATCH}{before}{template} void f(int n) {{ {body} }}"))
+    unit = Unit((UnitPart(syntax, syntax.source),), MacroTable.of(()), is_expanded=False)
+    found = Configurations(unit).resolve(syntax, syntax.launches[0])
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "threads"),
+    [
+        ("k<Config><<<n, Config::lanes>>>();", 16),
+        ("k<Config><<<n, Config::threads>>>();", 128),
+        ("k<Small><<<n, Small::threads>>>();", 128),
+        ("using Mine = Batch<int, 2, 64>; k<Mine><<<n, Mine::threads>>>();", 128),
+        ("using One = Other<32>; k<One><<<n, One::lanes>>>();", 32),
+    ],
+)
+def test_constants_of_class_templates_are_read(body: str, threads: int) -> None:
+    assert constant(of_class(body).block[0]) == threads
+
+
+def test_a_function_of_a_class_is_what_it_returns() -> None:
+    found = of_class("k<Config><<<Config::grid(n), Config::lanes>>>();")
+    grid, _, _ = found.grid
+    assert isinstance(grid, HostOperation) and grid.operator == "/"
+    assert constant(grid.operands[1]) == 8
+    assert [name.text for name in names_of(grid.operands[0])] == ["n", "Config::SYSTEMS"]
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "template"),
+    [
+        # The alias, or the class, means two things; it is a parameter of the function's template.
+        ("k<<<n, Config::lanes>>>();", "namespace other { using Config = Other<8>; }", ""),
+        ("k<<<n, Config::lanes>>>();", "template <int A> struct Batch {};", ""),
+        ("k<<<n, Config::lanes>>>();", "", "template <class Config>"),
+        ("k<<<n, Config::changed(n)>>>();", "", ""),
+        ("k<<<n, Config::unknown>>>();", "", ""),
+        ("k<<<n, Unknown::lanes>>>();", "", ""),
+    ],
+)
+def test_members_that_are_not_certain_are_not_known(body: str, before: str, template: str) -> None:
+    assert constant(of_class(body, before, template).block[0]) is None

@@ -65,6 +65,27 @@ def test_paths_of_line_markers_in_any_script() -> None:
     assert user_headers(expanded, "ä/文.cu") == {"ä/é b.h": False}
 
 
+@pytest.mark.parametrize(
+    ("folder", "text"),
+    [
+        ("", "void f(Place source_location, Place &source_location);"),
+        ("/lib/site-packages/own/", ""),
+        ("", "void f(std::source_location = std::source_location::current());"),
+        ("", "typedef source_location place;"),
+        ("", "int f(int = __builtin_COLUMN());"),
+        ("", "__attribute__((global)) void kernel(int *a);"),
+    ],
+)
+def test_headers_of_packages_are_no_users_headers(folder: str, text: str) -> None:
+    """Unless the source is a package's, too, or they have kernels, or may ask for a column."""
+    others = "/lib/site-packages/torch/extension.h", "/lib/python3.11/Python.h"
+    beside = "/lib/python3.11/cpython/object.h"
+    own = f"{folder}a.h"
+    parts = "".join(f'# 1 "{path}" 1\n{text}\n' for path in (*others, beside, own))
+    found = user_headers(f'# 1 "{folder}a.cu"\n{parts}', f"{folder}a.cu")
+    assert [*found] == ([own] if "Place source" in text else [others[0], own])
+
+
 def test_path_options() -> None:
     flags = ["-Ia", "-I", "b", "--include-path=c,d", "-O2", "-include", "e.h", "--pre-include=f.h"]
     assert include_directories(flags) == ("a", "b", "c", "d")

@@ -15,7 +15,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.core.typed import typed
 from cutune.model.selection.choose import UNROLLED
-from cutune.proof.analysis.recorded_launches import SeenLaunch, seen_launches
+from cutune.proof.analysis.recorded_launches import Helped, SeenLaunch, seen_launches, suggesting
 from cutune.proof.analysis.suggestions import suggestions
 from cutune.source.program import Program
 from tests.support.analyzed import analyzed
@@ -41,7 +41,7 @@ def program() -> Program:
 
 
 def test_launches_are_written_and_read(program: Program) -> None:
-    seen = list(seen_launches([program]))
+    seen = list(seen_launches([program], []))
     assert [(one.line, one.is_tunable, one.code) for one in seen] == [
         (8, True, ""),
         (9, False, "CT211"),
@@ -50,7 +50,7 @@ def test_launches_are_written_and_read(program: Program) -> None:
 
 
 def test_each_launch_has_one_outcome(program: Program) -> None:
-    seen = list(seen_launches([program]))
+    seen = list(seen_launches([program], []))
     kernel = replace(KERNEL, sites=(seen[0].site,))
     model = SimpleNamespace(kernel=kernel)
 
@@ -82,7 +82,7 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
 
 
 def test_a_kernel_that_is_known_at_one_value_is_not_modelled_beyond_it(program: Program) -> None:
-    seen = list(seen_launches([program]))
+    seen = list(seen_launches([program], []))
     model = SimpleNamespace(kernel=replace(KERNEL, sites=(seen[0].site,)))
     kept = {KERNEL.entry: "its own block is as good"}
     for of_all, outcome, reason in (
@@ -97,7 +97,7 @@ def test_a_kernel_that_is_known_at_one_value_is_not_modelled_beyond_it(program: 
 def test_the_summary_counts_and_names_them(
     program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tunable, refused = seen_launches([program])
+    tunable, refused = seen_launches([program], [])
     model = SimpleNamespace(kernel=replace(KERNEL, sites=(tunable.site,)))
     rows = outcomes([tunable, refused], [model], NO_CHOICES, [])  # type: ignore[list-item]
     Shown("", [], [], rows, []).show()
@@ -121,25 +121,56 @@ def test_files_of_the_current_folder_are_named_from_there(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    _, refused = seen_launches([program])
+    _, refused = seen_launches([program], [])
     files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
-    refused = replace(refused, reason="word " * 60, is_helped=True)
-    launches = [replace(refused, file=str(file)) for file in files]
+    helped = [Helped((str(file),), (), str(tmp_path)) for file in files]
+    refused = replace(refused, reason="word " * 60)
+    launches = [
+        replace(refused, file=str(file), helped=one)
+        for file, one in zip(files, helped, strict=True)
+    ]
     rows = outcomes(launches, [], NO_CHOICES, [])
     assert [row.cells[0] for row in rows] == ["src/a b.cu:9", f"{files[1]}:9"]
-    Shown("", [], [], rows, []).show()
+    Shown("", [], [], rows, [], helping=suggesting(launches)).show()
     *_, advice = capsys.readouterr().out.splitlines()
-    assert advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
+    assert advice.endswith(f": cutune inspect --suggest 'src/a b.cu' {files[1]}")
     assert rows[0].reason == refused.reason
+
+
+def test_sources_that_are_compiled_alike_are_named_together(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, refused = seen_launches([program], [])
+    below = str(tmp_path / "b")
+
+    def compiled(names: str, folder: str, *flags: str) -> SeenLaunch:
+        paths = tuple(str(tmp_path / name) for name in names.split())
+        return replace(refused, helped=Helped(paths, flags, folder))
+
+    launches = [
+        compiled("a.cu", below),
+        compiled("b/c.cu d.cu", below, "-I", "x y"),
+        compiled("d.cu e.cu", str(tmp_path), "-DN=1"),
+        compiled("f.cu", str(tmp_path), "-DN=1"),
+        compiled("g.cu", str(tmp_path)),
+    ]
+    asked = "cutune inspect --suggest"
+    assert suggesting([refused, *launches]) == [
+        f"{asked} a.cu g.cu",
+        f"cd {below} && {asked} c.cu {tmp_path}/d.cu --nvcc-flag=-I '--nvcc-flag=x y'",
+        f"{asked} d.cu e.cu f.cu --nvcc-flag=-DN=1",
+    ]
 
 
 def test_several_programs_are_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     def part(name: str) -> Shown:
         launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None, is_helped=True)
-        return Shown("GPU", [ChoiceRow(name, "1", "32", "64", 1.5, "-")], [], [launch], [])
+        row, asked = ChoiceRow(name, "1", "32", "64", 1.5, "-"), "cutune inspect --suggest a.cu"
+        return Shown("GPU", [row], [], [launch], [], helping=[asked])
 
     Shown.joined([part("k"), part("other")], ["a.cu"], "and so on").show()
     said = capsys.readouterr().out
     assert "2 launches: 2 refused" in said and said.endswith("tuned program: a.cu\nand so on\n")
-    assert "what would help: cutune inspect --suggest a.cu" in said
+    assert said.count("what would help: cutune inspect --suggest a.cu\n") == 1
     assert [line.split()[0] for line in said.splitlines()[2:4]] == ["k", "other"]

@@ -18,7 +18,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.measure.program_runs import RunPlan
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.proof.analysis.recorded_launches import Helped, SeenLaunch
 from cutune.source.program import SiteKey
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import project as stage
@@ -106,14 +106,15 @@ def test_launches_that_are_all_refused_are_named(
 ) -> None:
     site, reason = SiteKey("/project/app.cu", 1), "uses shared memory"
     seen = SeenLaunch(site, "tile", "app.cu", 8, False, reason, "CT211")
-    for one in (seen, replace(seen, is_helped=True)):
+    helped = Helped(("/project/app.cu",), (), "/project")
+    for one in (seen, replace(seen, helped=helped)):
         monkeypatch.setattr(stage, "noted_launches", lambda workspace, one=one: [one])
         found = refused(PROJECT, folder).diagnostic
         assert found.code is Code.NOTHING_TUNABLE_BUILT
         told = "what would help: cutune inspect --suggest /project/app.cu"
         assert found.message.splitlines()[1:] == [
             "app.cu:8: tile: uses shared memory [CT211]",
-            *([told] if one.is_helped else []),
+            *([told] if one.helped else []),
         ]
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import re
 import struct
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +339,21 @@ def test_functions_that_launch() -> None:
 )
 def test_variables_that_outlive_a_launch(variable: str, found: list[str]) -> None:
     assert list(variables([parse(PTX.format(variable=variable))])) == found
+
+
+def test_a_script_is_run_as_python_runs_it(tmp_path: Path) -> None:
+    text = "import os, sys; os.chdir('/'); print(__file__, __name__, sys.argv, sys.path[0])"
+    (tmp_path / "script.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    printed = [
+        subprocess.run(
+            [sys.executable, *started, "script.py", "word"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for started in ([], ["-m", "cutune.tuned"])
+    ]
+    assert printed[0] == printed[1] != ""

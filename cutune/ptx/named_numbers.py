@@ -1,0 +1,120 @@
+"""Numbers that code names. Takes PTX, gives literals, types, and tests of real parameters."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterable
+from math import nan
+
+from cutune.ptx.taint import names, results, spaces
+from cutune.ptx.types import LOADS, MEMORY, Function, Instruction
+
+REALS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
+REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+#: Operations whose literals are compared with sizes or data, or move them.
+_NAMING = frozenset(
+    ["setp", "min", "max", "add", "sub", "and", "or", "xor", "set", "fma", "mad", "selp"]
+)
+
+
+def literal(operand: str) -> int | None:
+    """The integer that an operand is, if it is one."""
+    return int(operand.rstrip("U"), 0) if _INTEGER.fullmatch(operand) else None
+
+
+def numbers_of(one: Instruction) -> list[int]:
+    """The literals that an instruction reads."""
+    return [value for o in one.operands[1:] if (value := literal(o)) is not None]
+
+
+def type_of(one: Instruction, place: int) -> str:
+    """The type of the result (0) or of the last operand (1)."""
+    types = [m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m)]
+    return types[min(place, len(types) - 1)] if types else ""
+
+
+def literals(functions: Iterable[Function]) -> tuple[frozenset[int], frozenset[int]]:
+    """The integers, and the bits of `float` numbers, that the operands of functions have."""
+    integers, reals = set[int](), set[int]()
+    for function in functions:
+        for one in function.instructions:
+            is_compared = one.opcode in _NAMING
+            for operand in one.operands if is_compared else ():
+                if (value := literal(operand)) is not None:
+                    integers.add(value)
+                elif REAL_NUMBER.fullmatch(operand) and operand[1] in "fF":
+                    reals.add(int(operand[2:], 16))
+    return frozenset(integers), frozenset(reals)
+
+
+def tested_numbers(kernel: Function) -> dict[int, frozenset[float]]:
+    """The numbers with which a kernel compares its real parameters, by their places.
+
+    NaN is among them where it asks for more than whether they are equal.
+    """
+    found: dict[int, frozenset[float]] = {}
+    for place, numbers in tests_of_parameters(kernel).values():
+        found[place] = found.get(place, frozenset()) | numbers
+    return found
+
+
+def tests_of_parameters(kernel: Function) -> dict[int, tuple[int, frozenset[float]]]:
+    """The parameter, and the numbers, of each comparison of a real parameter with numbers alone."""
+    places = _unchanged_parameters(kernel)
+    turned = {
+        places[one.operands[-1]]
+        for one in kernel.instructions
+        if one.opcode in ("abs", "neg") and one.operands[-1] in places
+    }
+    found: dict[int, tuple[int, frozenset[float]]] = {}
+    for one in kernel.instructions:
+        if one.opcode != "setp" or len(one.operands) != 3:
+            continue
+        reals = [_real(o) for o in one.operands[1:] if REAL_NUMBER.fullmatch(o)]
+        own = {places.get(o) for o in one.operands[1:] if not REAL_NUMBER.fullmatch(o)}
+        place = own.pop() if len(own) == 1 else None
+        if place is not None:
+            opposite = [-number for number in reals if place in turned]
+            strict = [] if {"eq", "neu"} & {*one.modifiers} and reals else [nan]
+            found[id(one)] = place, frozenset((*reals, *opposite, *strict))
+    return found
+
+
+def _unchanged_parameters(kernel: Function) -> dict[str, int]:
+    """Registers of a real parameter, but for its sign and width, with its place."""
+    places = {one.name: place for place, one in enumerate(kernel.parameters)}
+    written = Counter(name for one in kernel.instructions for name in results(one))
+    found: dict[str, int] = {}
+    for one in kernel.instructions:
+        if type_of(one, 0) not in REALS or written[one.operands[0]] != 1:
+            continue
+        named = [places[name] for name in names(one.operands[-1]) if name in places]
+        if one.opcode in LOADS and named and "param" in spaces(one):
+            found[one.operands[0]] = named[0]
+        elif one.operands[-1] in found and (
+            one.opcode in ("mov", "abs", "neg") or one.modifiers == ("f64", "f32")
+        ):
+            found[one.operands[0]] = found[one.operands[-1]]
+    return found
+
+
+def _real(operand: str) -> float:
+    kind, digits = operand[1].lower(), operand[2:]
+    value: float = struct.unpack(f">{kind}", bytes.fromhex(digits))[0]
+    return value
+
+
+def widest(functions: Iterable[Function]) -> int:
+    """The most bytes that an access of functions has, in memory that others see."""
+    bits = [
+        int(size[1]) * int(next((m[1] for m in one.modifiers if m in ("v2", "v4", "v8")), 1))
+        for function in functions
+        for one in function.instructions
+        if one.opcode in MEMORY and not spaces(one) & {"param", "shared", "local"}
+        for modifier in one.modifiers
+        if (size := re.fullmatch(r"[a-z]+(\d+)(?:x2)?", modifier)) and modifier[0] in "subf"
+    ]
+    return max(bits, default=0)

@@ -1,0 +1,74 @@
+"""The command that `tune` names where a launch is refused: followed, it has a line that helps."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
+
+pytestmark = pytest.mark.nvcc
+
+#: The launch stands in a header, its kernel in another source; neither compiles without options.
+FILES = {
+    "inc/go.h": "inline void go(int n, float *a) { total<<<n, SIZE>>>(n, a); }\n",
+    "src/total.cu": """
+__global__ void total(int n, float *a) {
+    __shared__ float s[32];
+    float t = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) t += a[blockIdx.x * n + j];
+    for (int k = 16; k; k /= 2) t += __shfl_xor_sync(~0u, t, k);
+    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = t;
+    __syncthreads();
+    t = 0;
+    for (int w = 0; w < blockDim.x / 32; ++w) t += s[w];
+    if (threadIdx.x == 0) a[blockIdx.x * n] = t;
+}
+""",
+    "src/main.cu": """
+__global__ void total(int n, float *a);
+#include "go.h"
+int main() {
+    int n = 128;
+    float *a;
+    cudaMalloc(&a, n * n * sizeof(float));
+    cudaMemset(a, 0, n * n * sizeof(float));
+    go(n, a);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+""",
+    "src/Makefile": f"""NVCC ?= nvcc
+app: main.o total.o
+\t$(NVCC) {QUICK_FLAGS[1]} $^ -o $@
+%.o: %.cu
+\t$(NVCC) {" ".join(QUICK_FLAGS)} -DSIZE=256 -I ../inc -c $< -o $@
+""",
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("src/main.cu", "src/total.cu", "-DSIZE=256", "-Iinc", "--run", "./{program}", *QUICK),
+        ("--make", "make -C src", "--run", "src/app", "--variants=none"),
+    ],
+    ids=["sources", "project"],
+)
+def test_the_command_that_is_named_has_a_line_that_helps(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    done = cutune("tune", *words)
+    assert done.returncode == 1
+    (command,) = re.findall(r"^what would help.*?: (.*)", done.stdout + done.stderr, re.MULTILINE)
+    moved, _, asked = command.rpartition(" && ")
+    monkeypatch.chdir(Path(*shlex.split(moved)[1:]))
+    followed = cutune(*shlex.split(asked)[1:])
+    assert followed.returncode == 0, followed.stderr
+    assert "#pragma cutune kernel total associative" in followed.stdout
