@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
-from cutune.core.temporary import temporary_folder
+from cutune.core.temporary import named_folder
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
@@ -222,8 +222,9 @@ class UnitCompiler:
 
     def written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
         """Write the program, and return the result of `use` for its path and flags."""
-        flags = self.toolchain.compile_flags(unit.program.source.path)
-        with temporary_folder() as name:
+        source = unit.program.source.path
+        flags = self.toolchain.compile_flags(source)
+        with named_folder(f"copies-{key_of(os.path.realpath(source))}") as name:
             path, flags = write_unit(unit, flags, Path(name), "copies")
             return use(str(path), flags)
 
