@@ -116,10 +116,10 @@ def test_an_object_is_given_again_unless_something_has_changed(project: Path) ->
     write_compiler(project, "# Another compiler.")
     assert is_compiled(project)
     assert not is_compiled(project)
-    # `cutune nvcc nvcc …`, as CMake calls a launcher.
+    # `cutune nvcc nvcc …`, as CMake calls a launcher: it is the same compiler.
     path = f"{project}{os.pathsep}{os.environ['PATH']}"
-    assert is_compiled(project, PATH=path)
     assert not is_compiled(project, PATH=path)
+    assert is_compiled(project, "-DMORE=2", PATH=path)
 
 
 @pytest.mark.nvcc

@@ -82,11 +82,8 @@ class PageDetail:
 def to_html(report: PageFacts) -> str:
     """The page; too large a one says what it leaves out. Raises CT017 without jinja2."""
     count, page = len(report.kernels), ""
-    for extent in (
-        PageDetail(count, True, True),
-        PageDetail(count, all_sizes=True),
-        PageDetail(count),
-    ):
+    whole = PageDetail(count, with_programs=True, all_sizes=True)
+    for extent in (whole, PageDetail(count, all_sizes=True), PageDetail(count)):
         page = _rendered(report, extent)
         if _fits(page):
             return page
