@@ -1,4 +1,4 @@
-"""The programs of tests/corpus/tiles: their value sets, and their sources at other values.
+"""The programs of tests/corpus/tiles, and of the second set: value sets, sources at other values.
 
 Takes `tiles.json`, which the README beside it explains. Needs nothing but Python, so that
 `benchmarks.tile_sweep` runs where cutune is not installed.
@@ -13,7 +13,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[1] / "tests" / "corpus" / "tiles"
+CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
+#: The folders of programs, each with its `tiles.json`.
+SETS = ("tiles", "tiles_second")
 
 Values = tuple[int, ...]
 
@@ -32,6 +34,7 @@ class TileProgram:
         sizes: arguments of the judged runs.
         emulated: arguments that are small, and odd.
         is_unseen: is it left alone while the model is made?
+        arguments: the parameters of the kernel that the arguments of a run are.
     """
 
     name: str
@@ -44,11 +47,13 @@ class TileProgram:
     sizes: Mapping[str, Sequence[int]]
     emulated: Sequence[Sequence[int]]
     is_unseen: bool
+    arguments: Sequence[str]
+    of_set: str = SETS[0]
 
     @property
     def path(self) -> Path:
         """The source."""
-        return FOLDER / f"{self.name}.cu"
+        return CORPUS / self.of_set / f"{self.name}.cu"
 
     def value_sets(self) -> list[Values]:
         """All legal values, the own ones first."""
@@ -78,8 +83,8 @@ class TileProgram:
         return text
 
 
-def tile_programs() -> Iterator[TileProgram]:
-    """All programs, by name."""
-    found: dict[str, Any] = json.loads((FOLDER / "tiles.json").read_text())
-    for name, of_program in sorted(found.items()):
-        yield TileProgram(**{**of_program, "name": name, "own": tuple(of_program["own"])})
+def tile_programs(of_set: str = SETS[0]) -> Iterator[TileProgram]:
+    """All programs of a set, by name."""
+    found: dict[str, Any] = json.loads((CORPUS / of_set / "tiles.json").read_text())
+    for name, about in sorted(found.items()):
+        yield TileProgram(**about | {"name": name, "own": tuple(about["own"]), "of_set": of_set})

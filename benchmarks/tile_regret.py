@@ -1,12 +1,13 @@
 """How far chosen tiles are from the best of a sweep over all value sets, recorded on a GPU.
 
-    python -m benchmarks.tile_regret [NAME …] [--models FOLDER]
+    python -m benchmarks.tile_regret [NAME …] [--set tiles_second] [--models FOLDER]
 
-Tunes the programs of tests/corpus/tiles without a GPU and without an annotation, for the GPU of the
-sweep (tests/recorded/tiles_h100.json, by `benchmarks.tile_sweep`), and looks up what was measured
-of the chosen values: against the best of all legal sets, and beside the program's own. Where the
-sweep does not hold a choice, the next one by the model that it holds counts. Programs whose kernel
-has no copies keep their own values. `--models`: keep tuned programs there, take them from there.
+Tunes the programs of tests/corpus/tiles, or of the second set, without a GPU and without an
+annotation, for the GPU of the sweep that `benchmarks.tile_sweep` made (`SWEEPS`), and looks up what
+was measured of the chosen values: against the best of all legal sets, and beside the program's own.
+Where the sweep does not hold a choice, the next one by the model that it holds counts. Programs
+whose kernel has no copies keep their own values. `--models`: keep tuned programs there, take them
+from there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from tempfile import TemporaryDirectory
 
-from benchmarks.tile_programs import TileProgram, Values, tile_programs
+from benchmarks.tile_programs import SETS, TileProgram, Values, tile_programs
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel, read_models
 from cutune.model.selection.chooser import Chooser
@@ -30,19 +31,10 @@ from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 
-SWEEP = Path(__file__).parents[1] / "tests" / "recorded" / "tiles_h100.json"
+RECORDED = Path(__file__).parents[1] / "tests" / "recorded"
+SWEEPS = dict(zip(SETS, ("tiles_h100.json", "tiles_second_h200.json"), strict=True))
 #: As many of the model's first sets, of which the best is looked up, too.
 SHORTLIST = 8
-#: Program arguments that are parameters of the kernel, where these have other names.
-ARGUMENTS = {
-    "heat2d": ("nx", "ny"),
-    "nbody_tiles": ("n",),
-    "acoustic3d": ("nx", "ny", "nz"),
-    "batched_solve": ("count",),
-}
-SIZES = ("m", "n", "k")
-PICTURE = ("width", "height")
-
 Times = Mapping[Values, float]
 
 
@@ -58,14 +50,14 @@ class Row:
     values: Values
 
 
-def main(names: Sequence[str], models: Path | None) -> None:
+def main(of_set: str, names: Sequence[str], models: Path | None) -> None:
     """Print a line per program and size, then the means of the seen and of the unseen half."""
-    sweep = json.loads(SWEEP.read_text("utf-8"))
+    sweep = json.loads((RECORDED / SWEEPS[of_set]).read_text("utf-8"))
     name = profile_of(sweep["device"])
     assert name is not None, f"{sweep['device']} has no profile"
     device, rows = DeviceProfile.named(name), list[Row]()
     with TemporaryDirectory() as temporary:
-        for program in tile_programs():
+        for program in tile_programs(of_set):
             if names and program.name not in names:
                 continue
             model = _model(program, (models or Path(temporary)) / program.name, name)
@@ -137,8 +129,7 @@ def _rows(
 
 
 def _arguments(program: TileProgram, model: FittedModel, size: str) -> dict[str, int]:
-    names = ARGUMENTS.get(program.name, SIZES if len(program.sizes[size]) == 3 else PICTURE)
-    known = zip(names, program.sizes[size], strict=False)
+    known = zip(program.arguments, program.sizes[size], strict=False)
     return {name: value for name, value in known if name in model.kernel.parameters}
 
 
@@ -174,6 +165,7 @@ def _values(program: TileProgram, variant: str) -> Values:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--set", choices=SETS, default=SETS[0])
     parser.add_argument("--models", type=Path)
     options = parser.parse_args()
-    main(options.names, options.models)
+    main(options.set, options.names, options.models)

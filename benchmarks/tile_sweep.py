@@ -1,6 +1,6 @@
-"""Times every value set of the programs of tests/corpus/tiles, on a machine with a GPU.
+"""Times every value set of the programs of a set of tiles, on a machine with a GPU.
 
-    python3 -m benchmarks.tile_sweep OUTPUT.json [--seconds 460] [--builds FOLDER] [NAME …]
+    python3 -m benchmarks.tile_sweep OUTPUT.json [--set tiles_second] [--seconds 460] [NAME …]
 
 Needs nothing but Python and nvcc. Builds all on all cores, then runs one process after the other,
 each for all sizes of a value set; launches are timed by `tile_timing.cpp`. Every value set has a
@@ -31,7 +31,7 @@ from statistics import median
 from threading import get_ident
 from typing import Any
 
-from benchmarks.tile_programs import TileProgram, Values, tile_programs
+from benchmarks.tile_programs import SETS, TileProgram, Values, tile_programs
 
 Json = dict[str, Any]
 TIMING = Path(__file__).with_name("tile_timing.cpp")
@@ -354,6 +354,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--set", choices=SETS, default=SETS[0])
     parser.add_argument("--seconds", type=float, default=460.0)
     parser.add_argument("--builds", type=Path, default=Path("/tmp/tile_sweep"))
     parser.add_argument("--nvcc-flags", default="")
@@ -364,7 +365,9 @@ def main() -> int:
     if not options.nvcc_flags:
         results.data.update(about())
         options.nvcc_flags = f"-arch=sm_{results.data['compute_capability'].replace('.', '')}"
-    programs = [p for p in tile_programs() if not options.names or p.name in options.names]
+    programs = [
+        p for p in tile_programs(options.set) if not options.names or p.name in options.names
+    ]
     builds = Builds(options.builds.resolve(), shlex.split(options.nvcc_flags))
     start = time.monotonic()
     is_complete = sweep(results, programs, builds, end)

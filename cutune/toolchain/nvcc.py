@@ -63,6 +63,11 @@ _REMEDIES = (
         "this nvcc does not compile for it; leave the option out, here and where the program is "
         "built, or name another (nvcc --list-gpu-code says which)",
     ),
+    Remedy(
+        "No space left on device",
+        "make room on the disk of the file that it names; files in /tmp can lie elsewhere: set "
+        "TMPDIR to a folder on another disk",
+    ),
 )
 #: nvcc says so, and not which program it has looked for.
 _LACKS_COMPILER = "Failed to preprocess host compiler properties"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from unittest.mock import patch
@@ -12,12 +12,11 @@ import pytest
 from cutune.emulator.launch_log import read_launches
 from cutune.proof.analysis import read_source
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import Kernel, Program
+from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, run
-from tests.support.told_variants import in_turn_alone, own_and_told
+from tests.support.told_variants import in_turn_by_two, own_and_told
 
 pytestmark = pytest.mark.nvcc
 
@@ -56,14 +55,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def program() -> Program:
     """The program with the copies that do the same."""
-
-    def some_tried(
-        text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-    ) -> tuple[list[KernelVariant], dict[str, str]]:
-        is_all = kernel.name in BY_FOUR
-        return in_turn_alone(text, kernel, [one for one in copies if is_all or "2" in one.name])
-
-    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=some_tried)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=in_turn_by_two(BY_FOUR))
     # Copies that read their block take a compilation for each kernel here, and are not asked for.
     with patch.object(read_source, "proven_copies", return_value={}):
         return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))

@@ -87,6 +87,31 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
+#: The part that has the focus: its number among those that can have it, and its outline's width.
+FOCUS = """
+const all = [...document.querySelectorAll('a[href], button, summary, input, [tabindex="0"]')];
+const own = document.activeElement, label = document.querySelector(`label[for="${own.id}"]`);
+return [all.indexOf(own), getComputedStyle(label || own).outlineWidth];
+"""
+#: Numbers of those that are shown; of sizes that exclude each other the chosen one.
+SHOWN = """
+const all = [...document.querySelectorAll('a[href], button, summary, input, [tabindex="0"]')];
+const isShown = one => one.type == 'radio' ? one.checked : one.checkVisibility();
+return all.map((one, number) => isShown(one) ? number : -1).filter(number => number >= 0);
+"""
+
+
+def test_the_keyboard_alone_reaches_everything_and_is_seen(browser: Any, tmp_path: Path) -> None:
+    show(browser, tmp_path, to_html(whole()))
+    expected, reached = browser.execute_script(SHOWN), []
+    for _ in expected:
+        browser.switch_to.active_element.send_keys("\ue004")  # tab
+        number, outline = browser.execute_script(FOCUS)
+        reached.append(number)
+        assert outline == "3px"
+    assert reached == expected
+
+
 def test_hostile_text_runs_nothing_in_a_browser(browser: Any, tmp_path: Path) -> None:
     show(browser, tmp_path, to_html(hostile(whole())))
     assert browser.execute_script("return typeof pwned") == "undefined"

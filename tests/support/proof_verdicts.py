@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from math import prod
 from pathlib import Path
 
@@ -19,10 +19,19 @@ PARAMETERS = "float *a, const float *b, int n, int m, int *c"
 NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 
 
-def compiled(bodies: Mapping[str, str], before: str, parameters: str = PARAMETERS) -> Module:
-    """A kernel for each name, of this body. `before`: what stands before all of them."""
+def compiled(
+    bodies: Mapping[str, str],
+    before: str,
+    parameters: str = PARAMETERS,
+    bounded: Container[str] = (),
+) -> Module:
+    """A kernel for each name, of this body. `before`: what stands before all of them.
+
+    `bounded`: those that are for blocks of up to 256 threads, of which fewer are to be looked at.
+    """
+    bounds = {name: "__launch_bounds__(256) " if name in bounded else "" for name in bodies}
     kernels = "".join(
-        f'extern "C" __global__ void {name}({parameters}) {{ {body} }}\n'
+        f'extern "C" __global__ void {bounds[name]}{name}({parameters}) {{ {body} }}\n'
         for name, body in bodies.items()
     )
     return module_of(before + kernels)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.passes import ReplaceLaunches
+from cutune.proof.analysis.tried_tiles import Try
 from cutune.proof.variants.repeat import NAME
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, Program
@@ -45,3 +46,15 @@ def in_turn_alone(
     if any(one.transform != NAME for one in copies):
         return [], {}
     return copies_that_do_the_same(text, kernel, copies)
+
+
+def in_turn_by_two(by_four: Container[str]) -> Try:
+    """As `in_turn_alone`, of copies that do two blocks; of these kernels four blocks as well."""
+
+    def tried(
+        text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+    ) -> tuple[list[KernelVariant], dict[str, str]]:
+        by_two = [one for one in copies if one.transform != NAME or "2" in one.name]
+        return in_turn_alone(text, kernel, copies if kernel.name in by_four else by_two)
+
+    return tried

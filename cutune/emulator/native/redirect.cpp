@@ -4,10 +4,11 @@
 // * NVIDIA's runtime, where it is linked in statically: its functions stand in the file's table of
 //   symbols. Each gets a jump to the function of its name in the replacement libcudart, which is
 //   loaded when the first of them is called. Nothing else of that runtime is then reached.
-// * NVRTC makes machine code. Who asks for that gets its PTX.
+// * NVRTC makes machine code. Who asks for that gets its PTX. It finds its own parts at once.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -306,11 +307,30 @@ void join(const Symbols& symbols, uintptr_t base, const char* from, const char* 
     if (code.is_open) write_jump(at, base + target->st_value, false);
 }
 
+// Where NVRTC lies, with the last slash.
+char nvrtc_folder[PATH_MAX];
+
+// What NVRTC asks for by its name alone at first. If that fails it looks beside itself, but while one
+// thread does, another fails.
+const char* const kBuiltins = "libnvrtc-builtins.so";
+
 }  // namespace
 
 }  // namespace cutune
 
 extern "C" {
+
+char* la_objsearch(const char* name, uintptr_t*, unsigned flag) {
+    const size_t length = std::strlen(nvrtc_folder);
+    if (flag == LA_SER_ORIG && length != 0 && begins(name, kBuiltins)) {
+        const size_t size = length + std::strlen(name) + 1;
+        char* const path = static_cast<char*>(std::malloc(size));
+        std::snprintf(path, size, "%s%s", nvrtc_folder, name);
+        if (access(path, R_OK) == 0) return path;  // the linker keeps it
+        std::free(path);
+    }
+    return const_cast<char*>(name);
+}
 
 unsigned la_version(unsigned offered) { return std::min<unsigned>(offered, LAV_CURRENT); }
 
@@ -319,6 +339,8 @@ unsigned la_objopen(struct link_map* map, Lmid_t, uintptr_t*) {
     const char* const slash = std::strrchr(path, '/');
     const File file(path);
     if (begins(slash ? slash + 1 : path, "libnvrtc.so")) {
+        const size_t length = slash ? static_cast<size_t>(slash + 1 - path) : 0;
+        if (length < sizeof nvrtc_folder) std::memcpy(nvrtc_folder, path, length);
         const Symbols symbols(file, SHT_DYNSYM);
         join(symbols, map->l_addr, "nvrtcGetCUBIN", "nvrtcGetPTX");
         join(symbols, map->l_addr, "nvrtcGetCUBINSize", "nvrtcGetPTXSize");

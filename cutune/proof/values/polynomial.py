@@ -60,15 +60,18 @@ class IntegerPolynomial:
         """Sort the terms and drop zeros."""
         if len(terms) > _MAXIMAL_TERMS:
             raise TooLarge
-        return IntegerPolynomial(tuple(sorted((m, c) for m, c in terms.items() if c)))
+        kept = [(m, c) for m, c in terms.items() if c]
+        if len(kept) > 1:
+            kept.sort()
+        return IntegerPolynomial(tuple(kept))
 
     @staticmethod
     def constant(value: int) -> IntegerPolynomial:
-        return IntegerPolynomial.of({(): value})
+        return IntegerPolynomial((((), value),)) if value else ZERO
 
     @staticmethod
     def atom(kind: str, name: str) -> IntegerPolynomial:
-        return IntegerPolynomial.of({(Atom(kind, name),): 1})
+        return IntegerPolynomial((((Atom(kind, name),), 1),))
 
     @cached_property
     def literal(self) -> int | None:
@@ -156,6 +159,8 @@ def _with_identities(terms: dict[Monomial, int]) -> IntegerPolynomial:
     The replacement keeps the value, so that what is left over tells truly whether the expression
     depends on the block.
     """
+    if len(terms) == 1:
+        return IntegerPolynomial.of(terms)
     for monomial in list(terms):
         for thread in {atom for atom in monomial if atom.kind == THREAD}:
             coefficient = terms.get(monomial, 0)

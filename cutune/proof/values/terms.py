@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import NamedTuple
 
 from cutune.proof.values.polynomial import (
@@ -109,6 +109,7 @@ _BUILTIN_RANGES = {
 _OF_THREADS = frozenset({THREAD, BLOCK_SIZE, IDENTITY, STRIDE})
 
 
+@cache
 def _of_builtin(atom: Atom, threads_per_id: int, most_blocks: int) -> AtomProperties | None:
     if atom.kind not in _BUILTIN_RANGES:
         return None
@@ -214,8 +215,9 @@ class Atoms:
             return self.properties(atom)
         if value.literal is not None:
             return NOTHING
-        properties = reduce(AtomProperties.joined, map(self.properties, value.atoms), NOTHING)
-        return replace(properties, interval=sum_of_intervals(value, self._monomial))
+        one = reduce(AtomProperties.joined, map(self.properties, value.atoms), NOTHING)
+        interval = sum_of_intervals(value, self._monomial)
+        return AtomProperties(one.raw, one.ids, one.is_loaded, one.loops, interval, one.strides)
 
     def joined(self, values: Iterable[IntegerPolynomial]) -> AtomProperties:
         """Return the properties of a value that depends on all of these."""

@@ -169,9 +169,9 @@ GROUPS = (COLUMNS, BRANCHES, ROUNDED, NARROW, WRONG, {"tree": TREE})
 
 @pytest.fixture(scope="module")
 def module() -> Module:
-    """All kernels, compiled at once."""
+    """All kernels, compiled at once. Small blocks show what is wrong."""
     bodies = {name: " ".join(body.split()) for one in GROUPS for name, body in one.items()}
-    return compiled(bodies, COMMON)
+    return compiled(bodies, COMMON, bounded=WRONG)
 
 
 def _proven(module: Module, name: str) -> EntryProof:

@@ -82,9 +82,9 @@ WRONG: Mapping[str, str] = {
 
 @pytest.fixture(scope="module")
 def module() -> Module:
-    """All kernels, compiled at once."""
+    """All kernels, compiled at once. Small blocks show what is wrong."""
     bodies = {name: " ".join(body.split()) for name, body in {**RIGHT, **RACES, **WRONG}.items()}
-    return compiled(bodies, COMMON)
+    return compiled(bodies, COMMON, bounded={*RACES, *WRONG})
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -207,16 +207,25 @@ def test_a_failed_command_can_be_run_again(tmp_path: Path) -> None:
     assert first_error(head) == head
 
 
-def test_an_architecture_that_nvcc_does_not_know(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("nvcc fatal   : Unsupported gpu architecture 'sm_35'", "leave the option out"),
+        (
+            "error: when writing output to /t/a.ii: No space left on device",
+            "set TMPDIR to a folder",
+        ),
+    ],
+)
+def test_known_errors_have_their_own_remedy(said: str, remedy: str, tmp_path: Path) -> None:
     path = tmp_path / "nvcc"
-    said = "nvcc fatal   : Unsupported gpu architecture 'sm_35'"
     path.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 1\n')
     path.chmod(0o755)
     with pytest.raises(CutuneError) as caught:
         Nvcc(path).check(["-arch=sm_35", "a.cu"])
     message = caught.value.diagnostic.message
     assert first_error(message) == said
-    assert "leave the option out" in message.splitlines()[-2]
+    assert remedy in message.splitlines()[-2]
 
 
 def test_flags_of_the_users_build_without_its_target() -> None:
