@@ -12,7 +12,8 @@ import os
 import shutil
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,28 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="cutune-", dir=run_folder())
     except OSError as error:
         raise _no_folder(error) from error
+
+
+@contextmanager
+def named_folder(name: str) -> Iterator[str]:
+    """Give a folder for a `with`, at one path for each name. Raises CT020.
+
+    What is written there says the same of where it lies (`__FILE__`), so that it is known again.
+    Where the folder is in use it is another one.
+    """
+    path = run_folder() / name
+    try:
+        path.mkdir()
+    except FileExistsError:
+        with temporary_folder() as other:
+            yield other
+        return
+    except OSError as error:
+        raise _no_folder(error) from error
+    try:
+        yield str(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def discard() -> None:

@@ -149,6 +149,7 @@ class LoadedModule:
         buffers: Sequence[NDArray[Any]] = (),
         threads: int | None = None,
         is_checked: bool = False,
+        until_found: bool = False,
     ) -> LaunchCounters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
@@ -164,6 +165,7 @@ class LoadedModule:
             threads: threads of the host that run independent blocks. None: all cores, or
                 CUTUNE_EMULATOR_THREADS. Results and counters do not depend on it.
             is_checked: look for races, and for reads of shared memory that nobody wrote.
+            until_found: end the launch where the first is found.
 
         Raises:
             CutuneError: CT452, CT453, or CT46x when the launch did not end well.
@@ -183,7 +185,7 @@ class LoadedModule:
         )
         if not is_checked:
             return self._run(compiled, launch, buffers)
-        launch.checker = self._library.cutune_checker()
+        launch.checker = self._library.cutune_checker(until_found)
         try:
             return self._run(compiled, launch, buffers)
         finally:
@@ -244,7 +246,7 @@ def _machine() -> ctypes.CDLL:
     library.cutune_variable.restype = ctypes.c_uint64
     library.cutune_variable.argtypes = (address, text, address)
     library.cutune_checker.restype = address
-    library.cutune_checker.argtypes = ()
+    library.cutune_checker.argtypes = (ctypes.c_bool,)
     library.cutune_free_checker.restype = None
     library.cutune_free_checker.argtypes = (address,)
     library.cutune_run.restype = ctypes.c_bool

@@ -26,7 +26,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from math import ceil
@@ -38,9 +39,9 @@ from numpy.typing import NDArray
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
-from cutune.emulator.machine import Hazards, LoadedModule, pointer
+from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads, pointer
 from cutune.measure import tile_costs
-from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
+from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_grids import (
@@ -50,6 +51,13 @@ from cutune.measure.trial_grids import (
     is_uneven,
     per_block,
     per_thread,
+)
+from cutune.measure.trial_launches import (
+    Assigned,
+    Ended,
+    TriedLaunch,
+    arrays_of,
+    without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
@@ -72,8 +80,6 @@ _OTHER_LAUNCHES = "its launches are not those of others"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
-#: Launches with more are alike where there are many: one of so many is tried.
-_LARGE, _OF_LARGE = 250_000, 5
 #: Launches without a race that a kernel needs; so many of them with parts of blocks, or none, and
 #: with several blocks of several bodies.
 _FEWEST, _UNEVEN = 6, 3
@@ -197,19 +203,6 @@ def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """A launch of a kernel that has no race, with the arrays that it accesses."""
-
-    sizes: tuple[tuple[str, int], ...]
-    numbers: Numbers
-    parameters: bytes
-    #: Per pointer that is followed: its place among the parameters, where in an array it leads to,
-    #: and the bytes of that array.
-    arrays: tuple[tuple[int, int, int], ...]
-    warp_instructions: int
-
-
-@dataclass(frozen=True)
 class _Trial:
     module: Module
     loaded: LoadedModule
@@ -220,6 +213,13 @@ class _Trial:
     is_in_turn: bool
     outcomes: Outcomes
     is_noted: bool = False
+    #: What is known of the kernel's own launches, at sizes of any copies.
+    counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
+    ended: dict[tuple[Tile, TriedLaunch], Ended] = field(default_factory=dict)
+    #: What the checker found in them, by their sizes.
+    hazards: dict[Assigned, str] = field(default_factory=dict)
+    #: Memory behind launches, by their contents.
+    expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
     #: Sizes to be tried as well, beyond the usual ones.
     asked_sizes: tuple[int, ...] = ()
 
@@ -379,9 +379,9 @@ class _Trial:
             return reason
         if domain is Domain.MULTIPLES and self._sizes.multiple == 1:
             return "too few of its launches can be tried"
-        launches = self._launches(tile, domain)
-        if self.is_in_turn and (reason := self._against_turns(tile, domain, launches)):
+        if self.is_in_turn and (reason := self._against_turns(tile, domain)):
             return reason
+        launches = self._launches(tile, domain)
         uneven = [one for one in launches if is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
         is_few = any(each_has[numbers] < _FEWEST for numbers in self._given.combined)
@@ -392,8 +392,7 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        each = enumerate(launches)
-        different = next((one for n, one in each if not self._is_same(copy, one, n)), None)
+        different = self._different(copy, launches)
         if different is None:
             return self.outcomes.objection(partial(self._noted, tile.own(), launches))
         numbers = (
@@ -403,20 +402,40 @@ class _Trial:
         sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
         return f"its results are others at {sizes}"
 
-    def _against_turns(self, tile: Tile, domain: Domain, launches: Sequence[_Launch]) -> str:
-        """Why blocks that come in turn may find what they would not find by themselves."""
-        each = (tuple(sizes.items()) for sizes in self._sizes.assignments(tile, domain))
-        found = {one: self._hazards[one] for one in each if one in self._hazards}
-        # That a copy finds there what the block before has left is no answer.
-        if any(_UNWRITTEN in said for said in found.values()):
-            return "a block reads shared memory that it has not written"
-        # A stride that is shorter than a row makes a race of anything.
-        if any(len({dict(one)[name] for name in self._given.integers}) < 2 for one in found):
-            return "its threads or blocks have a race"
-        several = [one for one in launches if has_several(tile, dict(one.sizes))]
-        return "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+    def _different(
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
+    ) -> TriedLaunch | None:
+        """The first launch of which the results are others; None if there is none."""
+        has_variables = any(one.space in _KEPT for one in self.module.variables)
+        side_by_side = 1 if has_variables else host_threads()
+        with ThreadPoolExecutor(side_by_side) as pool:
+            for first in range(0, len(launches), 4 * side_by_side):
+                some = launches[first : first + 4 * side_by_side]
+                same = pool.map(partial(self._is_same, copy), some, range(first, len(launches)))
+                if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
+                    return others[0]
+        return None
 
-    def _noted(self, own: Tile, tried: Sequence[_Launch], loaded: LoadedModule) -> Iterator[None]:
+    def _against_turns(self, tile: Tile, domain: Domain) -> str:
+        """Why blocks that come in turn may find what they would not find by themselves."""
+        each = [*self._sizes.assignments(tile, domain)]
+        equal = [one for one in each if len({one[name] for name in self._given.integers}) < 2]
+        for sizes, numbers in product(equal, self._given.combined):
+            if (launch := self._counted(tile, sizes, numbers)) is not None:
+                self._ended_well(tile, launch)
+        # A stride that is shorter than a row makes a race of anything.
+        has_race = any(tuple(one.items()) in self.hazards for one in equal)
+        launches = [] if has_race else self._launches(tile, domain)
+        # That a copy finds there what the block before has left is no answer.
+        if any(_UNWRITTEN in self.hazards.get(tuple(one.items()), "") for one in each):
+            return "a block reads shared memory that it has not written"
+        several = [one for one in launches if has_several(tile, dict(one.sizes))]
+        few = "" if len(several) >= _UNEVEN else "too few of its launches can be tried"
+        return "its threads or blocks have a race" if has_race else few
+
+    def _noted(
+        self, own: Tile, tried: Sequence[TriedLaunch], loaded: LoadedModule
+    ) -> Iterator[None]:
         """Launch the program's own kernel, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
         for launch, contents in product(tried, range(3)):
@@ -433,23 +452,22 @@ class _Trial:
             n for n in self._given.integers if is_all or n in extents
         ), self._sizes.multiple
 
-    def _launches(self, tile: Tile, domain: Domain) -> list[_Launch]:
+    def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
         own = tile.own_block, tile.own_covered, tile.own_shared
         key = (tile.extents, *own, tile.whole, domain)
         if key not in self._known:
             made = (
-                self._own_launch(tile, one, numbers)
+                self._counted(tile, one, numbers)
                 for one in self._sizes.assignments(tile, domain)
                 for numbers in self._given.combined
             )
             # First those in which several blocks have much to do.
-            launches = sorted(
+            counted = sorted(
                 (launch for launch in made if launch is not None),
                 key=lambda launch: -launch.warp_instructions,
             )
-            large = [one for one in launches if one.warp_instructions > _LARGE]
-            if len(large) > _THOROUGH:
-                launches = [*large[::_OF_LARGE], *launches[len(large) :]]
+            ended_well = partial(self._ended_well, tile)
+            launches = without_most_large(counted, ended_well, _THOROUGH, self.is_in_turn)
             # An odd number is no multiple of how many combinations of numbers there mostly are.
             few = launches[:: max(1, len(launches) // _THOROUGH) | 1]
             self._known[key] = [*few, *(one for one in launches if one not in few)]
@@ -461,68 +479,66 @@ class _Trial:
         return SizesTried(self._given.integers, self.tiles, [*self._literals[0], *asked])
 
     @cached_property
-    def _known(self) -> dict[tuple[object, ...], list[_Launch]]:
+    def _known(self) -> dict[tuple[object, ...], list[TriedLaunch]]:
         return {}
 
-    def _own_launch(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> _Launch | None:
-        """The program's launch at these sizes; None where it has a race, fails, or takes long."""
-        grid = grid_at(tile.own(), sizes)
-        if grid is None:
+    def _counted(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> TriedLaunch | None:
+        """The program's launch at these sizes; None where there is none, it fails or takes long."""
+        key = tile.own(), tuple(sizes.items()), numbers
+        if key not in self.counted:
+            self.counted[key] = self._counted_anew(*key)
+        return self.counted[key]
+
+    def _counted_anew(self, own: Tile, sizes: Assigned, numbers: Numbers) -> TriedLaunch | None:
+        if (grid := grid_at(own, dict(sizes))) is None:
             return None
-        entry = self.entries[self.kernel.name]
-        code = self.loaded.kernel(entry)
-        parameters = self._given.packed(code, sizes, numbers)
+        code = self.loaded.kernel(self.entries[self.kernel.name])
+        launch = TriedLaunch(sizes, numbers, self._given.packed(code, dict(sizes), numbers))
         try:
-            counted = self.loaded.run(
-                entry,
-                grid,
-                tile.own_block,
-                parameters,
-                shared_bytes=tile.own_shared,
-                ghosts=GHOSTS,
-                trace=True,
-                instruction_limit=_LONG,
-            )
+            counted = self._without_data(own, grid, launch, trace=False)
         except CutuneError:
             return None
-        ranges: dict[int, tuple[int, int]] = {}
-        for site in counted.sites:
-            low, high = int(site["lowest"]), int(site["highest"])
-            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
-                array = (low - GHOST_BASE) // ARRAY_BYTES
-                known = ranges.get(array, (low, high))
-                ranges[array] = min(low, known[0]), max(high, known[1])
-        places = [p.offset for i, p in enumerate(code.parameters) if self._given.kind(i) == "p"]
-        if not ranges or len(places) > MAX_ARRAYS or max(ranges) >= len(places):
-            return None
-        arrays = []
-        for array, (low, high) in sorted(ranges.items()):
-            begin = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            arrays.append((places[array], begin - low, high - low))
-        about = tuple(sizes.items()), numbers, parameters, tuple(arrays)
-        launch = _Launch(*about, counted.warp_instructions)
+        return replace(launch, warp_instructions=counted.warp_instructions)
+
+    def _without_data(
+        self, own: Tile, grid: Block, launch: TriedLaunch, trace: bool
+    ) -> LaunchCounters:
+        """Count the program's launch; raises CutuneError where it fails, or takes long."""
+        launched = self.entries[self.kernel.name], grid, own.block, launch.parameters
+        about: dict[str, Any] = {"shared_bytes": own.shared, "ghosts": GHOSTS}
+        return self.loaded.run(*launched, **about, trace=trace, instruction_limit=_LONG)
+
+    def _ended_well(self, tile: Tile, launch: TriedLaunch) -> TriedLaunch | None:
+        """The program's launch with its arrays; None where it has a race, or tells nothing."""
+        key = tile.own(), launch
+        if key not in self.ended:
+            self.ended[key] = self._ended_anew(*key)
+        found, said = self.ended[key]
+        if said:
+            self.hazards[launch.sizes] = said
+        return found
+
+    def _ended_anew(self, own: Tile, launch: TriedLaunch) -> Ended:
+        entry, grid = self.entries[self.kernel.name], grid_at(own, dict(launch.sizes))
+        assert grid is not None, "a launch that was counted"
+        known = enumerate(self.loaded.kernel(entry).parameters)
+        places = [place.offset for index, place in known if self._given.kind(index) == "p"]
         try:
-            before, after = self._run(entry, grid, tile.own(), launch, 0)
+            counted = self._without_data(own, grid, launch, trace=True)
+            launch = replace(launch, arrays=arrays_of(counted, places))
+            if not launch.arrays:
+                return None, ""
+            before, after = self._run(entry, grid, own, launch, 0)
         except CutuneError:
-            return None
+            return None, ""
         except Hazards as found:
-            self._hazards[launch.sizes] = str(found)
-            return None
-        self._expected[tile.own(), launch, 0] = after
+            return None, str(found)
+        self.expected[own, launch, 0] = after
         # Where nothing is written nothing is learned, unless a number asks for that.
-        return launch if before != after or numbers != self._given.combined[0] else None
+        tells = before != after or launch.numbers != self._given.combined[0]
+        return launch if tells else None, ""
 
-    @cached_property
-    def _hazards(self) -> dict[tuple[tuple[str, int], ...], str]:
-        """What the checker found in launches of the kernel, by their sizes."""
-        return {}
-
-    @cached_property
-    def _expected(self) -> dict[tuple[Tile, _Launch, int], list[bytes]]:
-        """Memory behind launches of the kernel, by their contents."""
-        return {}
-
-    def _is_same(self, copy: KernelVariant, launch: _Launch, number: int) -> bool:
+    def _is_same(self, copy: KernelVariant, launch: TriedLaunch, number: int) -> bool:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
         grid, own = grid_at(tile, dict(launch.sizes)), tile.own()
@@ -534,18 +550,18 @@ class _Trial:
         try:
             for contents in range(3) if number < _THOROUGH else (number % 3,):
                 key = own, launch, contents
-                if key not in self._expected:
+                if key not in self.expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)
-                    self._expected[key] = after
+                    self.expected[key] = after
                 _, found = self._run(names[1], grid, tile, launch, contents)
-                if not same_numbers(found, self._expected[key], places):
+                if not same_numbers(found, self.expected[key], places):
                     return False
         except (CutuneError, Hazards):
             return False
         return True
 
     def _run(
-        self, entry: str, grid: Block, tile: Tile, launch: _Launch, contents: int
+        self, entry: str, grid: Block, tile: Tile, launch: TriedLaunch, contents: int
     ) -> tuple[list[bytes], list[bytes]]:
         """Launch with memory behind the pointers; gives all bytes before and after it.
 
@@ -575,6 +591,7 @@ class _Trial:
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
         about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
-        # Races are the same whatever is in memory.
+        # Races are the same whatever is in memory; where blocks come in turn all are asked about.
+        about |= {"until_found": not self.is_in_turn}
         self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
         return before, [one.tobytes() for one in memory]

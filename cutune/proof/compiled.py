@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
-from cutune.core.temporary import temporary_folder
+from cutune.core.temporary import named_folder
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
@@ -191,11 +191,11 @@ class UnitCompiler:
         """The text that the host compiler gets, with line markers."""
         return self.written(unit, partial(host_pass, self.toolchain.nvcc))
 
-    def compilation(self, unit: TranslationUnit) -> Compilation:
-        """The device code for all architectures that will run, when it has ended."""
+    def compilation(self, unit: TranslationUnit, only: Sequence[str] = ()) -> Compilation:
+        """The device code for all architectures that will run, or of some, when it has ended."""
 
         def ended(path: str, flags: Sequence[str]) -> Compilation:
-            compilation = Compilation(self.toolchain.device_codes(path, pool, flags))
+            compilation = Compilation(self.toolchain.device_codes(path, pool, flags, only))
             compilation.results()
             return compilation
 
@@ -204,6 +204,12 @@ class UnitCompiler:
 
     def ptx(self, unit: TranslationUnit) -> list[str]:
         return self.compilation(unit).results()
+
+    def draft(self, unit: TranslationUnit) -> list[str]:
+        """The PTX of one architecture: that of the emulated device, if it will run."""
+        names = self.toolchain.targets(self.toolchain.compile_flags(unit.program.source.path))
+        emulated = EMULATED.removeprefix("sm_")
+        return self.compilation(unit, [emulated if emulated in names else names[0]]).results()
 
     def assembly(self, unit: TranslationUnit) -> str:
         """The unoptimized assembly of the host code."""
@@ -216,8 +222,9 @@ class UnitCompiler:
 
     def written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
         """Write the program, and return the result of `use` for its path and flags."""
-        flags = self.toolchain.compile_flags(unit.program.source.path)
-        with temporary_folder() as name:
+        source = unit.program.source.path
+        flags = self.toolchain.compile_flags(source)
+        with named_folder(f"copies-{key_of(os.path.realpath(source))}") as name:
             path, flags = write_unit(unit, flags, Path(name), "copies")
             return use(str(path), flags)
 

@@ -71,9 +71,10 @@ class Tile:
         return f"({self.extents[axis]} + {covered - 1}) / {covered} * {self.block[axis]}"
 
     def own(self) -> Tile:
-        """The program's own launch."""
+        """The program's own launch: the same for all copies that are launched in its place."""
         own_block, own_covered = self.own_block, self.own_covered
-        return replace(self, block=own_block, covered=own_covered, shared=self.own_shared)
+        own = replace(self, block=own_block, covered=own_covered, shared=self.own_shared)
+        return replace(own, values=())
 
 
 @dataclass(frozen=True)

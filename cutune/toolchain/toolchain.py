@@ -50,12 +50,23 @@ class Toolchain:
             return self.begun.expanded.result()
         return host_pass(self.nvcc, path, flags)
 
+    def targets(self, flags: Sequence[str]) -> tuple[str, ...]:
+        """The architectures that a source with these flags is compiled for."""
+        return targets(flags, self.architectures, self.nvcc)
+
     def device_codes(
-        self, path: str, pool: ThreadPoolExecutor, flags: Sequence[str] | None = None
+        self,
+        path: str,
+        pool: ThreadPoolExecutor,
+        flags: Sequence[str] | None = None,
+        only: Sequence[str] = (),
     ) -> Mapping[str, Future[DeviceCode]]:
-        """Begin to compile a source for the device; the code of each architecture."""
+        """Begin to compile a source for the device; the code of each architecture.
+
+        `only`: of these; empty: of all.
+        """
         flags = self.compile_flags(path) if flags is None else flags
-        names = targets(flags, self.architectures, self.nvcc)
+        names = only or self.targets(flags)
         begun = self.begun
         if begun is not None and begun.is_of(path, flags) and {*names} == {*begun.codes}:
             return begun.codes

@@ -82,7 +82,7 @@ struct Windows {
 
 class Checker;  // machine_check.h
 class Written;  // machine_written.h
-Checker* make_checker();
+Checker* make_checker(bool stops = false);
 void free_checker(Checker* checker);
 // Where owners of memory say what they allocate, free and write.
 Written* written_of(Checker* checker);

@@ -74,8 +74,8 @@ uint64_t cutune_variable(ModuleImage* module, const char* name, uint64_t* size) 
     return module_variable(module, name, size);
 }
 
-// One per launch: its findings are of that launch alone.
-Checker* cutune_checker() { return make_checker(); }
+// One per launch: its findings are of that launch alone. `stops`: the launch ends at the first.
+Checker* cutune_checker(bool stops) { return make_checker(stops); }
 
 void cutune_free_checker(Checker* checker) { free_checker(checker); }
 

@@ -98,6 +98,8 @@ struct Finding {
 
 class Checker {
   public:
+    // `stops`: the launch ends where anything is found.
+    explicit Checker(bool stops) : stops_(stops) {}
     Written written;
 
     // The findings of the launch as a list in JSON; lines are those of the PTX.
@@ -139,6 +141,7 @@ class Checker {
                   u32 lane, u64 count = 1);
     u32 line(const Instruction* i) const;
 
+    const bool stops_;
     const Execution* x_ = nullptr;
     Cells global_, shared_;
     struct Publication {

@@ -25,6 +25,7 @@ TOLERANCE = 0.03
 #: An instruction is sensitive to an alignment that changes the kernel's cost by more than this.
 SENSITIVITY = TOLERANCE / 4
 MAX_CLASSES = 64
+_COSTS = ("load_cost_x20", "store_cost_x20", "new_sectors")
 
 Feature = tuple[float, ...]
 #: One class of every data parameter.
@@ -100,20 +101,35 @@ def alignment_sensitivities(
     kernel: MeasuredKernel, measurements: Measurements
 ) -> tuple[frozenset[int], ...]:
     """Per memory instruction the data parameters, by index, whose alignment changes its cost."""
-    probes = list(enumerate(_probes(kernel, measurements)))
     each = range(len(kernel.memory))
-    return tuple(frozenset(n for n, of_one in probes if _is_sensitive(of_one, i)) for i in each)
+    found = [_sensitive(of_one, each) for of_one in _probes(kernel, measurements)]
+    return tuple(frozenset(n for n, those in enumerate(found) if i in those) for i in each)
 
 
-def _is_sensitive(probes: Probes, index: int) -> bool:
+def _sensitive(probes: Probes, each: Sequence[int]) -> set[int]:
     if 0 not in probes:
-        return False
-    aligned, costs = features_of(probes[0], [index]), features_of(probes[0])
-    return any(
-        abs(cost - usual) > SENSITIVITY * total
+        return set()
+    limits = [SENSITIVITY * total for total in features_of(probes[0])]
+    aligned = _features_of_each(probes[0], each)
+    return {
+        index
         for probed in probes.values()
-        for cost, usual, total in zip(features_of(probed, [index]), aligned, costs, strict=True)
-    )
+        for index, features in zip(each, _features_of_each(probed, each), strict=True)
+        if any(
+            abs(cost - usual) > limit
+            for cost, usual, limit in zip(features, aligned[index], limits, strict=True)
+        )
+    }
+
+
+def _features_of_each(probes: Measurements, each: Sequence[int]) -> list[Feature]:
+    """Return `features_of` of each instruction alone."""
+    ordered = sorted(probes, key=lambda m: m.block)
+    sites = ([probe.sites[index] for probe in ordered] for index in each)
+    return [
+        tuple(getattr(one, name) / one.traced if one.traced else 0 for one in of for name in _COSTS)
+        for of in sites
+    ]
 
 
 def reduced_row(row: Row, places: frozenset[int]) -> Row:
@@ -130,7 +146,7 @@ def features_of(probes: Measurements, sites: Sequence[int] | None = None) -> Fea
     for probe in sorted(probes, key=lambda m: m.block):
         chosen = probe.sites if sites is None else [probe.sites[index] for index in sites]
         traced = [site for site in chosen if site.traced]
-        for attribute in ("load_cost_x20", "store_cost_x20", "new_sectors"):
+        for attribute in _COSTS:
             values.append(sum(getattr(site, attribute) / site.traced for site in traced))
     return tuple(values)
 
@@ -210,5 +226,5 @@ def _weighted(measurement: Measurement) -> tuple[float, ...]:
     executions = max(1, sum(site.executions for site in sites))
     return tuple(
         sum(getattr(site, name) * site.executions / site.traced for site in sites) / executions
-        for name in ("load_cost_x20", "store_cost_x20", "new_sectors")
+        for name in _COSTS
     )

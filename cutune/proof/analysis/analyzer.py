@@ -143,6 +143,7 @@ class Analyzer:
             early=early,
             compilation=compiling,
             compile_unit=self.compiler.ptx,
+            compile_draft=self.compiler.draft,
             rewrites_headers=self.rewrites_headers,
             is_associative=self.is_associative,
             try_copies=self.try_copies if self.with_variants else None,

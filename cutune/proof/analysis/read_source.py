@@ -41,7 +41,7 @@ class ReadSource:
 
     `expanded`, `headers`, `early`: see `UnitTexts`. `nvcc`: None, as `compilation` is, where the
     text alone has to do. `folder`: relative paths are seen from there. `compile_unit`: compiles the
-    source with edits. Others: see `Analyzer`.
+    source with edits; `compile_draft`: for one architecture alone. Others: see `Analyzer`.
     """
 
     nvcc: Nvcc | None
@@ -53,6 +53,7 @@ class ReadSource:
     early: frozenset[str]
     compilation: Compilation | None = None
     compile_unit: Compile | None = None
+    compile_draft: Compile | None = None
     rewrites_headers: bool = False
     is_associative: bool = False
     try_copies: Try | None = None
@@ -111,7 +112,8 @@ class ReadSource:
             return {}
         with chdir(self.folder):
             texts = self._texts.kernel_texts
-            return tried_tiles(program, self.compile_unit, texts, self.try_copies)
+            compiling = self.compile_draft or self.compile_unit, self.compile_unit
+            return tried_tiles(program, *compiling, texts, self.try_copies)
 
     def _analyzed(
         self,

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
@@ -18,6 +20,7 @@ from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import DataParameter, DimensionProof, Impurity, Kernel, Program, Role
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.kernel_texts import KernelTexts
+from cutune.toolchain.kernel_names import base_name
 
 #: Copies of a kernel that are named in one message.
 _MOST_NAMED = 8
@@ -35,15 +38,49 @@ Try = Callable[
     [str, Kernel, Sequence[KernelVariant]], tuple[list[KernelVariant], Mapping[str, str]]
 ]
 """PTX, a kernel, copies → those that do the same, and what keeps others from it, by their names."""
+#: The entries of PTX; what differs between texts of the same code; names in it that are counted.
+_ENTRY = re.compile(r"^(?:\.visible |\.weak )*\.entry (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+_ONLY_TEXT = re.compile(r"//.*$|^\.target\b.*$", re.MULTILINE)
+_LABEL = re.compile(r"\$L__BB\d+_")
 Copied = tuple[str, str]
 """The names of a kernel and of a copy."""
 
 
 def tried_tiles(
-    program: Program, compile_unit: Compile, texts: KernelTexts, try_copies: Try
+    program: Program,
+    compile_draft: Compile,
+    compile_unit: Compile,
+    texts: KernelTexts,
+    try_copies: Try,
 ) -> dict[str, Tiles]:
-    """Return the copies of refused kernels that do what these do, by the kernels' names."""
-    candidates = tile_candidates(program, texts)
+    """Return the copies of refused kernels that do what these do, by the kernels' names.
+
+    All candidates are compiled for one architecture (`compile_draft`); those that do the same there
+    are compiled for every one, and tried again where their code is another one.
+    """
+    drafts, first = _tried_in(
+        program, tile_candidates(program, texts), compile_draft, lambda _: try_copies
+    )
+    same = {name: tiles.same for name, tiles in first.items() if tiles.same}
+
+    def try_others(kernel: str) -> Try:
+        return partial(_unless_known, drafts[kernel, same[kernel][0].name][0], try_copies)
+
+    _, second = _tried_in(program, same, compile_unit, try_others)
+    joined = {
+        name: replace(tiles, others=(*tiles.others, *first[name].others))
+        for name, tiles in second.items()
+    }
+    return {**first, **joined}
+
+
+def _tried_in(
+    program: Program,
+    candidates: Mapping[str, Sequence[KernelVariant]],
+    compile_unit: Compile,
+    trying: Callable[[str], Try],
+) -> tuple[Mapping[Copied, Sequence[str]], dict[str, Tiles]]:
+    """Compile and try copies; gives their PTX, and what was found. `trying`: of each kernel."""
     written = {(k, one.name): one for k, copies in candidates.items() for one in copies}
 
     def with_some(some: Mapping[Copied, KernelVariant]) -> TranslationUnit:
@@ -62,8 +99,26 @@ def tried_tiles(
         kernel = program.kernel(name)
         assert kernel is not None, "a candidate is a copy of a kernel"
         texts_of = {one.name: compiled.get((name, one.name), ()) for one in copies}
-        found[name] = _tried(kernel, copies, texts_of, try_copies)
-    return found
+        found[name] = _tried(kernel, copies, texts_of, trying(name))
+    return compiled, found
+
+
+def _unless_known(
+    draft: str, try_copies: Try, text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+) -> tuple[list[KernelVariant], Mapping[str, str]]:
+    """Try copies that have done the same in a draft, unless their code is that of the draft."""
+    names = frozenset([kernel.name, *(one.kernel for one in copies)])
+    if _code_of(text, names) == _code_of(draft, names):
+        return [*copies], {}
+    return try_copies(text, kernel, copies)
+
+
+def _code_of(text: str, kernels: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Return the code of some kernels by its entries, and what is no code of a kernel."""
+    plain = _ONLY_TEXT.sub("", _LABEL.sub("$L__BB_", text))
+    found = {one[1]: one[0] for one in _ENTRY.finditer(plain)}
+    rest = "\n".join(filter(str.strip, _ENTRY.sub("", plain).splitlines()))
+    return rest, {name: code for name, code in found.items() if base_name(name) in kernels}
 
 
 def _tried(

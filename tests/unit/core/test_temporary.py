@@ -12,6 +12,7 @@ import pytest
 
 from cutune.core import temporary
 from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import named_folder
 from cutune.toolchain.cache import cache_folder
 
 HOLDS = """
@@ -103,3 +104,16 @@ def test_a_full_device(words: list[str], tmp_path: Path) -> None:
         )
     assert done.returncode == 1 and "standard output" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+def test_a_named_folder_is_at_one_place_unless_it_is_in_use() -> None:
+    with named_folder("copies") as first:
+        (Path(first) / "app.cu").write_text("")
+        with named_folder("copies") as other:
+            assert other != first
+            assert os.listdir(other) == []
+        assert os.listdir(first) == ["app.cu"]
+    with named_folder("copies") as again:
+        assert again == first
+        assert os.listdir(again) == []
+    assert not os.path.exists(first)

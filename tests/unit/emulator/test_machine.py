@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import json
 
 import numpy as np
 import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.machine import pointer
+from cutune.emulator.machine import Hazards, pointer
 from tests.support.ptx_statements import BEGIN, END, launch, module, run
 
 
@@ -154,6 +155,21 @@ def test_ghost_addresses_have_no_memory() -> None:
         "kernel", (4, 1, 1), (32, 1, 1), parameters, ghosts=(base, 1 << 40), trace=True
     )
     assert counters.sites["sectors"].tolist() == [4, 4, 16]
+
+
+def test_a_launch_ends_at_the_first_race_if_no_more_is_asked() -> None:
+    out = np.zeros(32, np.uint32)
+    # All threads of a warp, then those of the next one, write one place.
+    loaded = module(BEGIN + "mov.u32 %r2, %r1; mov.u64 %rd3, %rd1;" + END)
+    launched = "kernel", (2, 1, 1), (64, 1, 1), pointer(out).to_bytes(8, "little")
+    found = []
+    for until_found in (False, True):
+        with pytest.raises(Hazards) as caught:
+            loaded.run(*launched, buffers=[out], is_checked=True, until_found=until_found)
+        found.append(json.loads(str(caught.value)))
+    all_, first = found
+    assert len(all_) > len(first) == 1
+    assert first[0]["hazard"] in {one["hazard"] for one in all_}
 
 
 def test_bad_launches_are_refused() -> None:

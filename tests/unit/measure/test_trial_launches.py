@@ -1,0 +1,55 @@
+"""Which launches of a kernel are tried, of those that were counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from cutune.measure.trial_launches import TriedLaunch, without_most_large
+
+SMALL, LARGE, FEW = 1000, 500_000, 16
+
+
+def kept(large: int, racing: Collection[int], asks_all: bool = False) -> tuple[list[int], int]:
+    """The places of launches that are tried, and how many were asked how they end.
+
+    There are so many large ones, and five small ones behind them.
+    """
+    sizes = [LARGE] * large + [SMALL] * 5
+    launches = [TriedLaunch((("n", n),), (), b"", (), size) for n, size in enumerate(sizes)]
+    asked = []
+
+    def ended_well(launch: TriedLaunch) -> TriedLaunch | None:
+        asked.append(launch)
+        return None if launch.sizes[0][1] in racing else launch
+
+    found = without_most_large(launches, ended_well, FEW, asks_all)
+    assert len(asked) == len({*asked})
+    return [launch.sizes[0][1] for launch in found], len(asked)
+
+
+def test_few_launches_are_all_tried() -> None:
+    assert kept(FEW, {3}) == ([n for n in range(FEW + 5) if n != 3], FEW + 5)
+
+
+def test_of_many_large_launches_not_all_are_asked() -> None:
+    found, asked = kept(200, ())
+    assert found == [*range(0, 200, 5), *range(200, 205)]
+    assert asked == len(found)
+
+
+@pytest.mark.parametrize("ends_well", [7, FEW, 40])
+def test_races_leave_no_fewer_launches_than_there_were(ends_well: int) -> None:
+    """As many as if all were asked first, of which one in five would be tried."""
+    well = range(1, 2 * ends_well, 2)
+    found, _ = kept(100, {*range(100)} - {*well})
+    tried = [n for n in found if n < 100]
+    assert {*tried} <= {*well}
+    assert len(tried) >= (ends_well if ends_well <= FEW else -(-ends_well // 5))
+
+
+def test_all_are_asked_where_each_race_counts() -> None:
+    found, asked = kept(100, {1, 2}, asks_all=True)
+    assert asked == 105
+    assert found == [*[n for n in range(100) if n not in (1, 2)][::5], *range(100, 105)]
