@@ -46,6 +46,14 @@ def candidates() -> Iterator[tuple[str, str]]:
     yield "/usr/local/cuda/bin/nvcc", "/usr/local/cuda"
 
 
+def wheel_libraries(nvcc: str) -> str | None:
+    """Return where the libraries of an nvcc of NVIDIA's wheels are: it looks in `lib64` alone."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    folder = os.path.join(root, "lib")
+    is_wheel = os.path.exists(os.path.join(folder, "libcudart_static.a"))
+    return folder if is_wheel and not os.path.exists(os.path.join(root, "lib64")) else None
+
+
 def all_on_path(name: str) -> Iterator[str]:
     """Yield the programs of a name, in the order of PATH."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):

@@ -30,6 +30,7 @@ from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.toolchain.locate import wheel_libraries
 
 SCHEMA, TABLE = "cutune-units-2", "units.json"
 #: Names the folder with the table.
@@ -452,7 +453,9 @@ def built_library(folder: Path, row: dict[str, Any], loaded: LoadedUnit) -> Path
         library.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent) as place:
             made = Path(place) / name
-            command = [compiler, *options, str(source), "-o", str(made)]
+            libraries = wheel_libraries(compiler)
+            linked = [f"-L{libraries}"] if libraries is not None else []
+            command = [compiler, *options, *linked, str(source), "-o", str(made)]
             subprocess.run(command, capture_output=True, text=True, check=True)
             os.replace(made, library)
     return library

@@ -27,7 +27,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried
+from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried, wheel_libraries
 from cutune.tuning.nvcc.command import (
     EMULATED,
     INSTRUMENT,
@@ -89,9 +89,7 @@ def main_nvcc(arguments: Sequence[str]) -> int:
 
 def find_libraries(nvcc: str) -> None:
     """Let nvcc link where it is one of NVIDIA's wheels, which does not find the libraries there."""
-    root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
-    is_wheel = os.path.exists(os.path.join(root, "lib", "libcudart_static.a"))
-    if not is_wheel or os.path.exists(os.path.join(root, "lib64")):
+    if wheel_libraries(nvcc) is None:
         return
     from pathlib import Path
 

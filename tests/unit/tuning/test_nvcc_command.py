@@ -301,7 +301,7 @@ def test_that_is_said_on_a_terminal(tmp_path: Path, is_terminal: bool) -> None:
     subprocess.run(
         [sys.executable, "-m", "cutune", "nvcc", "--cutune-nvcc=/bin/true", "app.cu", "-o", "app"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(driver.__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(driver.__file__).parents[3])},
         stderr=theirs,
         check=True,
     )

@@ -26,6 +26,7 @@ from cutune.tuning.script_session import (
     Session,
     UnitLibrary,
     alike_kernels,
+    built_library,
 )
 from cutune.tuning.scripts import program_text, variables
 
@@ -309,6 +310,31 @@ def test_another_architecture_is_not_built(
     session = Session.of(tmp_path)
     assert session.launcher(LoadedUnit(unit, CONTEXT), "k") is None
     assert "not proven for 'sm_90'" in capsys.readouterr().err
+
+
+#: Notes its words, and makes what is named behind -o.
+NOTING_STAND_IN = """#!/bin/sh
+case "$*" in --version) echo release; exit ;; esac
+echo "$@" > {words}
+while [ "$1" != -o ]; do shift; done
+: > "$2"
+"""
+
+
+@pytest.mark.parametrize("is_wheel", [True, False])
+def test_libraries_are_found_where_wheels_have_them(is_wheel: bool, tmp_path: Path) -> None:
+    for name in ("bin", "lib", *([] if is_wheel else ["lib64"])):
+        (tmp_path / name).mkdir()
+    (tmp_path / "lib" / "libcudart_static.a").touch()
+    nvcc, words = tmp_path / "bin" / "nvcc", tmp_path / "words"
+    nvcc.write_text(NOTING_STAND_IN.format(words=words))
+    nvcc.chmod(0o755)
+    (tmp_path / "k.cu").write_text(SOURCE)
+    unit = CompiledUnit.of(SOURCE, ["-arch", "sm_80"], str(nvcc))
+    assert unit is not None
+    row = {"source": "k.cu", "kernels": ["k"], "architectures": ["80"]}
+    assert built_library(tmp_path, row, LoadedUnit(unit, CONTEXT)).exists()
+    assert (f"-L{tmp_path}/lib" in words.read_text().split()) == is_wheel
 
 
 PTX = """.version 8.0
