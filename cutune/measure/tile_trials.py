@@ -168,7 +168,8 @@ def _tried(
     for some in _batches(trial, copies):
         # Sizes that are tried follow the blocks of the copies that are.
         trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]), asked_sizes=())
-        trial = replace(trial, asked_sizes=trial.asked([copies[index] for index in some]))
+        if asked := trial.asked([copies[index] for index in some]):
+            trial = replace(trial, asked_sizes=asked)
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
         if found:
@@ -320,6 +321,8 @@ class _Trial:
             if copy.tile is None or copy.kernel not in self.entries:
                 continue
             usual = [*self._sizes.assignments(copy.tile, Domain.ANY)]
+            if not self._untried(copy, usual):
+                continue
             tried = self._tried_sizes(copy.tile, usual)
             for entry in (self.entries[name] for name in (self.kernel.name, copy.kernel)):
                 asked = asked_size(self._functions(entry), self.module.functions[entry], tried)

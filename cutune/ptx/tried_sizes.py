@@ -47,6 +47,7 @@ _ALLOWED = _BOUNDED | {
     "selp",
 }
 _LINEAR = frozenset({"mov", "cvta", "add", "sub", "neg", "mul", "mad", "shl"})
+_MOVING = frozenset({"add", "sub", "mad"})
 _DIVIDING = frozenset({"div", "rem"})
 _OF_POINTERS = frozenset({"mov", "cvta", "add", "sub", "ld", "ldu", "st", "atom", "red", "call"})
 _OFREALS = frozenset({"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "selp"}) | {
@@ -61,6 +62,8 @@ _ROUNDING = frozenset({"rni", "rzi", "rmi", "rpi"})
 #: Sizes in bytes are so many times what they are in numbers.
 _BYTES = 8
 _FAR = 1 << 40
+#: The least index above n is that of a size of n + 2.
+_FIRST_BEYOND = 2
 #: Bits of a register that may hold anything, and writers of registers that are followed.
 _ALL, _DEEPEST = 64, 8
 #: With numbers up to this, all kinds of sizes were tried together.
@@ -209,7 +212,7 @@ class _Sizes:
 
     def _sizes(self) -> Scales:
         scales: Scales = {}
-        carried = self._carried()
+        carried = self._carried
         for _ in range(64):
             before = dict(scales)
             for one in self._instructions:
@@ -223,6 +226,7 @@ class _Sizes:
                 return scales
         return dict.fromkeys(scales, float(_FAR))
 
+    @cached_property
     def _carried(self) -> frozenset[str]:
         """Registers of integers that a loop computes from themselves."""
         reads: dict[str, set[str]] = {}
@@ -490,9 +494,30 @@ class _Sizes:
             numbers = [0 if is_sign else 2**n for n in numbers]
         if one.opcode in ("mul", "mad", "shl"):
             scale = 1 / _BYTES
+        is_moved = one.opcode in _MOVING and self._carried.isdisjoint(results(one))
+        is_compared = one.opcode in _COMPARED
+        beyond = _FIRST_BEYOND * scale if is_moved or is_compared else 0
         for number in numbers:
             said = "it compares something with a number that is larger than any size tried"
-            yield abs(number) * scale, said
+            yield abs(number) * scale + beyond + (self._moved_by if is_compared else 0), said
+
+    @cached_property
+    def _moved_by(self) -> float:
+        """By how much a size has to be larger, because what is compared is a sum with numbers.
+
+        Two numbers may be added: `i - 100 > 3900` holds from a size of 4002 on.
+        """
+        return 2 * max(map(self._added, self._instructions), default=0)
+
+    def _added(self, one: Instruction) -> float:
+        """What an instruction adds to a size that is tested, in sizes; nothing in a loop."""
+        names_read = [name for name in self._read(one) if name in self._scales]
+        is_loop = not self._carried.isdisjoint(results(one))
+        if one.opcode not in _MOVING or is_loop or self._tested.isdisjoint(results(one)):
+            return 0
+        terms = one.operands[-1:] if one.opcode == "mad" else one.operands[1:]
+        added = [abs(value) for term in terms if (value := literal(term)) is not None]
+        return max(added, default=0) * max((self._scales[name] for name in names_read), default=0)
 
     def _joins_bits(self, one: Instruction) -> bool:
         """Is it a sum, because one of two numbers has only bits that the other has not?"""

@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names, meant
-from cutune.source.host_formula import Call, Cast, Formula, HostOperation, Name, Number
+from cutune.source.host_formula import Formula, Name, Number, rebuilt
 from cutune.source.host_formula import constant as constant_value
 from cutune.source.program import HostTunable, LaunchSite, Program, TunableConstant
 from cutune.source.rewrite.edits import VALUE_PREFIX
@@ -279,10 +280,4 @@ def _with(formula: Formula, values: Mapping[str, Value]) -> Formula:
             if text in values or value is None:
                 return Name(text)
             return Name(text, key, _with(value, values))
-        case HostOperation(operator, operands):
-            return HostOperation(operator, tuple(_with(one, values) for one in operands))
-        case Call(name, arguments):
-            return Call(name, tuple(_with(one, values) for one in arguments))
-        case Cast(type_, operand):
-            return Cast(type_, _with(operand, values))
-    return formula
+    return rebuilt(formula, partial(_with, values=values))

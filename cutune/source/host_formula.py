@@ -95,6 +95,20 @@ def children(formula: Formula) -> tuple[Formula, ...]:
     return ()
 
 
+def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """Return the formula with what `change` makes of its direct parts."""
+    match formula:
+        case HostOperation(operator, operands):
+            return HostOperation(operator, tuple(map(change, operands)))
+        case Call(name, arguments):
+            return Call(name, tuple(map(change, arguments)))
+        case Cast(type_, operand):
+            return Cast(type_, change(operand))
+        case MemberAccess(base, field):
+            return MemberAccess(change(base), field)
+    return formula
+
+
 def parts(formula: Formula, through_names: bool = True) -> Iterator[Formula]:
     """The formula and all its parts, definitions of names among them."""
     yield formula

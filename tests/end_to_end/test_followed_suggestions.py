@@ -9,25 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
+from tests.support.program_texts import SUM_OF_ROW
 
 pytestmark = pytest.mark.nvcc
 
 #: The launch stands in a header, its kernel in another source; neither compiles without options.
 FILES = {
     "inc/go.h": "inline void go(int n, float *a) { total<<<n, SIZE>>>(n, a); }\n",
-    "src/total.cu": """
-__global__ void total(int n, float *a) {
-    __shared__ float s[32];
-    float t = 0;
-    for (int j = threadIdx.x; j < n; j += blockDim.x) t += a[blockIdx.x * n + j];
-    for (int k = 16; k; k /= 2) t += __shfl_xor_sync(~0u, t, k);
-    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = t;
-    __syncthreads();
-    t = 0;
-    for (int w = 0; w < blockDim.x / 32; ++w) t += s[w];
-    if (threadIdx.x == 0) a[blockIdx.x * n] = t;
-}
-""",
+    "src/total.cu": SUM_OF_ROW.replace("NAME", "total"),
     "src/main.cu": """
 __global__ void total(int n, float *a);
 #include "go.h"

@@ -12,6 +12,21 @@ void f(int *a, int n) {
 }
 """
 
+#: A block adds up its row: lanes tell each other, and warps leave their sums in slots.
+SUM_OF_ROW = """\
+__global__ void NAME(int n, float *a) {
+    __shared__ float s[32];
+    float t = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) t += a[blockIdx.x * n + j];
+    for (int k = 16; k; k /= 2) t += __shfl_xor_sync(~0u, t, k);
+    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = t;
+    __syncthreads();
+    t = 0;
+    for (int w = 0; w < blockDim.x / 32; ++w) t += s[w];
+    if (threadIdx.x == 0) a[blockIdx.x * n] = t;
+}
+"""
+
 #: A module that the emulated machine executes.
 PTX_MODULE = """\
 .version 8.0

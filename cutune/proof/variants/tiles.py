@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice, pairwise, product
 from math import prod
 
@@ -45,6 +46,7 @@ from cutune.source.host_formula import (
     constant,
     names_of,
     plain,
+    rebuilt,
 )
 from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.launches.kernel_copies import launched_alone
@@ -252,13 +254,7 @@ def _with(
         case Name(text, _, inner) if inner is not None and text not in kept:
             is_named = any(name.text in values for name in names_of(inner))
             return _with(inner, values, kept) if is_named or _has_numbers(values) else formula
-        case HostOperation(operator, operands):
-            return HostOperation(operator, tuple(_with(one, values, kept) for one in operands))
-        case Call(function, operands):
-            return Call(function, tuple(_with(one, values, kept) for one in operands))
-        case Cast(type_, operand):
-            return Cast(type_, _with(operand, values, kept))
-    return formula
+    return rebuilt(formula, partial(_with, values=values, kept=kept))
 
 
 def _has_numbers(values: Mapping[str, int]) -> bool:

@@ -15,25 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import TypeVar
 
 from cutune.source.host_formula import (
-    Call,
-    Cast,
     Formula,
     HostOperation,
-    MemberAccess,
     Name,
     SizeOfType,
     constant,
     formula_of,
+    rebuilt,
 )
 from cutune.source.syntax.directives import template_end
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.unit import Unit, split_commas, template_parameters, until_semicolon
+from cutune.source.unit.unit import (
+    Unit,
+    split_commas,
+    template_parameters,
+    until_semicolon,
+    using_alias,
+)
 
 _DEEPEST = 8
 _ARGUMENT = "argument "
@@ -128,15 +132,7 @@ class _Bound:
                 return self.bound[text]
             case Name(text, _, None) if text in self.of_class.constants and depth < _DEEPEST:
                 return self.read(self.of_class.constants[text], depth + 1)
-            case HostOperation(operator, operands):
-                return HostOperation(operator, tuple(self._with(one, depth) for one in operands))
-            case Call(name, operands):
-                return Call(name, tuple(self._with(one, depth) for one in operands))
-            case Cast(type_, operand):
-                return Cast(type_, self._with(operand, depth))
-            case MemberAccess(base, field):
-                return MemberAccess(self._with(base, depth), field)
-        return formula
+        return rebuilt(formula, partial(self._with, depth=depth))
 
 
 _Meaning = TypeVar("_Meaning", Sequence[Token], _ClassText)
@@ -165,8 +161,8 @@ def _aliases(syntax: Syntax) -> Iterator[tuple[str, Sequence[Token]]]:
     """alias = "using" NAME "=" type ";" | "typedef" type NAME ";", wherever it stands."""
     tokens = syntax.tokens
     for index, token in enumerate(tokens):
-        if token.text == "using" and [t.text for t in tokens[index + 2 : index + 3]] == ["="]:
-            yield tokens[index + 1].text, [*until_semicolon(tokens, index + 3)]
+        if token.text == "using":
+            yield from using_alias(tokens, index)
         elif token.text == "typedef" and (words := [*until_semicolon(tokens, index + 1)]):
             yield words[-1].text, words[:-1]
 

@@ -47,6 +47,12 @@ def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence
             yield name, ("not a simple type",)
 
 
+def using_alias(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, list[Token]]]:
+    """alias = "using" NAME "=" type ";"; `index`: of "using"."""
+    if [token.text for token in tokens[index + 2 : index + 3]] == ["="]:
+        yield tokens[index + 1].text, [*until_semicolon(tokens, index + 3)]
+
+
 def constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, int]]:
     """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"; with NAME's index."""
     for index in range(len(tokens) - 3):
@@ -210,10 +216,9 @@ class Unit:
             for index, token in enumerate(tokens):
                 if token.text == "typedef":
                     yield from typedef(tokens, index + 1)
-                elif token.text == "using" and tokens[index + 2 : index + 3]:
-                    if tokens[index + 2].text == "=":
-                        words = [t.text for t in until_semicolon(tokens, index + 3)]
-                        yield tokens[index + 1].text, words
+                elif token.text == "using":
+                    for name, words in using_alias(tokens, index):
+                        yield name, [word.text for word in words]
                 elif token.text in ("typename", "class") and 0 < index < len(tokens) - 1:
                     before, named = tokens[index - 1], tokens[index + 1]
                     if before.text in ("<", ",") and named.kind == "IDENTIFIER":

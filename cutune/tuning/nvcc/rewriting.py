@@ -368,8 +368,8 @@ class _Rewriter:
         models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
         # Which workspace and nvcc are meant, a request says itself.
         is_how = {"variants": settings.variants, "associative": settings.is_associative}
-        asked = {**is_how, "modes": sorted(settings.modes), "unit": asdict(unit)}
-        asked["devices"] = [device.name for device in devices]
+        named = [device.name for device in devices]
+        asked = {**is_how, "modes": sorted(settings.modes), "unit": asdict(unit), "devices": named}
         own, unread = self.toolchain.with_flags(unit.flags), (*OF_SHELLS, *_UNREAD)
         return Request(asked, [unit.source], own, devices, workspace, models, unread)
 

@@ -123,6 +123,25 @@ __global__ void wrong_class(const int *a, int *b, int n) {
     if (i < n) b[i] = part[threadIdx.x] + 100 * Config::lanes + Config::rows;
 }
 
+// Only a size that is two larger than the number has an index above it; more, where it is moved.
+template <class Config>
+__global__ void wrong_late(const int *a, int *b, int n) {
+    __shared__ int part[Config::threads];
+    const int i = blockIdx.x * Config::threads + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (i > 3900 ? 100 * Config::lanes + Config::rows : 0);
+}
+
+template <class Config>
+__global__ void wrong_moved(const int *a, int *b, int n) {
+    __shared__ int part[Config::threads];
+    const int i = blockIdx.x * Config::threads + threadIdx.x, moved = i - 700;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + (moved > 900 ? 100 * Config::lanes + Config::rows : moved);
+}
+
 // A constant of a namespace, from which another one is computed.
 namespace window {
 constexpr int WINDOW = 64;
@@ -173,6 +192,8 @@ int main(int argc, char **argv) {
     show();
     window::right_window<<<(n + window::WINDOW - 1) / window::WINDOW, window::WINDOW>>>(a, b, n);
     show();
+    wrong_late<Own><<<(n + Own::threads - 1) / Own::threads, Own::threads>>>(a, b, n);
+    wrong_moved<Own><<<(n + Own::threads - 1) / Own::threads, Own::threads>>>(a, b, n);
     wrong_class<Own><<<(n + Own::threads - 1) / Own::threads, Own::threads>>>(a, b, n);
     wrong_elsewhere<64><<<(n + 63) / 64, 64>>>(a, b, n);
     wrong_table<Ring><<<(n + Ring::LENGTH - 1) / Ring::LENGTH, Ring::LENGTH>>>(a, b, n);

@@ -20,6 +20,7 @@ from cutune.source.program import LaunchSite, Program, Verdict
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.analyzed import analyzed
 from tests.support.cutune_runs import QUICK_FLAGS
+from tests.support.program_texts import SUM_OF_ROW
 
 pytestmark = pytest.mark.nvcc
 
@@ -89,18 +90,7 @@ TILE = """__global__ void K(int n, float *a) {
 """.replace("ID", ID)
 COUNTS = """int Kt = 64;
 K<<<n / Kt, Kt, BYTES>>>(n, a);"""
-SUM = """__global__ void K(int n, float *a) {
-    __shared__ float s[32];
-    float t = 0;
-    for (int j = threadIdx.x; j < n; j += blockDim.x) t += a[blockIdx.x * n + j];
-    for (int k = 16; k; k /= 2) t += __shfl_xor_sync(~0u, t, k);
-    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = t;
-    __syncthreads();
-    t = 0;
-    for (int w = 0; w < blockDim.x / 32; ++w) t += s[w];
-    if (threadIdx.x == 0) a[blockIdx.x * n] = t;
-}
-"""
+SUM = SUM_OF_ROW.replace("NAME", "K")
 MOST = SUM.replace("t += a[blockIdx.x * n + j]", "t = fmaxf(t, a[blockIdx.x * n + j])")
 MOST = MOST.replace("t += __shfl_xor_sync(~0u, t, k)", "t = fmaxf(t, __shfl_xor_sync(~0u, t, k))")
 MOST = MOST.replace("t += s[w]", "t = fmaxf(t, s[w])")
