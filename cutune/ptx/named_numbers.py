@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 
 from cutune.ptx.taint import names, results, spaces
@@ -18,6 +18,8 @@ _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
 _NAMING = frozenset(
     ["setp", "min", "max", "add", "sub", "and", "or", "xor", "set", "fma", "mad", "selp"]
 )
+#: Bits of a register that may hold anything, and writers of registers that are followed.
+_ALL, _DEEPEST = 64, 8
 
 
 def literal(operand: str) -> int | None:
@@ -118,3 +120,42 @@ def widest(functions: Iterable[Function]) -> int:
         if (size := re.fullmatch(r"[a-z]+(\d+)(?:x2)?", modifier)) and modifier[0] in "subf"
     ]
     return max(bits, default=0)
+
+
+Writers = Mapping[str, Sequence[Instruction]]
+"""The instructions that write each register."""
+
+
+def joins_bits(one: Instruction, writers: Writers) -> bool:
+    """Is an `or` a sum, because one of two numbers has only bits that the other has not?"""
+    first, second = one.operands[1:3]
+    bits, zeros = ([of(n, writers) for n in (first, second)] for of in (_below, _zeros))
+    return bits[0] <= zeros[1] or bits[1] <= zeros[0]
+
+
+def _zeros(name: str, writers: Writers) -> int:
+    """How many of the lowest bits of a register are certain to be 0."""
+    return min(map(_zeros_of, writers.get(name, ())), default=0)
+
+
+def _zeros_of(one: Instruction) -> int:
+    """How many of its lowest bits a shift, or a product with a literal, leaves 0."""
+    last = literal(one.operands[-1]) if one.opcode in ("shl", "mul") else None
+    if last is None or last <= 0 or "hi" in one.modifiers:
+        return 0
+    return last if one.opcode == "shl" else (last & -last).bit_length() - 1
+
+
+def _below(name: str, writers: Writers, depth: int = 0) -> int:
+    """In how many of its lowest bits a register has all that it holds."""
+    bits = (_bits(one, writers, depth) for one in writers.get(name, ()))
+    return max(bits, default=_ALL)
+
+
+def _bits(one: Instruction, writers: Writers, depth: int) -> int:
+    if one.opcode == "and" and (mask := literal(one.operands[2])) is not None and mask >= 0:
+        return mask.bit_length()
+    is_widened = one.opcode == "cvt" and type_of(one, 1)[:1] == "u"
+    if depth < _DEEPEST and (one.opcode == "mov" or is_widened):
+        return _below(one.operands[1], writers, depth + 1)
+    return _ALL

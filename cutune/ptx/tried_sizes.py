@@ -15,11 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TypeGuard
 
 from cutune.ptx.named_numbers import (
     REAL_NUMBER,
     REALS,
+    joins_bits,
     literal,
     numbers_of,
     tests_of_parameters,
@@ -64,8 +66,8 @@ _BYTES = 8
 _FAR = 1 << 40
 #: The least index above n is that of a size of n + 2.
 _FIRST_BEYOND = 2
-#: Bits of a register that may hold anything, and writers of registers that are followed.
-_ALL, _DEEPEST = 64, 8
+#: As many instructions after each other are followed from a size to where it is compared.
+_LONGEST_WAY = 200
 #: With numbers up to this, all kinds of sizes were tried together.
 _USUAL = 4
 
@@ -452,7 +454,9 @@ class _Sizes:
         numbers = numbers_of(one)
         if one.opcode in ("and", "xor") and not numbers:
             yield f"nothing is known of '{one.opcode}' of sizes"
-        if one.opcode == "or" and not (numbers or self._tells_signs(one) or self._joins_bits(one)):
+        if one.opcode == "or" and not (
+            numbers or self._tells_signs(one) or joins_bits(one, self._writers)
+        ):
             yield "nothing is known of 'or' of sizes"
         if one.opcode in ("shl", "shr"):
             if not numbers:
@@ -477,11 +481,10 @@ class _Sizes:
     def _asked(self, one: Instruction, sizes: list[str]) -> Iterator[tuple[float, str]]:
         """Sizes from which on nothing new shows of an instruction, and what it does until then."""
         scales = [self._scales[name] for name in sizes]
+        moved = max(map(self._moved_by, sizes)) if one.opcode in _COMPARED else 0
         if one.opcode in _COMPARED | _DIVIDING and len(sizes) > 1:
-            yield (
-                2 / min(scales),
-                "it compares a multiple of a size that is larger than any size tried",
-            )
+            said = "it compares a multiple of a size that is larger than any size tried"
+            yield max(2 / min(scales), moved + _FIRST_BEYOND if moved else 0), said
         if one.opcode == "selp" or (
             one.opcode in _LINEAR and self._tested.isdisjoint(results(one))
         ):
@@ -494,55 +497,42 @@ class _Sizes:
             numbers = [0 if is_sign else 2**n for n in numbers]
         if one.opcode in ("mul", "mad", "shl"):
             scale = 1 / _BYTES
-        is_moved = one.opcode in _MOVING and self._carried.isdisjoint(results(one))
-        is_compared = one.opcode in _COMPARED
-        beyond = _FIRST_BEYOND * scale if is_moved or is_compared else 0
+        # A sum with numbers may be less: `i - 100 > 3900` holds from a size of 4002 on.
+        beyond = _FIRST_BEYOND * scale + moved if one.opcode in _COMPARED else 0
         for number in numbers:
             said = "it compares something with a number that is larger than any size tried"
-            yield abs(number) * scale + beyond + (self._moved_by if is_compared else 0), said
+            yield abs(number) * scale + beyond, said
+
+    def _moved_by(self, name: str, depth: int = 0) -> float:
+        """Return what is added to sizes on their way into a register, in sizes."""
+        if name not in self._moves:
+            if depth == _LONGEST_WAY:
+                return inf
+            writers = self._writers.get(name, ())
+            if name in self._carried:
+                # Loops begin with what any others have.
+                found = max(map(self._added, self._instructions), default=0)
+            else:
+                found = max((self._moved_with(one, depth + 1) for one in writers), default=0)
+            self._moves[name] = found
+        return self._moves[name]
+
+    def _moved_with(self, one: Instruction, depth: int) -> float:
+        before = (self._moved_by(name, depth) for name in self._read(one) if name in self._scales)
+        return self._added(one) + max(before, default=0)
 
     @cached_property
-    def _moved_by(self) -> float:
-        """By how much a size has to be larger, because what is compared is a sum with numbers.
-
-        Two numbers may be added: `i - 100 > 3900` holds from a size of 4002 on.
-        """
-        return 2 * max(map(self._added, self._instructions), default=0)
+    def _moves(self) -> dict[str, float]:
+        return {}
 
     def _added(self, one: Instruction) -> float:
-        """What an instruction adds to a size that is tested, in sizes; nothing in a loop."""
-        names_read = [name for name in self._read(one) if name in self._scales]
-        is_loop = not self._carried.isdisjoint(results(one))
-        if one.opcode not in _MOVING or is_loop or self._tested.isdisjoint(results(one)):
+        """What an instruction adds to a size, in sizes; nothing in a loop."""
+        if one.opcode not in _MOVING or not self._carried.isdisjoint(results(one)):
             return 0
         terms = one.operands[-1:] if one.opcode == "mad" else one.operands[1:]
-        added = [abs(value) for term in terms if (value := literal(term)) is not None]
-        return max(added, default=0) * max((self._scales[name] for name in names_read), default=0)
-
-    def _joins_bits(self, one: Instruction) -> bool:
-        """Is it a sum, because one of two numbers has only bits that the other has not?"""
-        first, second = one.operands[1:3]
-        return self._below(first) <= self._zeros(second) or self._below(second) <= self._zeros(
-            first
-        )
-
-    def _zeros(self, name: str) -> int:
-        """How many of the lowest bits of a register are certain to be 0."""
-        return min((_zeros_of(one) for one in self._writers.get(name, ())), default=0)
-
-    def _below(self, name: str, depth: int = 0) -> int:
-        """In how many of its lowest bits a register has all that it holds."""
-        writers = self._writers.get(name, ())
-        bits = [self._bits(one, depth) if depth < _DEEPEST else _ALL for one in writers]
-        return max(bits, default=_ALL)
-
-    def _bits(self, one: Instruction, depth: int) -> int:
-        if one.opcode == "and" and (mask := literal(one.operands[2])) is not None and mask >= 0:
-            return mask.bit_length()
-        is_widened = one.opcode == "cvt" and type_of(one, 1)[:1] == "u"
-        if one.opcode == "mov" or is_widened:
-            return self._below(one.operands[1], depth + 1)
-        return _ALL
+        added = max((abs(n) for term in terms if (n := literal(term)) is not None), default=0)
+        scales = (self._scales[name] for name in self._read(one) if name in self._scales)
+        return added * max(scales, default=0)
 
     @cached_property
     def _writers(self) -> dict[str, list[Instruction]]:
@@ -551,14 +541,6 @@ class _Sizes:
             for name in results(one):
                 found.setdefault(name, []).append(one)
         return found
-
-
-def _zeros_of(one: Instruction) -> int:
-    """How many of its lowest bits a shift, or a product with a literal, leaves 0."""
-    last = literal(one.operands[-1]) if one.opcode in ("shl", "mul") else None
-    if last is None or last <= 0 or "hi" in one.modifiers:
-        return 0
-    return last if one.opcode == "shl" else (last & -last).bit_length() - 1
 
 
 def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
