@@ -21,6 +21,7 @@ from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
     BARRIER,
+    CHAIN,
     FIXED,
     ISSUE,
     SECTOR,
@@ -359,8 +360,8 @@ def _warp(features: Features) -> tuple[Expression, Expression, Expression]:
     constant, prefix = features.constant, "warp_" if features.keeps_grid else ""
     steps = Reference(f"{prefix}steps")
     hits = constant("latency_cycles_per_step") * steps
-    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
-    others = slots + constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
+    chain = constant("latency_cycles_per_slot") * Reference(f"{prefix}chain")
+    others = chain + constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
     if features.keeps_grid or (share := features.only(ISSUE)) == expression(1):
         return steps, hits, others
     return features.lines.define("warp_steps", steps * share), hits * share, others * share
@@ -383,8 +384,9 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
 
 
 def define_issue(features: Features) -> Expression:
-    """Defines `warp_issue_cycles`, `slots`, `barriers`; where the grid is kept, these per warp."""
+    """Defines `warp_issue_cycles`, `slots`, `chain`, `barriers`; of a kept grid these per warp."""
     model, lines = features.model, features.lines
+    lines.define("chain", features.per_thread(model.chain))
     slots = lines.define("slots", features.per_thread(model.instructions))
     units = features.constant("double_cycles") * features.per_thread(model.double)
     units = units + features.constant("special_cycles") * features.per_thread(model.special)
@@ -422,13 +424,15 @@ def _of_shared_work(
     slots = of_warp("warp_slots", ISSUE, slots)
     barriers = of_warp("warp_barriers", BARRIER, barriers)
     of_warp("warp_steps", STEP, Reference("steps"))
+    of_warp("warp_chain", CHAIN, Reference("chain"))
     return _joined(features, slots, units) + barriers * features.constant("barrier_cycles")
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
     plain = maximum(constants.NEARLY_NONE, slots / features.constant("issue_per_cycle"))
-    joined = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
-    return features.lines.define("issue_cycles", joined)
+    if not (features.model.double.is_zero and features.model.special.is_zero):
+        plain = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
+    return features.lines.define("issue_cycles", plain)
 
 
 def _of_constant_reads(features: Features) -> Expression:
