@@ -71,6 +71,12 @@ def _slots(instruction: Instruction, joined: Mapping[int, int]) -> int:
     return instruction_demand(instruction).slots if joined.get(instruction.line, 1) else 0
 
 
+def _has_slow_path(instruction: Instruction) -> bool:
+    """Is it compiled to a branch? Seen in code for sm_90 of divisions and square roots."""
+    is_rounded = not ROUNDINGS.isdisjoint(instruction.modifiers)
+    return instruction.opcode in SLOW_PATHS and is_rounded
+
+
 def _pieces(flow: ControlFlow) -> Iterator[list[int]]:
     """The basic blocks in pieces that ptxas makes straight code of."""
     entered = [0] * len(flow.blocks)
@@ -137,8 +143,7 @@ class _LoadSteps:
             self.deepest = max(self.deepest, phase)
         elif opcode in ("st", "red", "atom") and is_global:
             self._is_written = self.deepest > 0
-        elif opcode in SLOW_PATHS and not ROUNDINGS.isdisjoint(instruction.modifiers):
-            # Compiled to a branch: seen in code for sm_90 of divisions and square roots.
+        elif _has_slow_path(instruction):
             self._branched = max(self._branched, phase)
         self._depth |= dict.fromkeys(results(instruction), phase)
         return phase if opcode in LOADS and is_global else self.deepest
@@ -148,10 +153,11 @@ class _Chain:
     """The longest chain of dependent instructions in straight code, in issue slots.
 
     At least a `DEPENDENT`-th of all slots: a warp issues no more than that between two of a chain.
+    Nothing moves above an operation with a slow path, either.
     """
 
     def __init__(self) -> None:
-        self._slots = self._longest = 0
+        self._slots = self._longest = self._branched = 0
         self._ready: dict[str, int] = {}
 
     @property
@@ -167,7 +173,12 @@ class _Chain:
             latency = SHARED_LOAD
         elif instruction.opcode in BRANCHES and instruction.guard and is_last:
             latency = BRANCH
+        elif _has_slow_path(instruction):
+            latency = slots + BRANCH
         start = max((self._ready.get(name, 0) for name in needed), default=0)
+        start = max(start, self._branched)
         self._slots += slots
         self._ready |= dict.fromkeys(results(instruction), start + latency)
         self._longest = max(self._longest, start + latency)
+        if _has_slow_path(instruction):
+            self._branched = start + latency

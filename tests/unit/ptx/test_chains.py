@@ -63,6 +63,15 @@ def test_parts_of_a_vector_are_not_issued() -> None:
     assert chain_of(f"{loads}\n{slots}", joined) == 6 + (SHARED_LOAD > 6)
 
 
+def test_nothing_moves_above_a_division() -> None:
+    # A sum, a division of 12 slots with a branch to its slow path, and four sums that need neither
+    # of them. An approximate division takes three slots, and the sums run beside it.
+    others = sums(4, "add.f32 %f2, %f2, %f97;")
+    body = "add.f32 %f1, %f1, %f97;\ndiv.{}.f32 %f1, %f1, %f97;\n" + others
+    assert chain_of(body.format("rn")) == 1 + 12 + BRANCH + 4
+    assert chain_of(body.format("full")) == 1 + 3
+
+
 LOOP = "mov.u32 %r1, 0;\nx:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;\n@%p1 bra x;"
 
 
