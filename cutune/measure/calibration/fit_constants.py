@@ -74,7 +74,7 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
         "latency_cycles_per_step": (40, wide, "a hit in L1"),
         "latency_cycles_per_miss": (250, wide, "a hit in L2"),
         "latency_cycles_dram": (300, wide, "DRAM behind L2"),
-        "latency_cycles_per_slot": (4, wide, "dependent instructions, 4 cycles"),
+        "latency_cycles_per_slot": (2, wide, "dependent instructions, 4 cycles"),
         "latency_cycles_per_barrier": (30, wide, typical),
         "resident_vector_bytes": (32768, wide, "a fraction of L1"),
         "l2_share_kept": (Fraction(35, 100), 0.15, "arrays and what wrote them share the cache"),
