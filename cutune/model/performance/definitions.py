@@ -121,6 +121,7 @@ MEANINGS = {
     "turnover_loss": "loss where a block ends and the next one begins",
     "turnover_factor": "factor on waiting, with the blocks that an SM holds",
     "miss_latency": "cycles of a miss of L1",
+    "chain_cycles": "cycles of a warp alone: instructions that follow each other",
     "latency_fixed": "cycles of a warp alone: start, instructions, barriers",
     "steps_latency": "cycles of a warp alone: load steps",
     "latency_cycles": "cycles of a warp alone, with its misses",
@@ -327,6 +328,14 @@ class Features:
     def in_phases(self) -> bool:
         """Do the warps of a block wait for each other in every round of a loop?"""
         return self.model.looped and self.has_barriers
+
+    @property
+    def works_beside_chains(self) -> bool:
+        """Does the work of a block go on while each of its warps is at its chain?
+
+        Where the grid is kept, the chain is mostly that of a reduction behind the work.
+        """
+        return self.in_phases and not self.keeps_grid
 
     @property
     def has_barriers(self) -> bool:

@@ -45,6 +45,24 @@ def test_a_warp_alone_waits_for_a_chain_and_not_for_what_is_beside_it() -> None:
     assert np.all(more["throughput_cycles"] > short["throughput_cycles"])
 
 
+def in_phases(chain: int) -> FittedModel:
+    """Warps that wait for each other in each round, with 400 slots of which so many are a chain."""
+    names = ADD.kernel.variables
+    return replace(chained(chain, 400), looped=True, barriers=constant_function(names, 1))
+
+
+def test_between_barriers_a_block_works_beside_the_chain_of_a_warp() -> None:
+    found, long = values(in_phases(0)), values(in_phases(4000))
+    rounds = np.maximum(1, np.ceil(found["blocks"] / found["wave"]))
+    work = found["cycles_per_warp"] * found["warps"]
+    rest = found["latency_cycles"]
+    np.testing.assert_allclose(found["waiting_cycles"], (rest + work) * rounds, rtol=0.01)
+    # Four thousand slots are longer than the work of most blocks: that is hidden.
+    chain = 4000 * float(H200.model.latency_cycles_per_slot)
+    both = (chain**3 + work**3) ** (1 / 3)
+    np.testing.assert_allclose(long["waiting_cycles"], (rest + both) * rounds, rtol=0.01)
+
+
 def test_blocks_count_in_a_dimension_that_had_one_when_it_was_measured() -> None:
     # As of a copy whose tile is as high as the matrix of the runs.
     x, _, z = ADD.kernel.guards
