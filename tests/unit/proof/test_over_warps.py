@@ -44,7 +44,8 @@ PROVEN: Mapping[str, tuple[str, str]] = {
     ),
     # Parts of the lane, as the compiler writes `l / 8` and `4 * (l % 8)`.
     "parts_of_lanes": (
-        "W size_t i = (T & 24) >> 3, j = (size_t)T * 4 & 28; if (w < n) a[w * 128ll + 32 * i + j] = m;",
+        "W size_t i = (T & 24) >> 3, j = (size_t)T * 4 & 28;"
+        " if (w < n) a[w * 128ll + 32 * i + j] = m;",
         "x < 32 * n; warps",
     ),
     "unsigned_guard": ("W if (w < (unsigned)n) { ROW }", "x < 32 * n; warps"),
