@@ -149,6 +149,9 @@ OWN_BAND_ASSERTED = Fraction(107, 100)
 OWN_BAND_DATA_SMALLER = Fraction(105, 100)
 #: Of the same, if it has more. Read off judges/01_h200.json to judges/06_h200.json.
 OWN_BAND_DATA_LARGER = Fraction(102, 100)
+#: Of kernels of whose launches parts were counted: some of a few blocks need not be as busy as all.
+#: Read off docs/real-programs.md, where 5 % of two programs were predicted and not met.
+OWN_BAND_SAMPLED = Fraction(110, 100)
 #: Of kernels with atomic operations in shared memory: the model has no term for contention there.
 #: Read off judges/06_h200.json (kmeans_update).
 OWN_BAND_CONTENDED = Fraction(2)
@@ -167,6 +170,8 @@ REACH_NUMERICAL = 4
 #: Of kernels that are counted on data. Read off judges/03_h200.json and judges/05_h200.json, where
 #: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.
 REACH_ON_DATA = 256
+#: Of these in a size that had one value in all runs, where it says how many threads there are.
+REACH_OF_ONE = 4
 
 #: Weight (see `mechanistic._as_timed`) of the factor for all lengths of launches, beside those at
 #: lengths that were timed (`tune --shortlist`): as much as of one whose launches take twice or half
