@@ -168,10 +168,9 @@ REACH_EXACT = 1 << 17
 #: that meet what was held out are at most a quarter off there.
 REACH_NUMERICAL = 4
 #: Of kernels that are counted on data. Read off judges/03_h200.json and judges/05_h200.json, where
-#: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.
+#: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them. So it is
+#: with counts of one run alone, in a size that says how many threads there are; docs/evaluation.md.
 REACH_ON_DATA = 256
-#: Of these in a size that had one value in all runs, where it says how many threads there are.
-REACH_OF_ONE = 4
 
 #: Weight (see `mechanistic._as_timed`) of the factor for all lengths of launches, beside those at
 #: lengths that were timed (`tune --shortlist`): as much as of one whose launches take twice or half

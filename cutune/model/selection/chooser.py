@@ -109,11 +109,9 @@ def _widened(model: FittedModel, name: str, reached: SizeRange) -> SizeRange:
     factor = max(constants.REACH_NUMERICAL, reached.factor)
     factor = constants.REACH_EXACT if model.is_exact else factor
     if model.kernel.on_data:
-        factor = constants.REACH_ON_DATA
-        if reached.least == reached.largest:
-            # What never varied tells of other numbers of threads, if at all.
-            covers = reached.least >= WARP and name in guarding(model.kernel)
-            factor = constants.REACH_OF_ONE if covers else 1
+        # What never varied tells of other numbers of threads, if at all.
+        covers = name in guarding(model.kernel) and reached.least >= WARP
+        factor = constants.REACH_ON_DATA if covers or reached.least < reached.largest else 1
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
 

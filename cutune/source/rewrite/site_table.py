@@ -113,8 +113,8 @@ def needed_headers(program: Program, sites: Sequence[LaunchSite]) -> tuple[str, 
 
 
 def _guards(kernel: Kernel) -> dict[str, str]:
-    """Per dimension its guard, or how many threads have work where any number does the same."""
-    found = _free_grids(kernel)
+    """Per dimension its guard, or how many threads have work where others are not needed."""
+    found = {**_free_grids(kernel), **_idle_threads(kernel)}
     for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
         if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD:
             found[name] = dimension.guard
@@ -122,12 +122,20 @@ def _guards(kernel: Kernel) -> dict[str, str]:
 
 
 def _free_grids(kernel: Kernel) -> dict[str, str]:
+    return _of_strides(kernel, [one.grid_free for one in kernel.dimensions])
+
+
+def _idle_threads(kernel: Kernel) -> dict[str, str]:
+    return _of_strides(kernel, [one.idle_from for one in kernel.dimensions])
+
+
+def _of_strides(kernel: Kernel, texts: Sequence[str | None]) -> dict[str, str]:
     return {
-        name: dimension.grid_free
-        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
-        if dimension.grid_free is not None
+        name: text
+        for index, (name, text) in enumerate(zip(DIMENSIONS, texts, strict=True))
+        if text is not None
         and dimension_rule(kernel, index) is Rule.DIVIDE
-        and guard_parameters(kernel, dimension.grid_free) is not None
+        and guard_parameters(kernel, text) is not None
         and not kernel.asserted
     }
 
@@ -302,6 +310,7 @@ class _Row:
             f"cutune_variants_{site.id}" if variants else "nullptr",
             *(f"{len(variants)}", _boolean(kernel.must_hold), widths),
             threads if routine != "nullptr" and _free_grids(kernel) else "nullptr",
+            _boolean(bool(_idle_threads(kernel))),
         )
         return f"    {{{', '.join(fields)}}},"
 

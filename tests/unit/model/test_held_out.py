@@ -28,7 +28,6 @@ from cutune.model.measurement.measurement import Purpose
 from cutune.model.performance.constants import (
     REACH_EXACT,
     REACH_NUMERICAL,
-    REACH_OF_ONE,
     REACH_ON_DATA,
 )
 from cutune.model.rational.functions import RationalFunction, fit
@@ -196,7 +195,7 @@ def test_exact_models_reach_further_than_others_and_those_on_data() -> None:
     assert supported(ran) == {"n": SizeRange(2, 2000 * REACH_ON_DATA)}
     # A number of threads tells of others, and no other integer does that never varied.
     once = replace(ran, reached=(SizeRange(300, 300),))
-    assert supported(once) == {"n": SizeRange(300 // REACH_OF_ONE, 300 * REACH_OF_ONE)}
+    assert supported(once) == {"n": SizeRange(2, 300 * REACH_ON_DATA)}
     other = replace(once, kernel=replace(on_data, guards=("m", None, None)))
     assert supported(other) == {"n": SizeRange(300, 300)}
     few = replace(once, reached=(SizeRange(31, 31),))
