@@ -106,8 +106,7 @@ static inline cutune_long cutune_most_blocks(int d, int narrow = 0) {
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
     // The block divides T: exactly the same threads run. With a guard, any number of threads does
-    // the same where that is from 1 to 2^29: so many of them have work. Or, with
-    // `has_idle_threads`, any number that is no less.
+    // the same where that is from 1 to 2^29: so many of them have work.
     cutune_divide,
     cutune_guarded,  // as before, and threads from the guard bound on have no effect
     cutune_kept,     // the number of blocks stays, and their size varies
@@ -163,8 +162,6 @@ struct cutune_site {
     // cutune_try_threads, cutune_draw_threads where blocks are drawn, or nullptr where all threads
     // have to stay.
     void (*try_threads)(cutune_request *request, cutune_chosen *best);
-    // The guard of a stride says from where on threads have no work, if there are as many.
-    bool has_idle_threads;
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -378,8 +375,8 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
     return !cutune_is_free(site, request);
 }
 
-// How many threads have work where others are not needed; 0 where all have to stay.
-static inline long long cutune_needed_threads(const cutune_request &request, int d) {
+// How many threads have work where any number of them does the same; 0 where all have to stay.
+static inline long long cutune_working_threads(const cutune_request &request, int d) {
     const cutune_site &site = *request.site;
     const bool computable = !(site.guard_arguments & ~request.integers);
     if (site.rule[d] != cutune_divide || !site.guard[d] || !computable || request.is_captured ||
@@ -387,11 +384,6 @@ static inline long long cutune_needed_threads(const cutune_request &request, int
         return 0;
     const long long count = site.guard[d](request.arguments);
     return count > 0 && count <= 1 << 29 ? count : 0;
-}
-
-// The same where any number of them does the same.
-static inline long long cutune_working_threads(const cutune_request &request, int d) {
-    return request.site->has_idle_threads ? 0 : cutune_needed_threads(request, d);
 }
 
 // The same launch with so many threads in one dimension: no more than have work.

@@ -453,11 +453,6 @@ class cutune_controlled {
     // it is priced.
     void leave_idle(const cutune_site &site, cutune_request request) {
         dim3 busy;
-        for (int d = 0; d < 3 && site.has_idle_threads; ++d) {
-            const long long needed = cutune_needed_threads(request, d);
-            if (needed != 0 && needed <= request.extent[d] && request.extent[d] <= cutune_most_ids)
-                request = cutune_with_threads(request, d, needed);
-        }
         request.guarded |= 8;
         if (cutune_fit_launch(site, request, block, &busy, &smem) &&
             cutune_threads(grid) > 2 * cutune_threads(busy) + 2048)
