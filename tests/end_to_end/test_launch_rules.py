@@ -301,10 +301,19 @@ __global__ void lanes(int n, int *to) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) to[i] += __shfl_xor_sync(~0u, i, 1);
 }
+__global__ void strided(int n, int *to) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int own[4];
+        for (int k = 0; k < 4; ++k) own[(i + k) & 3] = to[i] + k;
+        to[i] = own[to[i] & 3];
+    }
+}
 int main() {
     int *to;
     cudaMalloc(&to, 6000 * 32 * sizeof(int));
+    cudaMemset(to, 0, 6000 * 32 * sizeof(int));
     for (int blocks : {40, 1000, 2129, 6000}) guarded<<<blocks, 32>>>(1280, to);
+    for (int blocks : {10, 40, 1000, 2129, 6000}) strided<<<blocks, 32>>>(1280, to);
     every<<<6000, 32>>>(to);
     lanes<<<6000, 32>>>(1280, to);
     return 0;
@@ -321,7 +330,7 @@ def test_blocks_without_work_are_left_out_where_they_are_most(tmp_path: Path) ->
     assert run(binary, CUTUNE_LAUNCH_LOG=str(tmp_path / "log")).returncode == 0
     grids = [launch.grid[0] for launch in read_launches(tmp_path / "log")]
     # Threads that exchange values keep their launch.
-    assert grids == [40, 1000, 40, 40, 6000, 6000]
+    assert grids == [40, 1000, 40, 40, 10, 40, 1000, 40, 40, 6000, 6000]
 
 
 #: Per name of a kernel the condition that is put to it, and how wide its block is then.
