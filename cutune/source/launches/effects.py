@@ -132,6 +132,8 @@ _NUMBER = re.compile(
     r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
     r"(?:[uUlLzZ]{1,3}|[fF])?"
 )
+#: Types of the standard library whose values have no state: to make one does nothing.
+_TAGS = word_set("bool_constant integral_constant true_type false_type")
 _DEEPEST = 4
 _ENDS = frozenset({";", "{", "}", ":"})
 
@@ -163,7 +165,7 @@ class _Place:
         except Unexpandable as error:
             return f"macro '{error}'"
         is_path = may_be_any and self._is_path(expanded)
-        return None if is_path else next(self._doubts(expanded), None)
+        return None if is_path else next(self._doubts(_without_tags(expanded)), None)
 
     def _doubts(self, tokens: Sequence[Token]) -> Iterator[str]:
         for index, token in enumerate(tokens):
@@ -286,6 +288,30 @@ class _Place:
         around = HostFunction(syntax, function)
         inner = _Place(self.types, around, first, given or frozenset(), self.depth + 1)
         return given is not None and inner.doubt(body[1:-1]) is None
+
+
+def _without_tags(tokens: Sequence[Token]) -> list[Token]:
+    """Leave out each `std::bool_constant<…>{}`: its arguments are known when it is compiled."""
+    left, place = list[Token](), 0
+    while place < len(tokens):
+        end = _behind_tag(tokens, place)
+        left += tokens[place : place + 1] if end < 0 else ()
+        place = max(end, place + 1)
+    return left
+
+
+def _behind_tag(tokens: Sequence[Token], place: int) -> int:
+    """tag = "std" "::" NAME ("<" … ">")? ("{" "}" | "(" ")"); the place behind it, or -1."""
+    before, *words = (token.text for token in tokens[max(place - 1, 0) : place + 3])
+    words = words if place else [before, *words]
+    is_named = words[:2] == ["std", "::"] and not _TAGS.isdisjoint(words[2:])
+    if not is_named or (place and before == "::"):
+        return -1
+    end = place + 3
+    if [token.text for token in tokens[end : end + 1]] == ["<"]:
+        end = template_end(tokens, range(end, len(tokens)), ("{", "(", ";")) + 1
+    is_made = [token.text for token in tokens[end : end + 2]] in (["{", "}"], ["(", ")"])
+    return end + 2 if end > 0 and is_made else -1
 
 
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:

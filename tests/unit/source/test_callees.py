@@ -137,6 +137,8 @@ __global__ void k(int n, float *x, int value = 1) K;
         *("0x1.8p-3f + 1'000ull", ".5", "1.e+3L", "0b1'0", "0xF'Fu", "07"),
         *("p->nx", "'a'", "1e3f", "true", "nullptr", "NULL", "half(half(n))"),
         *("(n + block.x - 1) / block.x", "n >= 3", "n != 1 && n <= 4", "n >> 2"),
+        *("std::true_type{}", "std::bool_constant<false>()", "std::integral_constant<Kind, one>{}"),
+        "n + std::integral_constant<int, 4>{}",
     ],
 )
 def test_harmless_arguments(argument: str) -> None:
@@ -175,6 +177,12 @@ def test_harmless_arguments(argument: str) -> None:
         ("__COUNTER__", "'__COUNTER__'"),
         ("COUNTED", "'COUNTED'"),
         ("T(3)", "'T'"),
+        ("std::vector<int>{}", "'vector'"),
+        ("std::true_type{}(n++)", "'++'"),
+        ("std::bool_constant<true>{n}", "'bool_constant'"),
+        ("std::bool_constant<n > 3>{}", "'bool_constant'"),
+        ("a::std::true_type{}", "'a'"),
+        ("::std::true_type{}", "'std'"),
     ],
 )
 def test_doubtful_arguments(argument: str, what: str) -> None:
