@@ -6,7 +6,6 @@ types, and functions that are one such formula. Everything else is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from itertools import takewhile
 
 from cutune.source.configuration.host_scopes import PARAMETER, HostFunction, HostVariable
 from cutune.source.host_formula import basic_size
-from cutune.source.launches.callees import Callees, begins_lambda
+from cutune.source.launches.callees import NUMBER, Callees, begins_lambda
 from cutune.source.syntax.directives import template_end
 from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
@@ -127,11 +126,6 @@ _LIBRARY = word_set("""
     abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
     sqrtf
 """)
-#: A number of the language, with a suffix of it.
-_NUMBER = re.compile(
-    r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
-    r"(?:[uUlLzZ]{1,3}|[fF])?"
-)
 #: Types of the standard library whose values have no state: to make one does nothing.
 _TAGS = word_set("bool_constant integral_constant true_type false_type")
 _DEEPEST = 4
@@ -182,7 +176,7 @@ class _Place:
                     yield f"'{token.text}'"
             elif token.kind == "NUMBER":
                 # Any other is a literal of the user's: 3_rows.
-                if not _NUMBER.fullmatch(token.text):
+                if not NUMBER.fullmatch(token.text):
                     yield f"'{token.text}'"
             elif token.text == "=":
                 if before not in (">", "<", "=", "!"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -80,12 +81,41 @@ def test_the_address_says_which(text: str, callee: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "given", "filled"),
+    [
+        ("int n, float *x = 0", "n", "n, 0"),
+        ("int n, float *x = nullptr, bool b = true", "n", "n, nullptr, true"),
+        ("int n, float *x, float v = -1.5e3f, unsigned u = 0x1Fu", "n, x", "n, x, -1.5e3f, 0x1Fu"),
+        ("int n, float *x, int u = 2, int v = 3", "n, x, 7", "n, x, 7, 3"),
+        ("int n = 4, float *x = 0", "", "4, 0"),
+    ],
+)
+def test_numbers_that_are_left_out_are_written(parameters: str, given: str, filled: str) -> None:
+    for declared in (f"__global__ void k({parameters}) K;", _declared_before(parameters)):
+        launch = f"void f(int n, float *x) {{ k<<<1, 2>>>({given}); }}"
+        text = rewritten(f"{declared} {launch}")
+        assert text.startswith(f"cutune_launch(1, 1, 2) ? (void)0 : cutune_call(k)({filled})")
+
+
+def _declared_before(parameters: str) -> str:
+    without = re.sub(r" = [^,]*", "", parameters)
+    return f"__global__ void k({parameters}); __global__ void k({without}) K;"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         PLAIN
         + "__global__ void k(int n, int *x) K; void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         PLAIN + "void k(double); void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
-        "__global__ void k(int n, float *x = 0) K; void f(int n) { k<<<1, 2>>>(n); }",
+        *(
+            f"static const int one = 1; __global__ void k(int n, float *x, float v = {default}) K;"
+            "void f(int n, float *x) { k<<<1, 2>>>(n, x); }"
+            for default in ("one", "1 + 1", "sizeof(int)", "float(1)", "- -1")
+        ),
+        # One name of two arguments.
+        "#define BOTH n, x\n__global__ void k(int n, float *x = 0, int v = 1) K;"
+        "void f(int n, float *x) { k<<<1, 2>>>(BOTH); }",
         "__global__ void k(const int &n, float *x) K;"
         "void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         "template <class... T> __global__ void k(int n, float *x, T... more) K;"
@@ -115,7 +145,7 @@ int counted(int n) { return global++ + n; }
 int called(Class c) { return c.n; }
 int elsewhere(int n);
 namespace a { int inside; }
-__global__ void k(int n, float *x, int value = 1) K;
+__global__ void k(int n, float *x, int value = constant) K;
 """
 
 
