@@ -279,7 +279,9 @@ class Callees:
         macros = () if self.unit.is_expanded else self.unit.macros.definitions
         if not (is_known and all(_is_split_rightly(*one, macros) for one in shown)):
             return None
-        if self.unit.is_expanded and len(shown) < 2:
+        if (self.unit.is_expanded and len(shown) < 2) or self._is_redeclared(
+            plain_name(kernel.name)
+        ):
             return None
         filled = []
         for place in range(counts.pop(), parameters):
@@ -290,6 +292,15 @@ class Callees:
                 return None
             filled.append(f"-{number}" if sign == "-" else number)
         return tuple(filled)
+
+    def _is_redeclared(self, name: str) -> bool:
+        """May a function declare it once more, perhaps with other default arguments?"""
+        texts = (part.syntax for part in self.unit.parts)
+        return any(
+            sum(t.text == name and behind.text == "(" for t, behind in pairwise(syntax.tokens))
+            > sum(1 for _ in _calls(syntax, name))
+            for syntax in texts
+        )
 
     def _defined(self, name: str) -> Iterator[tuple[UnitPart, SourceFunction]]:
         """Return the definitions of kernels of a name, of which other functions may share it."""

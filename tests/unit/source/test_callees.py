@@ -113,6 +113,9 @@ def _declared_before(parameters: str) -> str:
             "void f(int n, float *x) { k<<<1, 2>>>(n, x); }"
             for default in ("one", "1 + 1", "sizeof(int)", "float(1)", "- -1")
         ),
+        # A declaration in a function has default arguments of its own.
+        "__global__ void k(int n, float *x, int v = 1) K; void f(int n, float *x) {"
+        " __global__ void k(int, float *, int v = 2); k<<<1, 2>>>(n, x); }",
         # One name of two arguments.
         "#define BOTH n, x\n__global__ void k(int n, float *x = 0, int v = 1) K;"
         "void f(int n, float *x) { k<<<1, 2>>>(BOTH); }",
