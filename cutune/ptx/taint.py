@@ -91,11 +91,15 @@ class Obliviousness:
 
 def results(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction writes."""
-    is_reduction = instruction.opcode in BARRIERS and "red" in instruction.modifiers
-    has_result = is_reduction or instruction.opcode not in WITHOUT_RESULT
-    if not has_result or not instruction.operands:
+    return _results(instruction.opcode, instruction.modifiers, instruction.operands)
+
+
+@cache
+def _results(opcode: str, modifiers: tuple[str, ...], operands: tuple[str, ...]) -> tuple[str, ...]:
+    is_reduction = opcode in BARRIERS and "red" in modifiers
+    if not operands or not (is_reduction or opcode not in WITHOUT_RESULT):
         return ()
-    written = names(instruction.operands[0])
+    written = names(operands[0])
     return tuple(name for name in written if name != "_") if "_" in written else written
 
 
@@ -107,9 +111,14 @@ def names(operand: str) -> tuple[str, ...]:
 
 def sources(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction reads, its guard included."""
-    operands = instruction.operands[1:] if results(instruction) else instruction.operands
-    found = tuple(chain.from_iterable(map(names, operands)))
-    return (*found, instruction.guard) if instruction.guard else found
+    skipped = 1 if results(instruction) else 0
+    return _sources(instruction.operands, skipped, instruction.guard)
+
+
+@cache
+def _sources(operands: tuple[str, ...], skipped: int, guard: str) -> tuple[str, ...]:
+    found = tuple(chain.from_iterable(map(names, operands[skipped:])))
+    return (*found, guard) if guard else found
 
 
 def spaces(instruction: Instruction) -> frozenset[str]:

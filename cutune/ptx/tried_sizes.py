@@ -115,11 +115,16 @@ def _closed(
 ) -> frozenset[str]:
     """Registers that follow from those that some instructions give, except by comparisons."""
     found, size = set[str](), -1
+    found.update(name for one in instructions if begins(one) for name in results(one))
+    going_on = [
+        (_read(one), results(one))
+        for one in instructions
+        if one.opcode != "setp" and not _is_load(one)
+    ]
     while size != (size := len(found)):
-        for one in instructions:
-            stops = one.opcode == "setp" or _is_load(one)
-            if begins(one) or not (stops or found.isdisjoint(_read(one))):
-                found.update(results(one))
+        for read, written in going_on:
+            if not found.isdisjoint(read):
+                found.update(written)
     return frozenset(found)
 
 
