@@ -90,7 +90,7 @@ class OwnElements:
         return whole
 
     def _known_of_uses(self, load: MemoryAccess) -> frozenset[Relation]:
-        """What is known wherever a value that is read is stored; empty: it goes elsewhere."""
+        """All that is known wherever a value is stored that is read; empty: it goes elsewhere."""
         held = frozenset[str]().union(
             *(depending(self.function, one) for one in results(load.instruction))
         )

@@ -148,7 +148,8 @@ NUMBER = re.compile(
     r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
     r"(?:[uUlLzZ]{1,3}|[fF])?"
 )
-_CONSTANTS = frozenset({"true", "false", "nullptr"})
+#: `__null` is what NULL stands for.
+_CONSTANTS = frozenset({"true", "false", "nullptr", "__null"})
 _RESTRICT = frozenset({"__restrict__", "__restrict", "restrict"})
 
 

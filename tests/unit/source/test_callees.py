@@ -85,8 +85,10 @@ def test_the_address_says_which(text: str, callee: str) -> None:
     [
         ("int n, float *x = 0", "n", "n, 0"),
         ("int n, float *x = nullptr, bool b = true", "n", "n, nullptr, true"),
+        ("int n, float *x = __null", "n", "n, __null"),
         ("int n, float *x, float v = -1.5e3f, unsigned u = 0x1Fu", "n, x", "n, x, -1.5e3f, 0x1Fu"),
         ("int n, float *x, int u = 2, int v = 3", "n, x, 7", "n, x, 7, 3"),
+        ("int n, float *x, float v = 1e-5f", "n, x", "n, x, 1e-5f"),
         ("int n = 4, float *x = 0", "", "4, 0"),
     ],
 )
