@@ -87,7 +87,9 @@ class HostTypes:
         for index, token in enumerate(tokens[:-1]):
             if token.text != name or tokens[index + 1].text not in ("=", ";", ",", "[", "{"):
                 continue
-            head = [t.text for t in tokens[begin_of(tokens, index, _ENDS) : index]]
+            # A body in front of it ends what stands there.
+            begin = begin_of(syntax.tokens, places[index], _ENDS)
+            head = [t.text for t in syntax.tokens[begin : places[index]]]
             if not head or "(" in head or head[0] in ("using", "typedef", "enum", "struct"):
                 continue
             if "," in head:

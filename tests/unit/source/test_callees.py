@@ -146,6 +146,7 @@ enum Kind { one };
 int global, *pointer; volatile int port; static const int constant = 4;
 Class object;
 int half(int n) { return n / 2; }
+int behind;
 int counted(int n) { return global++ + n; }
 int called(Class c) { return c.n; }
 int elsewhere(int n);
@@ -165,6 +166,7 @@ __global__ void k(int n, float *x, int value = constant) K;
             "object",
             "g.inner",
             "global",
+            "behind + 1",
             "*pointer",
             "constant + 1",
             "min(n, 4)",
