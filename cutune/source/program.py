@@ -457,6 +457,8 @@ class LaunchSite:
     is_global: bool = False
     #: Template arguments behind those that are written.
     deduced: tuple[Deduced, ...] = ()
+    #: Default arguments that the launch leaves out.
+    filled: tuple[str, ...] = ()
     #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
     brackets: Span | None = None
     by_arguments: bool = False

@@ -75,7 +75,8 @@ def test_how_launches_are_rewritten() -> None:
         str(PROGRAMS / "arguments.cu")
     )
     refused = [site for site in program.launches if site.code is not None]
-    # Where arguments are left out the call is repeated, if it is harmless. Lines become one.
+    # Where arguments that are no numbers are left out the call is repeated, if it is harmless.
+    # Lines become one.
     assert [site.reason.split()[0] for site in refused] == ["'__LINE__'", *["'NEXT'"] * 2]
     assert [site.kernel for site in refused] == ["add", "defaulted", "twice"]
     called = [site for site in program.tunable_launches if site.called is not None]
@@ -83,6 +84,7 @@ def test_how_launches_are_rewritten() -> None:
     assert repeated == ["defaulted"]
     assert all(site.is_global == ("::" not in site.callee) for site in called)
     assert [len(site.deduced) for site in called if site.kernel == "twice"] == [0, 1]
+    assert {site.filled for site in called} == {(), ("7", "-0x1")}
 
 
 HIDDEN = r"""
