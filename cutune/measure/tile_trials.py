@@ -12,9 +12,9 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 That says something of other sizes and other data because what is asked of the code is narrow: what
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
 (`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
-one, no function of the system is called, no register is read but indices and shapes. Comparisons of
-data come out both ways (`trial_outcomes`). Numbers of the code are tried as sizes and as data. A
-real number of the launch (`beta`) that is compared is tried as each such number, and on both sides.
+one, no function of the system is called, no register is read but indices and shapes. What decides
+comes out in all ways (`trial_outcomes`). Numbers of the code are tried as sizes and as data. A real
+number of the launch (`beta`) that is compared is tried as each such number, and on both sides.
 
 Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
 share out, or all integers, are multiples of what both blocks cover, it may run there.
@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import product
+from itertools import islice, product
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
-from cutune.measure.trial_contents import TrialContents, near_numbers, same_numbers
+from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_grids import (
     grid_at,
     has_parts,
@@ -57,13 +57,14 @@ from cutune.measure.trial_launches import (
     Ended,
     TriedLaunch,
     arrays_of,
+    may_join,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx import named_numbers, tried_sizes
+from cutune.ptx import decisions, named_numbers, tried_sizes
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
@@ -92,8 +93,8 @@ _FARTHEST_ASKED = 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
 _PAGE = 4096
-#: Spaces of variables that a launch may leave otherwise.
-_KEPT = frozenset({"global", "const"})
+#: As many launches are watched, the largest first.
+_WATCHED = 96
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The architecture that PTX is for.
@@ -104,6 +105,7 @@ _JUDGES = (
     Path(tile_costs.__file__),
     Path(profile.__file__),
     Path(tried_sizes.__file__),
+    Path(decisions.__file__),
     Path(named_numbers.__file__),
 )
 
@@ -159,7 +161,8 @@ def _tried(
     if kernel.name not in entries:
         return none("it is compiled to several instances")
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
-    outcomes = Outcomes(text, module, entries[kernel.name])
+    integers = LaunchParameters(kernel, {}).places_of_integers
+    outcomes = Outcomes(text, module, entries.values(), integers, is_in_turn)
     trial = _Trial(module, loaded, kernel, entries, _tiles_of(copies), is_in_turn, outcomes)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
@@ -192,15 +195,6 @@ def _batches(trial: _Trial, copies: Sequence[KernelVariant]) -> Iterator[list[in
     for first in range(0, len(names), MOST_TRIED):
         some = {*names[first : first + MOST_TRIED]}
         yield [index for index, one in enumerate(copies) if one.name in some]
-
-
-def _may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
-    """Is a copy another one than those, and do its launches mean the same as theirs?"""
-    is_alike = all(
-        copy.tile is not None and one.tile is not None and copy.tile.extents == one.tile.extents
-        for one in found
-    )
-    return is_alike and copy.name not in {one.name for one in found}
 
 
 @dataclass(frozen=True)
@@ -244,7 +238,7 @@ class _Trial:
         for domain in Domain:
             for index in some:
                 copy, others = copies[index], [copies[i] for i, *_ in found]
-                if copy.kernel not in self.entries or not _may_join(copy, others):
+                if copy.kernel not in self.entries or not may_join(copy, others):
                     continue
                 if not (differs := self.difference(copy, domain)):
                     found.append((index, *self.divided(copy, domain)))
@@ -397,7 +391,11 @@ class _Trial:
             return reason
         different = self._different(copy, launches)
         if different is None:
-            return self.outcomes.objection(partial(self._noted, tile.own(), launches))
+            of_own = partial(self._noted, self.kernel.name, tile.own(), launches)
+            own = self.outcomes.objection(self.entries[self.kernel.name], of_own)
+            of_copy = partial(self._noted, copy.kernel, tile, launches)
+            # Bodies of blocks in turn are the kernel's.
+            return own or ("" if self.is_in_turn else self.outcomes.objection(entry, of_copy))
         numbers = (
             (self.kernel.parameters[index].name, value) for index, value in different.numbers
         )
@@ -409,7 +407,7 @@ class _Trial:
         self, copy: KernelVariant, launches: Sequence[TriedLaunch]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
-        has_variables = any(one.space in _KEPT for one in self.module.variables)
+        has_variables = bool(self._variables.all())
         side_by_side = 1 if has_variables else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
@@ -437,13 +435,13 @@ class _Trial:
         return "its threads or blocks have a race" if has_race else few
 
     def _noted(
-        self, own: Tile, tried: Sequence[TriedLaunch], loaded: LoadedModule
+        self, kernel: str, tile: Tile, tried: Sequence[TriedLaunch], loaded: LoadedModule
     ) -> Iterator[None]:
-        """Launch the program's own kernel, of a module that notes what it does."""
+        """Launch the kernel or a copy, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
-        for launch, contents in product(tried, range(3)):
-            if (grid := grid_at(own, dict(launch.sizes))) is not None:
-                noting._run(self.entries[self.kernel.name], grid, own, launch, contents)
+        for launch, contents in islice(product(tried, range(3)), _WATCHED):
+            if (grid := grid_at(tile, dict(launch.sizes))) is not None:
+                noting._run(self.entries[kernel], grid, tile, launch, contents)
                 yield
 
     def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
@@ -563,6 +561,10 @@ class _Trial:
             return False
         return True
 
+    @cached_property
+    def _variables(self) -> LaunchVariables:
+        return LaunchVariables(self.module, self.loaded)
+
     def _run(
         self, entry: str, grid: Block, tile: Tile, launch: TriedLaunch, contents: int
     ) -> tuple[list[bytes], list[bytes]]:
@@ -571,10 +573,8 @@ class _Trial:
         Raises CutuneError, Hazards.
         """
         parameters = bytearray(launch.parameters)
-        each = ((one, self.loaded.variable(one.name)) for one in self.module.variables)
-        variables = [(v, there) for v, there in each if v.space in _KEPT and there is not None]
-        asked = [size for *_, size in launch.arrays]
-        asked += [len(there) for variable, there in variables if not variable.initial]
+        variables = self._variables.drawn(contents)
+        asked = [size for *_, size in launch.arrays] + [len(there) for there in variables]
         seed = [contents, *(value for _, value in launch.sizes)]
         drawn = iter(self._contents.of(seed, asked, contents))
         buffers = []
@@ -586,10 +586,9 @@ class _Trial:
             buffer[:] = next(drawn)
             buffers.append(buffer)
             parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
-        for variable, there in variables:
-            if not variable.initial:
-                there[:] = next(drawn)
-        memory = [*buffers, *(there for _, there in variables)]
+        for there in variables:
+            there[:] = next(drawn)
+        memory = [*buffers, *self._variables.all()]
         before = [one.tobytes() for one in memory]
         most = _LONG + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}

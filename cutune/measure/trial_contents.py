@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune.emulator.machine import LoadedModule
+from cutune.ptx.types import Module
+
 #: Bits of a word that stay as they are drawn, and those that are set: as `float` from 0.5 to 2, as
 #: two `half` numbers from 1 to 2, as a `double` near 1.
 _RANDOM, _SET = 0x80FF83FF, 0x3F003C00
@@ -18,6 +21,8 @@ _FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000], np.uint32)
 _STRANGE = np.array(
     [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32
 )
+#: Spaces of variables that stay behind a launch.
+_KEPT = frozenset({"global", "const"})
 #: Words after which contents repeat themselves: a prime number, unlike the lengths of rows.
 _PERIOD = 65_537
 #: Contents of a launch that are kept have no more bytes.
@@ -47,6 +52,27 @@ class TrialContents:
         if sum(sizes) <= _MOST_KEPT:
             self._known[key] = drawn
         return drawn
+
+
+class LaunchVariables:
+    """Variables of a module that the host may have set, or that a launch may leave otherwise."""
+
+    def __init__(self, module: Module, loaded: LoadedModule) -> None:
+        each = ((one, loaded.variable(one.name)) for one in module.variables)
+        kept = [(v, there) for v, there in each if v.space in _KEPT and there is not None]
+        self._known = [(there, there.copy() if v.initial else None) for v, there in kept]
+
+    def all(self) -> list[NDArray[np.uint8]]:
+        return [there for there, _ in self._known]
+
+    def drawn(self, kind: int) -> list[NDArray[np.uint8]]:
+        """Give variables their initial values, if contents are of kind 0; return all others."""
+        if kind:
+            return self.all()
+        for there, initial in self._known:
+            if initial is not None:
+                there[:] = initial
+        return [there for there, initial in self._known if initial is None]
 
 
 def _drawn(

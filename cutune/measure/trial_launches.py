@@ -9,6 +9,7 @@ from itertools import islice
 from cutune.emulator.machine import LaunchCounters
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_parameters import Numbers
+from cutune.source.kernel_variant import KernelVariant
 
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
@@ -90,3 +91,12 @@ def _of_large(
             count += 1
             yield found
     yield from islice(_ended(left, ended_well), max(0, few - count))
+
+
+def may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
+    """Is a copy another one than those, and do its launches mean the same as theirs?"""
+    is_alike = all(
+        copy.tile is not None and one.tile is not None and copy.tile.extents == one.tile.extents
+        for one in found
+    )
+    return is_alike and copy.name not in {one.name for one in found}

@@ -1,15 +1,16 @@
-"""Do comparisons of data come out both ways in trials? Takes PTX with a kernel, tells of its runs.
+"""Does all that decides come out in trials? Takes PTX with kernels, tells of their runs.
 
 Where `hash(a[i]) == 0` chooses what a kernel does, numbers at random never show the one of two
-things that it does. So a second module is made of the text, in which the kernel and the functions
-that it calls note what came out of each comparison of what was loaded. A launch of it tells nothing
-else: threads that note the same meet in memory.
+things that it does. So a second module is made of the text, in which kernels and the functions
+that they call note what came out of each of their decisions (`cutune.ptx.decisions`). Its launches
+tell nothing else: threads that note the same meet in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +18,88 @@ from numpy.typing import NDArray
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import functions_reached
-from cutune.ptx.tried_sizes import comparisons_of_data
+from cutune.ptx.decisions import Decision, decisions, sums_that_may_wrap
+from cutune.ptx.named_numbers import type_of
+from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 from cutune.ptx.types import Instruction, Module
 
 _NOTES = "cutune_outcomes"
+_DIFFERS = "%cutune_differs"
 _WORD = 4
 _END = object()
 
 
 class Outcomes:
-    """The outcomes of the comparisons of data that an entry of a text makes, as far as seen."""
+    """The outcomes of the decisions of some entries of a text, as far as seen.
 
-    def __init__(self, text: str, module: Module, entry: str) -> None:
+    `integers`: places of the parameters that are sizes. `of_data`: is it asked of comparisons of
+    data alone?
+    """
+
+    def __init__(
+        self,
+        text: str,
+        module: Module,
+        entries: Iterable[str],
+        integers: Iterable[int],
+        of_data: bool,
+    ) -> None:
         self._text = text
-        reached = (module.functions.get(name) for name in functions_reached(module, entry))
-        known = (function for function in reached if function is not None)
-        self._asked = [one for function in known for one in comparisons_of_data(function)]
+        tried = TriedSizes(dict.fromkeys(integers, 1), (1, 1, 1), (1, 1, 1), {})
+        self._asked: dict[str, list[Decision]] = {}
+        self._strange: dict[str, str] = {}
+        self._reached = {entry: functions_reached(module, entry) for entry in entries}
+        for entry, names in self._reached.items():
+            for name in names:
+                function = module.functions.get(name)
+                if function is not None and name not in self._asked:
+                    values = FollowedSizes(function, module.functions[entry], tried)
+                    self._asked[name] = decisions(values, of_data)
+                    self._strange[name] = "" if of_data else sums_that_may_wrap(values)
 
-    def objection(self, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
-        """Return that a comparison comes out one way in all runs of the noting module, or ""."""
-        said = "it asks of data what trials do not answer both ways"
-        if any(not _is_alone(self._lines, one) for one in self._asked):
-            return said
-        going_on = runs(self._loaded) if self._asked else iter(())
-        while self._asked and not self._notes.all():
+    def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
+        """Return what of an entry comes out one way in all runs of the noting module, or ""."""
+        names = [name for name in self._reached[entry] if name in self._asked]
+        if strange := next(filter(None, map(self._strange.__getitem__, names)), ""):
+            return strange
+        asked = [one for name in names for one in self._asked[name]]
+        if any(not _is_alone(self._lines, one.instruction) for one in asked):
+            return "it decides by code that cannot be watched"
+        going_on = runs(self._loaded) if asked else iter(())
+        while asked and not all(map(self._has_shown, names)):
             if next(going_on, _END) is _END:
-                return said
+                # What is never come to is decided by what leads there.
+                is_known = all(map(self._is_known, names))
+                return "" if is_known else "it asks what trials do not answer both ways"
         return ""
+
+    def _has_shown(self, name: str) -> bool:
+        """Have all decisions of a function come out in all ways?"""
+        return bool(self._notes(name).all())
+
+    def _is_known(self, name: str) -> bool:
+        """Have those that were come to?"""
+        notes, place = self._notes(name), 0
+        for one in self._asked[name]:
+            here = notes[place : place + one.notes]
+            if here.any() and not here.all():
+                return False
+            place += one.notes
+        return True
+
+    def _notes(self, name: str) -> NDArray[np.uint32]:
+        found = self._loaded.variable(_NOTES)
+        assert found is not None, "declared in the module"
+        notes: NDArray[np.uint32] = found.view(np.uint32)
+        return notes[slice(*self._places[name])]
+
+    @cached_property
+    def _places(self) -> Mapping[str, tuple[int, int]]:
+        """Where the notes of each function begin and end."""
+        lengths = [sum(one.notes for one in asked) for asked in self._asked.values()]
+        ends = [*accumulate(lengths)]
+        begins = [end - length for end, length in zip(ends, lengths, strict=True)]
+        return dict(zip(self._asked, zip(begins, ends, strict=True), strict=True))
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -51,30 +107,43 @@ class Outcomes:
 
     @cached_property
     def _loaded(self) -> LoadedModule:
-        lines, words = [*self._lines], 2 * len(self._asked)
-        for number, one in enumerate(self._asked):
-            lines[one.line - 1] += "".join(_noted(one.operands[0], 2 * number))
+        lines, words = [*self._lines], max(end for _, end in self._places.values())
+        for name, asked in self._asked.items():
+            place, _ = self._places[name]
+            for number, one in enumerate(asked):
+                line = one.instruction.line - 1
+                declared = "" if number else f".reg .pred {_DIFFERS}; "
+                lines[line] = declared + lines[line] + "".join(_noted(one, place))
+                place += one.notes
         first = next(n for n, line in enumerate(lines) if line.startswith(".address_size"))
         zeros = ", ".join(["0"] * words)
         lines[first] += f"\n.global .align 4 .u32 {_NOTES}[{words}] = {{{zeros}}};"
         return LoadedModule(assemble("\n".join(lines)))
 
-    @property
-    def _notes(self) -> NDArray[np.uint32]:
-        """Per comparison, whether it was true, and whether it was false."""
-        found = self._loaded.variable(_NOTES)
-        assert found is not None, "declared above"
-        return found.view(np.uint32)
+
+def _noted(one: Decision, place: int) -> Iterator[str]:
+    """PTX that keeps what came out of a decision, from a place on."""
+    result = one.instruction.operands[0]
+    if not one.differs_from:
+        for step, guard in enumerate(("@", "@!")):
+            yield f" {guard}{result} {_kept(place + step)}"
+        return
+    yield " " + _kept(place)
+    kind = type_of(one.instruction, 0)
+    compared = f"neu.{kind}" if kind.startswith("f") else f"ne.u{kind[1:]}"
+    for step, other in enumerate(one.differs_from, 1):
+        yield f" setp.{compared} {_DIFFERS}, {result}, {other}; @{_DIFFERS} {_kept(place + step)}"
 
 
-def _noted(predicate: str, place: int) -> Iterable[str]:
-    """PTX that keeps whether a predicate holds."""
-    for step, guard in enumerate(("@", "@!")):
-        yield f" {guard}{predicate} st.global.u32 [{_NOTES}+{_WORD * (place + step)}], 1;"
+def _kept(place: int) -> str:
+    return f"st.global.u32 [{_NOTES}+{_WORD * place}], 1;"
 
 
 def _is_alone(lines: Sequence[str], one: Instruction) -> bool:
-    """Is a comparison the only statement of its line, without a guard, with one result?"""
+    """Is an instruction the only statement of its line, without a guard, with one result?
+
+    What it reads has to be there behind it.
+    """
     line = lines[one.line - 1].strip()
     is_plain = line.startswith(one.opcode) and line.endswith(";") and line.count(";") == 1
-    return is_plain and not one.guard and "|" not in one.operands[0]
+    return is_plain and not one.guard and one.operands[0] not in one.operands[1:]

@@ -36,11 +36,14 @@ class LaunchParameters:
         real = {"float": "f", "double": "d"}.get(" ".join(parameter.words))
         return real or ("i" if parameter.integer is not None else None)
 
+    @property
+    def places_of_integers(self) -> list[int]:
+        return [n for n in range(len(self.kernel.parameters)) if self.kind(n) == "i"]
+
     @cached_property
     def integers(self) -> tuple[str, ...]:
         """The names of its integers."""
-        known = enumerate(self.kernel.parameters)
-        return tuple(one.name for index, one in known if self.kind(index) == "i")
+        return tuple(self.kernel.parameters[n].name for n in self.places_of_integers)
 
     @cached_property
     def combined(self) -> list[Numbers]:

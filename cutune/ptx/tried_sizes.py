@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import TypeGuard
@@ -52,6 +52,8 @@ _LINEAR = frozenset({"mov", "cvta", "add", "sub", "neg", "mul", "mad", "shl"})
 _MOVING = frozenset({"add", "sub", "mad"})
 _DIVIDING = frozenset({"div", "rem"})
 _OF_POINTERS = frozenset({"mov", "cvta", "add", "sub", "ld", "ldu", "st", "atom", "red", "call"})
+#: From which operand on memory operations read what they store.
+_VALUES = {"st": 1, "red": 1, "atom": 2}
 _OFREALS = frozenset({"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "selp"}) | {
     "rcp",
     "sqrt",
@@ -95,19 +97,14 @@ class TriedSizes:
 
 def untried(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> str:
     """Return what may do something else beyond the sizes that were tried; "" if nothing."""
-    return next((said for one in functions if (said := _Sizes(one, kernel, tried).reason())), "")
+    return next(
+        (said for one in functions if (said := FollowedSizes(one, kernel, tried).reason())), ""
+    )
 
 
 def asked_size(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> float:
     """Return the size from which on functions do nothing new, of all that they compare."""
-    return max((_Sizes(one, kernel, tried).asked() for one in functions), default=0)
-
-
-def comparisons_of_data(function: Function) -> list[Instruction]:
-    """Return the comparisons of what was loaded, and of what was made of that."""
-    loaded = _closed(function.instructions, _is_load)
-    compared = (one for one in function.instructions if one.opcode == "setp")
-    return [one for one in compared if not loaded.isdisjoint(_read(one))]
+    return max((FollowedSizes(one, kernel, tried).asked() for one in functions), default=0)
 
 
 def _closed(
@@ -137,17 +134,41 @@ def _read(one: Instruction) -> tuple[str, ...]:
     return tuple(name for name in sources(one) if name != one.guard)
 
 
-class _Sizes:
+def _with_literals(function: Function) -> Function:
+    """The function with numbers in place of registers that hold one of them alone."""
+    writers = Counter(name for one in function.instructions for name in results(one))
+    moves = (one for one in function.instructions if one.opcode == "mov" and not one.guard)
+    known = {
+        one.operands[0]: one.operands[1]
+        for one in moves
+        if writers[one.operands[0]] == 1 and literal(one.operands[1]) is not None
+    }
+
+    def named(item: Instruction | Label) -> Instruction | Label:
+        if not isinstance(item, Instruction) or known.keys().isdisjoint(item.operands[1:]):
+            return item
+        others = (known.get(one, one) for one in item.operands[1:])
+        return replace(item, operands=(item.operands[0], *others))
+
+    return replace(function, body=tuple(map(named, function.body or ())))
+
+
+class FollowedSizes:
+    """What registers hold: `loaded` data, `reals` of the launch, and sizes, with their `scales`."""
+
     def __init__(self, function: Function, kernel: Function, tried: TriedSizes) -> None:
+        is_kernel = function is kernel
+        function = _with_literals(function)
+        kernel = function if is_kernel else kernel
         self._function, self._tried = function, tried
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}
-        self._instructions = function.instructions
-        self._loaded = self._closed(_is_load)
+        self.instructions = function.instructions
+        self.loaded = self._closed(_is_load)
         self._pointers = self._closed(self._is_pointer)
-        self._reals = self._numbers_of_the_launch()
-        self._scales = self._sizes()
+        self.reals = self._numbers_of_the_launch()
+        self.scales = self._sizes()
 
     # ---- what registers hold
 
@@ -170,9 +191,9 @@ class _Sizes:
         """
         found, size = set[str](), -1
         while size != (size := len(found)):
-            for one in self._instructions:
+            for one in self.instructions:
                 stops = one.opcode == "setp" or _is_load(one)
-                follows = not (stops or found.isdisjoint(self._read(one)))
+                follows = not (stops or found.isdisjoint(self.read(one)))
                 if self._is_real(one) or (follows and not self._scales_data(one, found)):
                     found.update(results(one))
         return frozenset(found)
@@ -182,14 +203,14 @@ class _Sizes:
         if one.opcode not in ("mul", "fma") or type_of(one, 0) not in REALS:
             return False
         factors, added = one.operands[1:3], one.operands[3:]
-        data = [factor for factor in factors if factor in self._loaded and factor not in numbers]
+        data = [factor for factor in factors if factor in self.loaded and factor not in numbers]
         is_alone = len(data) == 1 and not any(term in numbers for term in added)
         # What is kept in memory may be loaded as data.
         return is_alone and self._stored.isdisjoint(numbers)
 
     @cached_property
     def _stored(self) -> frozenset[str]:
-        stores = (one for one in self._instructions if one.opcode in ("st", "red", "atom"))
+        stores = (one for one in self.instructions if one.opcode in ("st", "red", "atom"))
         return frozenset(name for one in stores for name in names(one.operands[-1]))
 
     def _is_real(self, one: Instruction) -> bool:
@@ -205,7 +226,7 @@ class _Sizes:
     def _followed(self) -> frozenset[str]:
         """Registers of which addresses are made, by `cvta` or at once."""
         found = set[str]()
-        for one in self._instructions:
+        for one in self.instructions:
             if one.opcode == "cvta":
                 found.update(names(one.operands[1]))
             elif one.opcode in MEMORY and "param" not in spaces(one):
@@ -213,21 +234,21 @@ class _Sizes:
         return frozenset(found)
 
     def _closed(self, begins: Callable[[Instruction], bool]) -> frozenset[str]:
-        return _closed(self._instructions, begins)
+        return _closed(self.instructions, begins)
 
-    _read = staticmethod(_read)
+    read = staticmethod(_read)
 
     def _sizes(self) -> Scales:
         scales: Scales = {}
         carried = self._carried
         for _ in range(64):
             before = dict(scales)
-            for one in self._instructions:
+            for one in self.instructions:
                 scale = self._scale_of(one, scales)
                 for name in results(one):
                     # Nobody knows how often a loop goes round.
                     most = max(scale, 1.0) if name in carried else scale
-                    if most and not (name in self._loaded or name in self._pointers):
+                    if most and not (name in self.loaded or name in self._pointers):
                         scales[name] = max(most, scales.get(name, 0.0))
             if scales == before:
                 return scales
@@ -237,10 +258,10 @@ class _Sizes:
     def _carried(self) -> frozenset[str]:
         """Registers of integers that a loop computes from themselves."""
         reads: dict[str, set[str]] = {}
-        for one in self._instructions:
+        for one in self.instructions:
             is_integer = type_of(one, 0) in _WIDE and one.opcode != "setp"
             for name in results(one) if is_integer and not _is_load(one) else ():
-                reads.setdefault(name, set()).update(n for n in self._read(one) if n[0] == "%")
+                reads.setdefault(name, set()).update(n for n in self.read(one) if n[0] == "%")
         is_new = True
         while is_new:
             is_new = False
@@ -248,7 +269,7 @@ class _Sizes:
                 reads[name] = its.union(*(reads.get(other, set()) for other in its))
                 is_new |= len(reads[name]) > len(its)
         own = {name for name, its in reads.items() if name in its}
-        return frozenset(own - self._loaded - self._pointers - self._counting_to_literals(own))
+        return frozenset(own - self.loaded - self._pointers - self._counting_to_literals(own))
 
     def _counting_to_literals(self, own: set[str]) -> set[str]:
         """Registers of loops that end where a literal is reached, in all launches alike.
@@ -260,15 +281,15 @@ class _Sizes:
         for loop, block in _loops(self._function):
             last = block[-1]
             tests = [one for one in block if last.guard in results(one)]
-            read = {name for one in tests for name in self._read(one) if name[0] == "%"}
+            read = {name for one in tests for name in self.read(one) if name[0] == "%"}
             is_test = len(tests) == 1 and tests[0].opcode == "setp" and bool(read)
             if not is_test or not read <= self._made:
                 continue
             within, at_end = ({id(one) for one in part} for part in (loop, block))
-            begun = [one for one in self._instructions if id(one) not in within]
+            begun = [one for one in self.instructions if id(one) not in within]
             # What another loop goes on with does not begin with the same each time.
             going_on = {
-                n for one in begun for n in results(one) if not own.isdisjoint(self._read(one))
+                n for one in begun for n in results(one) if not own.isdisjoint(self.read(one))
             }
             skipped = {n for one in loop if id(one) not in at_end for n in results(one)}
             is_literal = any(literal(operand) is not None for operand in tests[0].operands)
@@ -279,11 +300,11 @@ class _Sizes:
     @cached_property
     def _made(self) -> frozenset[str]:
         """Registers into which only literals go, and places in the block."""
-        made = {name for one in self._instructions for name in results(one)}
+        made = {name for one in self.instructions for name in results(one)}
         is_less = True
         while is_less:
             before = len(made)
-            for one in self._instructions:
+            for one in self.instructions:
                 is_known = one.opcode in _ALLOWED | _DIVIDING and all(
                     literal(o) is not None or o in made or _THREADS.fullmatch(o)
                     for o in one.operands[1:]
@@ -301,7 +322,7 @@ class _Sizes:
             return self._of_parameter(one)
         if (ids := self._of_ids(one)) is not None:
             return min([ids, *(scales[o] for o in one.operands[3:] if o in scales)])
-        own = [scales[name] for name in self._read(one) if name in scales]
+        own = [scales[name] for name in self.read(one) if name in scales]
         for operand in one.operands[1:]:
             if match := _BLOCKS.fullmatch(operand):
                 own.append(float(self._tried.covered["xyz".index(match[1])]))
@@ -333,8 +354,8 @@ class _Sizes:
     @cached_property
     def _moved(self) -> dict[str, str]:
         """What registers hold that are written once, by a `mov`."""
-        writers = Counter(name for one in self._instructions for name in results(one))
-        moves = (one for one in self._instructions if one.opcode == "mov" and not one.guard)
+        writers = Counter(name for one in self.instructions for name in results(one))
+        moves = (one for one in self.instructions if one.opcode == "mov" and not one.guard)
         return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
 
     def _of_parameter(self, one: Instruction) -> float:
@@ -351,7 +372,7 @@ class _Sizes:
     def reason(self) -> str:
         if len(self._sought) > 1:
             return "it asks whether several sizes are certain numbers"
-        for one in self._instructions:
+        for one in self.instructions:
             if said := next(self._strange(one), ""):
                 return said
         return ""
@@ -359,36 +380,39 @@ class _Sizes:
     @property
     def _sought(self) -> set[str]:
         """Sizes that are compared with a number for equality: each number was tried by itself."""
-        equal = (one for one in self._instructions if one.opcode == "setp")
+        equal = (one for one in self.instructions if one.opcode == "setp")
         return {
             name
             for one in equal
             if not {"eq", "ne"}.isdisjoint(one.modifiers)
             if any(abs(literal(o) or 0) > _USUAL for o in one.operands[1:])
-            for name in self._read(one)
-            if name in self._scales
+            for name in self.read(one)
+            if name in self.scales
         }
 
     def _strange(self, one: Instruction) -> Iterator[str]:
-        read = self._read(one)
+        read = self.read(one)
         if not self._pointers.isdisjoint(read) and one.opcode not in _OF_POINTERS:
             yield "it uses a pointer as a number"
-        if not self._reals.isdisjoint(read) and not self._is_real_use(one):
+        if not self.reals.isdisjoint(read) and not self._is_real_use(one):
             yield f"it compares or rounds a number that its launch tells ({one.opcode})"
         if one.opcode == "setp" and not {"eq", "ne"}.isdisjoint(one.modifiers):
             others = {literal(o) for o in one.operands[1:]} - {None, 0}
             is_real = any(REAL_NUMBER.fullmatch(o) and int(o[2:], 16) for o in one.operands[1:])
-            if not self._loaded.isdisjoint(read) and (others or is_real):
+            if not self.loaded.isdisjoint(read) and (others or is_real):
                 yield "it asks whether data are one number"
-        sizes = [name for name in read if name in self._scales]
+        sizes = [name for name in read if name in self.scales]
+        is_mixed = sizes and type_of(one, 0) in _WIDE and not self.loaded.isdisjoint(read)
+        if is_mixed and not (one.opcode in MEMORY or one.opcode in _COMPARED):
+            yield "it makes a number of a size and of data"
         if any(_BLOCKS.fullmatch(operand) for operand in one.operands) and one.opcode != "mov":
             yield "it uses the place of a block at once"
         if not sizes:
             return
         if one.opcode in MEMORY:
-            value = names(one.operands[-1]) if one.opcode in ("st", "red") else ()
-            if spaces(one) & {"shared", "local"} and not self._scales.keys().isdisjoint(value):
-                yield "it keeps a size in memory of its own"
+            value = [name for o in one.operands[_VALUES.get(one.opcode, 3) :] for name in names(o)]
+            if not self.scales.keys().isdisjoint(value):
+                yield "it stores a number that follows from sizes"
             return
         if one.opcode in ("call", "bra", "bar", "barrier"):
             return
@@ -404,12 +428,12 @@ class _Sizes:
 
     def _uses(self, one: Instruction) -> list[Instruction]:
         result = {*results(one)}
-        return [other for other in self._instructions if not result.isdisjoint(self._read(other))]
+        return [other for other in self.instructions if not result.isdisjoint(self.read(other))]
 
     @property
     def _shifted(self) -> frozenset[str]:
         return frozenset(
-            n for one in self._instructions if one.opcode == "shl" for n in results(one)
+            n for one in self.instructions if one.opcode == "shl" for n in results(one)
         )
 
     def _is_real_use(self, one: Instruction) -> bool:
@@ -431,17 +455,17 @@ class _Sizes:
 
     def _is_product(self, one: Instruction) -> bool:
         is_product = one.opcode in ("mul", "mad")
-        return is_product and all(factor in self._scales for factor in one.operands[1:3])
+        return is_product and all(factor in self.scales for factor in one.operands[1:3])
 
     @cached_property
     def _tested(self) -> frozenset[str]:
         """Registers of which more is made than addresses and values that are linear in sizes."""
         found, size = set[str](), -1
         while size != (size := len(found)):
-            for one in self._instructions:
+            for one in self.instructions:
                 is_test = one.opcode not in _LINEAR and one.opcode not in MEMORY
                 if is_test or not found.isdisjoint(results(one)):
-                    found.update(self._read(one))
+                    found.update(self.read(one))
         return frozenset(found)
 
     def _beyond(self, one: Instruction, sizes: list[str]) -> Iterator[str]:
@@ -452,9 +476,9 @@ class _Sizes:
             yield f"nothing is known of '{one.opcode}' of a size"
         if not (types <= _WIDE or (is_real and types & _WIDE)):
             yield f"it keeps few bits of a size ({one.opcode})"
-        if one.opcode in _COMPARED and not self._loaded.isdisjoint(self._read(one)):
+        if one.opcode in _COMPARED and not self.loaded.isdisjoint(self.read(one)):
             yield "it compares a size with data"
-        if one.opcode in _COMPARED | _DIVIDING and not self._products.isdisjoint(self._read(one)):
+        if one.opcode in _COMPARED | _DIVIDING and not self._products.isdisjoint(self.read(one)):
             yield "it compares a product of sizes"
         numbers = numbers_of(one)
         if one.opcode in ("and", "xor") and not numbers:
@@ -476,8 +500,8 @@ class _Sizes:
     def asked(self) -> float:
         """Return the size from which on nothing new shows, of all that is compared with numbers."""
         of_sizes = (
-            (one, [name for name in self._read(one) if name in self._scales])
-            for one in self._instructions
+            (one, [name for name in self.read(one) if name in self.scales])
+            for one in self.instructions
             if one.opcode not in MEMORY | {"call", "bra", "bar", "barrier"}
         )
         asked = (self._asked(one, sizes) for one, sizes in of_sizes if sizes)
@@ -485,8 +509,8 @@ class _Sizes:
 
     def _asked(self, one: Instruction, sizes: list[str]) -> Iterator[tuple[float, str]]:
         """Sizes from which on nothing new shows of an instruction, and what it does until then."""
-        scales = [self._scales[name] for name in sizes]
-        moved = max(map(self._moved_by, sizes)) if one.opcode in _COMPARED else 0
+        scales = [self.scales[name] for name in sizes]
+        moved = max(map(self.moved_by, sizes)) if one.opcode in _COMPARED else 0
         if one.opcode in _COMPARED | _DIVIDING and len(sizes) > 1:
             said = "it compares a multiple of a size that is larger than any size tried"
             yield max(2 / min(scales), moved + _FIRST_BEYOND if moved else 0), said
@@ -508,7 +532,7 @@ class _Sizes:
             said = "it compares something with a number that is larger than any size tried"
             yield abs(number) * scale + beyond, said
 
-    def _moved_by(self, name: str, depth: int = 0) -> float:
+    def moved_by(self, name: str, depth: int = 0) -> float:
         """Return what is added to sizes on their way into a register, in sizes."""
         if name not in self._moves:
             if depth == _LONGEST_WAY:
@@ -516,14 +540,14 @@ class _Sizes:
             writers = self._writers.get(name, ())
             if name in self._carried:
                 # Loops begin with what any others have.
-                found = max(map(self._added, self._instructions), default=0)
+                found = max(map(self._added, self.instructions), default=0)
             else:
                 found = max((self._moved_with(one, depth + 1) for one in writers), default=0)
             self._moves[name] = found
         return self._moves[name]
 
     def _moved_with(self, one: Instruction, depth: int) -> float:
-        before = (self._moved_by(name, depth) for name in self._read(one) if name in self._scales)
+        before = (self.moved_by(name, depth) for name in self.read(one) if name in self.scales)
         return self._added(one) + max(before, default=0)
 
     @cached_property
@@ -536,13 +560,13 @@ class _Sizes:
             return 0
         terms = one.operands[-1:] if one.opcode == "mad" else one.operands[1:]
         added = max((abs(n) for term in terms if (n := literal(term)) is not None), default=0)
-        scales = (self._scales[name] for name in self._read(one) if name in self._scales)
+        scales = (self.scales[name] for name in self.read(one) if name in self.scales)
         return added * max(scales, default=0)
 
     @cached_property
     def _writers(self) -> dict[str, list[Instruction]]:
         found: dict[str, list[Instruction]] = {}
-        for one in self._instructions:
+        for one in self.instructions:
             for name in results(one):
                 found.setdefault(name, []).append(one)
         return found

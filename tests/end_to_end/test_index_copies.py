@@ -126,6 +126,13 @@ WARPS: Mapping[str, tuple[str, bool]] = {
         " out[row * 32 + threadIdx.x] = in[row] + blockDim.x;",
         True,
     ),
+    "parts_of_rows": (
+        "long long row = blockIdx.x, t = threadIdx.x, part = t / 8, place = t % 8;"
+        " float *y = out + row * 256 + 64 * part + 4 * place;"
+        " const float *x = in + row * 148 + 32 * part + 4 * place;"
+        " for (int l = 0; l < 4; ++l) y[l] = x[l], y[l + 32] = x[l] * d;",
+        True,
+    ),
     "last_lane": ("if (threadIdx.x == blockDim.x - 1) out[blockIdx.x] = in[blockIdx.x];", True),
     "by_own_shuffle": (
         "float s = in[blockIdx.x * blockDim.x + threadIdx.x]; s = __shfl_sync(~0u, s, d % 32);"
@@ -243,4 +250,61 @@ def test_threads_are_numbered_anew(
     sizes = ("--vary", counts, "--vary", "d=1,30,97")
     running = ("--run", "{program} {n} {d}", *sizes, "--seeds", 6)
     shaken = cutune("shake", path, *running, *QUICK, cwd=tmp_path)
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+#: A template launched in blocks of a warp for short rows, and of 256 threads for long ones.
+BY_LENGTH = """
+template <int BLOCK> __global__ void sums(float *out, const float *in, int n) {
+    float s = 0;
+    for (int j = threadIdx.x; j < n; j += BLOCK) s += in[blockIdx.x * n + j];
+    for (int o = 16; o; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+    if constexpr (BLOCK > 32) {
+        __shared__ float parts[32];
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = s;
+        __syncthreads();
+        s = threadIdx.x % 32 < BLOCK / 32 ? parts[threadIdx.x % 32] : 0;
+        for (int o = 16; o; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = s;
+}
+// Its other instance keeps its rows in blocks of a warp, which has no meaning in larger ones.
+template <int BLOCK> __global__ void firsts(float *out, const float *in, int n) {
+    if (BLOCK == 64 && threadIdx.x >= 32) return;
+    out[blockIdx.x * 32 + threadIdx.x] = in[blockIdx.x * n] + blockDim.x;
+}
+__global__ void plain(float *out, const float *in, int n) {
+    if (threadIdx.x < 32) out[blockIdx.x * 32 + threadIdx.x] = in[blockIdx.x * n] * n;
+}
+"""
+LAUNCHES_BY_LENGTH = """
+    if (n < 64) sums<32><<<d, 32>>>(out, in, n);
+    else sums<256><<<d, 256>>>(out, in, n);
+    firsts<32><<<d, 32>>>(out + 40000, in, n);
+    firsts<64><<<d, 64>>>(out + 50000, in, n);
+    plain<<<d, 32>>>(out + 60000, in, n);
+    plain<<<d, 96>>>(out + 70000, in, n);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+    for (int i = 0; i < 100000; ++i) sum = 31 * sum + *(unsigned *)(out + i);
+    printf("%u\\n", sum);
+}
+"""
+
+
+def test_launches_of_one_warp_are_numbered_anew_beside_others(tmp_path: Path) -> None:
+    path = tmp_path / "app.cu"
+    path.write_text(HEAD + BY_LENGTH + MAIN + LAUNCHES_BY_LENGTH)
+    flags = ("-std=c++17", *QUICK_FLAGS)
+    program = Analyzer(Toolchain(flags=flags)).load(str(path), require_nvcc=True)
+    found = [(site.callee, site.verdict.value) for site in program.launches]
+    assert found == [
+        ("sums<32>", "tunable"),
+        ("sums<256>", "refused"),
+        ("firsts<32>", "tunable"),
+        ("firsts<64>", "refused"),
+        ("plain", "tunable"),
+        ("plain", "refused"),
+    ]
+    sizes = ("--vary", "n=1,33,200", "--vary", "d=1,30,97", "--seeds", 6)
+    shaken = cutune("shake", path, "--run", "{program} {n} {d}", *sizes, *QUICK, cwd=tmp_path)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr

@@ -93,7 +93,10 @@ def _proven_candidates(
             return False
         if name in marked and _read_indices(written[name], map(parsed, read.get(name, ()))):
             return False
-        may_round = is_associative and any(p.reassociates for p in found[name].proven.proofs[name])
+        proofs = found[name].proven.proofs[name]
+        # Instances that are not proven are not launched as copies.
+        launched = {proof.name for proof in proofs if proof.is_tunable}
+        may_round = is_associative and any(p.reassociates for p in proofs)
         counts_as = _counts_as(written[name])
         return may_round or all(
             kernel
@@ -104,6 +107,7 @@ def _proven_candidates(
                 dynamic_arrays(original) | dynamic_arrays(module),
             )
             for module, copy, original, kernel in pairs(compiled[name])
+            if copy in launched
         )
 
     return {name: proof for name, proof in found.items() if name in same and is_right(name)}

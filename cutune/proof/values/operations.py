@@ -17,6 +17,7 @@ from cutune.proof.values.polynomial import (
     IDENTITY,
     THREAD,
     ZERO,
+    Atom,
     IntegerPolynomial,
     Monomial,
     TooLarge,
@@ -45,6 +46,7 @@ from cutune.proof.values.terms import (
 )
 from cutune.ptx.types import TYPE_BYTES, Instruction
 from cutune.source.syntax.tokens import word_set
+from cutune.toolchain.device.thread_block import WARP
 
 
 def bits_of(kind: str) -> int:
@@ -121,15 +123,21 @@ def divided(
         return None
     quotient, rest = _parts(value, step)
     if not atoms.interval(rest).within(0, step - 1):
-        return None
+        # A mask of bits below the step leaves multiples of the step out, whatever there is besides.
+        is_mask = opcode == "and" and not is_above and rest != value
+        return _masked(rest, kind, number, atoms) if is_mask else None
     if is_above:
         return value - rest
     if opcode == "and" and any(c % _lowest(number) for _, c in rest.terms):
         # Bits of the step and above are not in the mask.
-        properties = replace(atoms.of(rest), interval=Interval(0, number))
-        masked = AtomOperation(f"and.{kind}", (rest, IntegerPolynomial.constant(number)))
-        return atoms.computed(masked, properties) if rest != value else None
+        return _masked(rest, kind, number, atoms) if rest != value else None
     return quotient if opcode in ("shr", "div") else rest
+
+
+def _masked(value: IntegerPolynomial, kind: str, mask: int, atoms: Atoms) -> IntegerPolynomial:
+    properties = replace(atoms.of(value), interval=Interval(0, mask))
+    operation = AtomOperation(f"and.{kind}", (value, IntegerPolynomial.constant(mask)))
+    return atoms.computed(operation, properties)
 
 
 def chosen(
@@ -349,13 +357,17 @@ class Operations:
         return modulo(value, bits_of(to))
 
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
-        """threadIdx.x & 31 is the same for any block of whole warps in x."""
-        mask, of_thread = values[1].literal, IntegerPolynomial.atom(THREAD, "x")
-        if not self.have_lanes or values[0] != of_thread or mask not in (1, 3, 7, 15, 31):
+        """threadIdx.x & 31, or 4 * threadIdx.x & 28: the same for any block of whole warps in x."""
+        mask, of_thread = values[1].literal, (Atom(THREAD, "x"),)
+        step = dict(values[0].terms).get(of_thread, 0)
+        is_alone = len(values[0].terms) == 1 and step > 0 and step & (step - 1) == 0
+        if not self.have_lanes or mask is None or not is_alone or not 0 < mask < WARP * step:
             return None
+        if (bits := mask // step) == 0:
+            return IntegerPolynomial.constant(0)
         self.uses_lanes = True
-        properties = AtomProperties(ids=frozenset("x"), interval=Interval(0, mask))
-        return self.atoms.computed(AtomOperation(LANE, (mask,)), properties)
+        properties = AtomProperties(ids=frozenset("x"), interval=Interval(0, bits))
+        return self.atoms.computed(AtomOperation(LANE, (bits,)), properties) * step
 
     def _sum_of_bits(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """Numbers that have no bit in common: `4 * i | 1`."""

@@ -52,6 +52,8 @@ _NEVER = word_set("goto asm __asm__ extern gridDim decltype typeid this")
 _VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
 #: A type that is a reference under a name of its own.
 _REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
+_TYPE_OF = frozenset({"decltype", "__typeof__", "typeof", "__builtin_constant_p"})
+_FUNDAMENTAL = frozenset({"int", "float", "double", "char", "short", "long", "unsigned", "bool"})
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
@@ -270,7 +272,8 @@ class Body:
             raise not_repeated("a type may be a reference")
         for name in {word for word, after in pairwise(words) if after in ("(", "<")}:
             heads = [*texts.parameters(name)]
-            if len(heads) > 1 and any("&" in head for head in heads):
+            is_told = len(heads) > 1 and any("&" in head for head in heads)
+            if is_told or any(map(_is_for_any_type, heads)) or name in _TYPE_OF:
                 raise not_repeated(f"the function {name} may tell constants from variables")
 
     # ---- writing
@@ -467,3 +470,10 @@ def _declared_names(statement: Texts) -> Iterator[str]:
         if not (is_plain and name.isidentifier() and has_type):
             return
         yield name
+
+
+def _is_for_any_type(head: Sequence[str]) -> bool:
+    """Has a function a parameter that may be a reference to a constant, by its argument?"""
+    parameters = " ".join(head).split(",")
+    words = (one.split() for one in parameters if "&" in one)
+    return any("const" not in one and _FUNDAMENTAL.isdisjoint(one) for one in words)

@@ -5,7 +5,7 @@ In blocks of one thread `i = blockIdx.x` is a global id, and in no others: the c
 `row = blockIdx.x * blockDim.y + threadIdx.y`. Threads of a block are numbered row by row (CUDA C++
 Programming Guide, "Thread Hierarchy"), so that a block of 32 * y threads in x has the same warps:
 the copy, launched in such blocks, has `threadIdx.x % 32` for threadIdx.x, and `threadIdx.x / 32`
-for threadIdx.y. Where all blocks are one warp, its number in the grid takes the place of
+for threadIdx.y. Where blocks are one warp, its number in the grid takes the place of
 blockIdx.x; where all launches are one block (`<<<1, n>>>`), an id takes that of threadIdx.x.
 
 Each built-in becomes a call; functions that return the built-in must give the kernel's own code. Of
@@ -105,18 +105,20 @@ def numbered_copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandi
 
 
 def _renumbering(launched: Sequence[Configuration | None]) -> _Renumbering | None:
-    """How threads may be numbered anew at all of these launches."""
+    """How threads may be numbered anew at these launches, or at some of them."""
     blocks: set[tuple[object, ...]] = {
         (*map(constant, one.block),) if one else () for one in launched
     }
     grids: set[tuple[object, ...]] = {
         (*map(constant, one.grid),) if one else () for one in launched
     }
-    alike = next(iter(blocks)) if len(blocks) == 1 else ()
-    if grids == {(1, 1, 1)} and alike != (1, 1, 1):
+    if grids == {(1, 1, 1)} and blocks != {(1, 1, 1)}:
         return _IN_ONE_BLOCK
-    is_flat = all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in blocks)
-    return _WARPS_IN_A_ROW if is_flat else _RENUMBERED.get(alike)
+    if all(b[:1] == (WARP,) and b[2:] == (1,) and b[1] != 1 for b in blocks):
+        return _WARPS_IN_A_ROW
+    # Launches of other blocks, perhaps of other instances, keep the kernel.
+    known = [how for block, how in _RENUMBERED.items() if block in blocks]
+    return known[0] if len(known) == 1 else None
 
 
 def _copy_with_indices(

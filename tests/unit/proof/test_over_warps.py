@@ -42,6 +42,12 @@ PROVEN: Mapping[str, tuple[str, str]] = {
         " if (w < n) { ROW }",
         "x < 32 * n; warps",
     ),
+    # Parts of the lane, as the compiler writes `l / 8` and `4 * (l % 8)`.
+    "parts_of_lanes": (
+        "W size_t i = (T & 24) >> 3, j = (size_t)T * 4 & 28;"
+        " if (w < n) a[w * 128ll + 32 * i + j] = m;",
+        "x < 32 * n; warps",
+    ),
     "unsigned_guard": ("W if (w < (unsigned)n) { ROW }", "x < 32 * n; warps"),
     "up_to": ("W if (w <= n) { ROW }", "x < 32 * n + 32; warps"),
     "unguarded": ("W SUM", "x; warps"),
@@ -64,6 +70,16 @@ PROVEN: Mapping[str, tuple[str, str]] = {
         "TILE RANK int l = tile.thread_rank(); if (w < n) { ROW }",
         "x < 32 * n; y raw; z raw",
     ),
+    # Two tiles of each warp, as two halves of its lanes.
+    "small_tiles_by_rank": (
+        "auto tile = cg::tiled_partition<16>(cg::this_thread_block()); RANK"
+        " a[w * 16 + tile.thread_rank()] = n;",
+        "x; y raw; z raw",
+    ),
+    "multiples_of_lanes": (
+        "W int j = (4 * T + blockDim.x) & 28; if (w < n) a[w * 32 + j] = m;",
+        "x < 32 * n; warps",
+    ),
     "tile_batches": (
         "TILE RANK int l = tile.thread_rank(); if (w < n) a[(blockIdx.y * n + w) * 32 + l] = m;",
         "x < 32 * n; y raw; z raw",
@@ -71,6 +87,9 @@ PROVEN: Mapping[str, tuple[str, str]] = {
 }
 HOSTILE: Mapping[str, str] = {
     "masked_too_far": "W int s = (int)T & -64; if (w < n) a[w * 64 + T - s] = m;",
+    "part_of_two_warps": "W int j = 4 * T & 252; if (w < n) a[w * 256 + j] = m;",
+    "bits_of_two_warps": "W int i = (T & 40) >> 3; if (w < n) a[w * 8 + i] = m;",
+    "part_of_block": "W int j = (4 * T + blockDim.x / 32) & 28; if (w < n) a[w * 32 + j] = m;",
     "warp_alone": "int w = T / 32; a[w * 32 + T % 32] = n;",
     "block_alone": "W a[w * 32 + l] = blockIdx.x;",
     "warps_as_value": "W a[w * 32 + l] = blockDim.x / 32;",
@@ -97,7 +116,7 @@ HOSTILE: Mapping[str, str] = {
     ),
     "small_tiles": (
         "auto tile = cg::tiled_partition<16>(cg::this_thread_block()); RANK"
-        " a[w * 16 + tile.thread_rank()] = n;"
+        " a[w] = tile.thread_rank();"
     ),
     "with_shared": "__shared__ float s[32]; W s[T / 32] = w; __syncthreads(); a[w] = s[0];",
     "in_short": "short w = blockIdx.x * (blockDim.x / 32) + T / 32; a[w * 32 + T % 64] = n;",

@@ -140,7 +140,11 @@ def test_conditions(condition: str, expected: str) -> None:
         (STORE.format("%r6"), "x < n"),
         (STORE.format("%r5"), "x raw"),
         (f"add.u32 %r7, %r5, 1; {STORE.format('%r7')}", "x raw"),
-        (f"and.b32 %r7, %r5, 12; {STORE.format('%r7')}", "x raw"),
+        (f"and.b32 %r7, %r5, 48; {STORE.format('%r7')}", "x raw"),
+        # Bits of a lane.
+        (f"and.b32 %r7, %r5, 12; {STORE.format('%r7')}", "x < n; warps"),
+        (f"shl.b32 %r7, %r5, 2; and.b32 %r8, %r7, 28; {STORE.format('%r8')}", "x < n; warps"),
+        (f"shl.b32 %r7, %r5, 2; and.b32 %r8, %r7, 144; {STORE.format('%r8')}", "x raw"),
         # In words and halves.
         (f"mov.b32 {{%rs1, %rs2}}, %r6; cvt.u32.u16 %r7, %rs2; {STORE.format('%r7')}", "x < n"),
         (f"mov.b32 {{%rs1, %rs2}}, %r5; cvt.u32.u16 %r7, %rs2; {STORE.format('%r7')}", "x raw"),

@@ -1,0 +1,220 @@
+"""What has to show in trials of a kernel. Takes PTX, gives decisions: instructions with outcomes.
+
+A kernel may do something else at sizes, or with data, that nobody has tried: `n > 50 && m > 50`,
+`hash(a[i]) == 0`, a count that wraps around in long rows. What tells such cases apart is an
+instruction that did the same in all trials. So each comparison has to come out both ways, and what
+cuts off or limits a number has to change it, and to leave something of it: `n / 1000` that was
+always 0 is not known. Nothing has to show of
+
+- what depends on the place of a thread in its block alone, which all launches show;
+- comparisons of an index with a size, and of a size with a small number (`n > 0`);
+- signs of numbers that cannot be negative, where no size is.
+
+Some things never show: sums of data that become longer or shorter numbers, since sums of parts may
+wrap around where others do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.ptx.named_numbers import REALS, literal, type_of
+from cutune.ptx.taint import results, spaces
+from cutune.ptx.tried_sizes import FollowedSizes
+from cutune.ptx.types import LOADS, Instruction
+
+#: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
+_SMALLEST, _MOVED = 4, 64
+#: What has to show of the results of operations on integers: that they are not 0, and not the same
+#: as an operand.
+_NOT_ZERO = frozenset({"and", "shr", "div", "rem", "clz", "popc", "bfe", "bfind", "lop3", "shf"})
+_NOT_SAME = frozenset({"and", "min", "max", "abs", "rem", "bfe"})
+_LOGIC = frozenset({"and", "or", "xor", "not"})
+_ROUNDED = frozenset({"add", "sub"})
+#: Operations of numbers that are not negative, whose results are not.
+_KEEPS_SIGN = frozenset(
+    {"mov", "cvt", "add", "mul", "mad", "shl", "shr", "div", "rem", "min", "max", "or", "selp"}
+)
+_ADDING = frozenset({"add", "sub", "mad", "mul"})
+_SUMS = frozenset({"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp"})
+_INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An instruction, and what has to show of its result.
+
+    `differs_from`: operands from which it has to differ; empty: it is a predicate, of which both
+    outcomes have to show.
+    """
+
+    instruction: Instruction
+    differs_from: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> int:
+        """How many things are noted: both outcomes; or that it was come to, and each operand."""
+        return len(self.differs_from) + 1 if self.differs_from else 2
+
+
+def decisions(values: FollowedSizes, of_data: bool = False) -> list[Decision]:
+    """Return what has to show of a function; `of_data`: of comparisons of loaded data alone."""
+    return [*_Decisions(values).found(of_data)]
+
+
+def sums_that_may_wrap(values: FollowedSizes) -> str:
+    """Return what a function makes of sums of data that trials cannot tell of; "" if nothing."""
+    return _Decisions(values).wrapping()
+
+
+class _Decisions:
+    def __init__(self, values: FollowedSizes) -> None:
+        self._instructions, self._values = values.instructions, values
+        self._settled = set[str]()
+
+    def found(self, of_data: bool) -> Iterator[Decision]:
+        for one in self._instructions:
+            is_of_data = not self._values.loaded.isdisjoint(self._values.read(one))
+            if of_data and not (one.opcode == "setp" and is_of_data):
+                continue
+            if one.opcode == "setp":
+                yield from self._comparison(one, is_of_data)
+            elif type_of(one, 0) == "pred" and one.opcode in _LOGIC:
+                if self._settled.issuperset(self._values.read(one)):
+                    self._settled.update(results(one))
+                else:
+                    yield Decision(one)
+            elif self._is_open(one) and (others := self._others(one, is_of_data)):
+                yield Decision(one, others)
+
+    def _is_open(self, one: Instruction) -> bool:
+        """Does it depend on more than the place of a thread in its block?"""
+        values = self._values
+        open_ = (values.loaded, values.scales.keys(), values.reals)
+        return any(not kind.isdisjoint(values.read(one)) for kind in open_)
+
+    def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
+        if is_of_data or (self._is_open(one) and not self._is_usual(one)):
+            yield Decision(one)
+        else:
+            self._settled.update(results(one))
+
+    def _is_usual(self, one: Instruction) -> bool:
+        """Are two sizes compared, an index with a size say, or a size with a small number?
+
+        How large sizes have to be for that to show is told by `tried_sizes`.
+        """
+        known = [(o in self._values.scales, literal(o)) for o in one.operands[1:3]]
+        if not all(is_size or number is not None for is_size, number in known):
+            return False
+        numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
+        sizes = [name for name in self._values.read(one) if name in self._values.scales]
+        moved = max(map(self._values.moved_by, sizes), default=0)
+        return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
+
+    def _others(self, one: Instruction, is_of_data: bool) -> tuple[str, ...]:
+        kind = type_of(one, 0)
+        if kind in REALS:
+            is_of_launch = not (is_of_data or self._values.reals.isdisjoint(self._values.read(one)))
+            if kind not in ("f32", "f64"):
+                return ()
+            if is_of_launch and one.opcode in _ROUNDED:
+                return ("0f00000000" if kind == "f32" else "0d0000000000000000",)
+            return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
+        is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
+        is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
+        if one.opcode not in _NOT_ZERO | _NOT_SAME or is_sign or is_usual:
+            return ()
+        operands = one.operands[1:3] if one.opcode in ("min", "max") else one.operands[1:2]
+        same = operands if one.opcode in _NOT_SAME else ()
+        return ("0",) * (one.opcode in _NOT_ZERO) + tuple(same)
+
+    # ---- signs
+
+    def _has_no_sign(self, one: Instruction) -> bool:
+        """Is it about the sign of a number that is not negative?"""
+        first, last = one.operands[1], literal(one.operands[-1])
+        if one.opcode == "shr" and last != int(type_of(one, 0)[1:]) - 1:
+            return False
+        if one.opcode == "max" and last != 0:
+            return False
+        return self._is_positive(first)
+
+    def _is_positive(self, operand: str) -> bool:
+        number = literal(operand)
+        if number is not None:
+            return number >= 0
+        return operand in self._positive or operand.startswith(_INDICES)
+
+    @cached_property
+    def _positive(self) -> frozenset[str]:
+        """Registers of integers that are not negative where no size is."""
+        found = {name for one in self._instructions for name in results(one)}
+        is_less = True
+        while is_less:
+            before = len(found)
+            for one in self._instructions:
+                if not self._keeps_sign(one, found):
+                    found.difference_update(results(one))
+            is_less = len(found) < before
+        return frozenset(found)
+
+    @staticmethod
+    def _keeps_sign(one: Instruction, positive: set[str]) -> bool:
+        def is_positive(operand: str) -> bool:
+            number = literal(operand)
+            if number is not None:
+                return number >= 0
+            return operand in positive or operand.startswith(_INDICES)
+
+        if one.opcode in LOADS:
+            return "param" in spaces(one) and type_of(one, 0) not in REALS
+        if one.opcode == "and":
+            return any(map(is_positive, one.operands[1:]))
+        operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
+        return one.opcode in _KEEPS_SIGN and all(map(is_positive, operands))
+
+    # ---- sums of data
+
+    def wrapping(self) -> str:
+        for one in self._instructions:
+            is_sum = not self._sums.isdisjoint(results(one))
+            if is_sum and one.opcode in _ADDING and type_of(one, 0) in ("s16", "u16"):
+                return "it adds up data in 16 bits"
+            if is_sum and "sat" in one.modifiers:
+                return "it adds up data up to a limit"
+            is_other = one.opcode == "cvt" or "wide" in one.modifiers
+            is_real = {type_of(one, 0), type_of(one, 1)} <= REALS
+            if is_other and not is_real and not self._sums.isdisjoint(self._values.read(one)):
+                return "it makes a sum of data longer or shorter, which may wrap around"
+        return ""
+
+    @cached_property
+    def _sums(self) -> frozenset[str]:
+        """Registers of data that a loop adds up, and what is made of these by adding."""
+        reads: dict[str, set[str]] = {}
+        for one in self._instructions:
+            if one.opcode not in _SUMS | {"and", "min", "max", "cvt"}:
+                continue
+            for name in results(one) if _is_of_data(one, self._values) else ():
+                reads.setdefault(name, set()).update(self._values.read(one))
+        is_new = True
+        while is_new:
+            is_new = False
+            for name, its in [*reads.items()]:
+                reads[name] = its.union(*(reads.get(other, set()) for other in its))
+                is_new |= len(reads[name]) > len(its)
+        found = {name for name, its in reads.items() if name in its}
+        size = -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                if one.opcode in _SUMS and not found.isdisjoint(self._values.read(one)):
+                    found.update(results(one))
+        return frozenset(found)
+
+
+def _is_of_data(one: Instruction, values: FollowedSizes) -> bool:
+    """Does it compute with integers that were loaded?"""
+    return type_of(one, 0) not in REALS and not values.loaded.isdisjoint(values.read(one))

@@ -1,0 +1,100 @@
+"""What has to show in trials of a kernel: each case is PTX and the instructions that decide."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.ptx.decisions import decisions, sums_that_may_wrap
+from cutune.ptx.parse import parse
+from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
+
+HEAD = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1, .param .u32 k_param_2,
+ .param .f32 k_param_3) {
+.reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .b64 %d<9>;
+ld.param.u64 %d1, [k_param_0]; cvta.to.global.u64 %d2, %d1;
+ld.param.u32 %r1, [k_param_1]; ld.param.u32 %r2, [k_param_2]; ld.param.f32 %f1, [k_param_3];
+mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; shl.b32 %r5, %r4, 5; add.s32 %r6, %r5, %r3;
+ld.global.u32 %r7, [%d2]; ld.global.f32 %f2, [%d2];
+"""
+#: n is %r1, m %r2, the thread %r3, an index %r6, data %r7 and %f2, a number of the launch %f1.
+DECIDING = {
+    "index": ("setp.ge.s32 %p1, %r6, %r1;", []),
+    "two_sizes": ("setp.gt.s32 %p1, %r1, %r2;", []),
+    "small_number": ("setp.lt.s32 %p1, %r1, 1;", []),
+    "number": ("setp.gt.s32 %p1, %r1, 500;", ["setp"]),
+    "moved": ("sub.s32 %r9, %r1, 500; setp.gt.s32 %p1, %r9, 0;", ["setp"]),
+    "moved_by_register": (
+        "mov.u32 %r8, 500; sub.s32 %r9, %r8, %r1; setp.lt.s32 %p1, %r9, 0;",
+        ["setp"],
+    ),
+    "thread": ("setp.lt.u32 %p1, %r3, 500;", []),
+    "limit_of_a_thread": ("mul.lo.s32 %r8, %r3, 3000; setp.gt.s32 %p1, %r1, %r8;", ["setp"]),
+    "both": (
+        "setp.gt.s32 %p1, %r1, 500; setp.gt.s32 %p2, %r2, 500; and.pred %p3, %p1, %p2;",
+        ["setp", "setp", "and"],
+    ),
+    "guards": (
+        "setp.ge.s32 %p1, %r6, %r1; setp.ge.s32 %p2, %r6, %r2; or.pred %p3, %p1, %p2;",
+        [],
+    ),
+    "quotient": ("div.s32 %r8, %r1, %r2;", ["div 0"]),
+    "rest": ("rem.s32 %r8, %r1, %r2;", ["rem 0 %r1"]),
+    "upper_bits": ("shr.u32 %r8, %r1, 12;", ["shr 0"]),
+    "sign_of_a_size": ("shr.s32 %r8, %r1, 31;", []),
+    "sign_of_a_difference": ("sub.s32 %r8, %r2, %r1; shr.s32 %r9, %r8, 31;", ["shr 0"]),
+    "absolute": ("sub.s32 %r8, %r2, %r1; abs.s32 %r9, %r8;", ["abs %r8"]),
+    "limit": ("min.s32 %r8, %r1, 500;", ["min %r1 500"]),
+    "end_of_tile": ("add.s32 %r8, %r6, 32; min.s32 %r9, %r8, %r1;", []),
+    "lane": ("and.b32 %r8, %r3, 31; shr.u32 %r9, %r3, 5;", []),
+    "data": ("setp.eq.s32 %p1, %r7, 0;", ["setp"]),
+    "bits_of_data": ("and.b32 %r8, %r7, 255; clz.b32 %r9, %r7;", ["and 0 %r7", "clz 0"]),
+    "real_limit": ("min.f32 %f3, %f2, 0f447A0000;", ["min %f2 0f447A0000"]),
+    "rounding": (
+        "add.f32 %f3, %f1, 0f4B400000; sub.f32 %f4, %f3, 0f4B400000;",
+        ["add 0f00000000", "sub 0f00000000"],
+    ),
+    "scaled_data": ("mul.f32 %f3, %f2, %f1; add.f32 %f4, %f3, %f2;", []),
+}
+
+
+def _values(body: str) -> FollowedSizes:
+    function = parse(f"{HEAD}{body}\nret; }}\n").functions["k"]
+    tried = TriedSizes({1: 1, 2: 1}, (1, 1, 1), (1, 1, 1), {})
+    return FollowedSizes(function, function, tried)
+
+
+@pytest.mark.parametrize("name", list(DECIDING))
+def test_what_has_to_show(name: str) -> None:
+    body, expected = DECIDING[name]
+    found = decisions(_values(body))
+    assert [" ".join((one.instruction.opcode, *one.differs_from)) for one in found] == expected
+
+
+def test_of_blocks_in_turn_only_comparisons_of_data_have_to() -> None:
+    bodies = (DECIDING[name][0] for name in ("number", "data", "bits_of_data", "quotient"))
+    found = decisions(_values(" ".join(bodies)), of_data=True)
+    assert [one.instruction.operands[1] for one in found] == ["%r7"]
+
+
+LOOP = "mov.u32 %r8, 0; $again: ld.global.u32 %r7, [%d2]; {} setp.lt.s32 %p1, %r8, %r1;" + (
+    " @%p1 bra $again; {}"
+)
+
+
+@pytest.mark.parametrize(
+    ("within", "behind", "is_strange"),
+    [
+        ("add.s32 %r8, %r8, %r7;", "st.global.u32 [%d2], %r8;", False),
+        ("add.s32 %r8, %r8, %r7;", "cvt.u64.u32 %d3, %r8;", True),
+        ("add.s32 %r8, %r8, %r7;", "cvt.rn.f32.s32 %f3, %r8;", True),
+        ("add.s32 %r8, %r8, %r7;", "mul.wide.u32 %d3, %r8, 3;", True),
+        ("cvt.rn.f32.s32 %f3, %r7; add.f32 %f4, %f4, %f3; mov.u32 %r8, 9;", "", False),
+        ("cvt.u64.u32 %d3, %r7; add.s64 %d4, %d4, %d3; mov.u32 %r8, 9;", "", False),
+        ("cvt.u16.u32 %h1, %r7; add.s16 %h2, %h2, %h1; mov.u32 %r8, 9;", "", True),
+    ],
+)
+def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_strange: bool) -> None:
+    assert bool(sums_that_may_wrap(_values(LOOP.format(within, behind)))) is is_strange
