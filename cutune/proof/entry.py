@@ -113,7 +113,8 @@ def _narrows_blocks(function: Function) -> bool:
     blocks = {
         item.operands[0]
         for item in function.instructions
-        if item.opcode == "mov" and item.operands[-1].startswith(("%ctaid", "%nctaid"))
+        if item.opcode == "mov"
+        and any(read.startswith(("%ctaid", "%nctaid")) for read in item.operands[1:])
     }
     return any(
         (item.opcode, item.operands[-1]) in _NARROWING or item.opcode in ("mul24", "mad24")
