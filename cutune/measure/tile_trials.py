@@ -64,7 +64,7 @@ from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx import decisions, named_numbers, tried_sizes
+from cutune.ptx import decisions, named_numbers, of_place, tried_sizes
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
@@ -106,6 +106,7 @@ _JUDGES = (
     Path(profile.__file__),
     Path(tried_sizes.__file__),
     Path(decisions.__file__),
+    Path(of_place.__file__),
     Path(named_numbers.__file__),
 )
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
+from cutune.ptx.of_place import registers_of_places
 from cutune.ptx.taint import results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
@@ -39,6 +40,7 @@ _KEEPS_SIGN = frozenset(
 )
 _ADDING = frozenset({"add", "sub", "mad", "mul"})
 _SUMS = frozenset({"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp"})
+_OF_THREADS = frozenset({"%tid", "%ntid", "%laneid"})
 _INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
 
 
@@ -72,7 +74,7 @@ def sums_that_may_wrap(values: FollowedSizes) -> str:
 class _Decisions:
     def __init__(self, values: FollowedSizes) -> None:
         self._instructions, self._values = values.instructions, values
-        self._settled = set[str]()
+        self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool) -> Iterator[Decision]:
         for one in self._instructions:
@@ -91,9 +93,12 @@ class _Decisions:
 
     def _is_open(self, one: Instruction) -> bool:
         """Does it depend on more than the place of a thread in its block?"""
-        values = self._values
-        open_ = (values.loaded, values.scales.keys(), values.reals)
-        return any(not kind.isdisjoint(values.read(one)) for kind in open_)
+        read = {name for name in self._values.read(one) if name[0] == "%"}
+        return not read <= self._of_place | _OF_THREADS
+
+    @cached_property
+    def _of_place(self) -> frozenset[str]:
+        return registers_of_places(self._values.body)
 
     def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
         if is_of_data or (self._is_open(one) and not self._is_usual(one)):
@@ -125,7 +130,10 @@ class _Decisions:
             return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
         is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
-        if one.opcode not in _NOT_ZERO | _NOT_SAME or is_sign or is_usual:
+        if is_sign and one.opcode == "shr":
+            self._zeros.update(results(one))
+        is_known = is_sign or is_usual or one.operands[1] in self._zeros
+        if one.opcode not in _NOT_ZERO | _NOT_SAME or is_known:
             return ()
         operands = one.operands[1:3] if one.opcode in ("min", "max") else one.operands[1:2]
         same = operands if one.opcode in _NOT_SAME else ()
@@ -163,10 +171,13 @@ class _Decisions:
 
     @staticmethod
     def _keeps_sign(one: Instruction, positive: set[str]) -> bool:
+        # What a little is taken from is below zero at sizes that were tried, if anywhere.
+        least = -_MOVED if one.opcode == "add" else 0
+
         def is_positive(operand: str) -> bool:
             number = literal(operand)
             if number is not None:
-                return number >= 0
+                return number >= least
             return operand in positive or operand.startswith(_INDICES)
 
         if one.opcode in LOADS:

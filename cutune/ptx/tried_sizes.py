@@ -160,7 +160,7 @@ class FollowedSizes:
         is_kernel = function is kernel
         function = _with_literals(function)
         kernel = function if is_kernel else kernel
-        self._function, self._tried = function, tried
+        self._function, self._tried, self.body = function, tried, function.body or ()
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}

@@ -98,3 +98,35 @@ LOOP = "mov.u32 %r8, 0; $again: ld.global.u32 %r7, [%d2]; {} setp.lt.s32 %p1, %r
 )
 def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_strange: bool) -> None:
     assert bool(sums_that_may_wrap(_values(LOOP.format(within, behind)))) is is_strange
+
+
+#: A thread counts up by 8 from where it is in its block.
+ROUNDS = (
+    "mov.u32 %r8, %r3; $again: st.global.u32 [%d2], %r8; {} add.s32 %r8, %r8, 8;"
+    " setp.lt.s32 %p1, %r8, {}; @%p1 bra $again; setp.gt.s32 %p2, %r8, 700;"
+)
+
+
+@pytest.mark.parametrize(
+    ("within", "end", "expected"),
+    [
+        ("", "640", 0),
+        ("", "%r1", 1),
+        ("setp.gt.s32 %p3, %r8, %r1; @%p3 bra $out;", "640", 2),
+        ("setp.gt.s32 %p3, %r3, %r8; @%p3 bra $out;", "640", 0),
+        ("add.s32 %r8, %r8, %r4;", "640", 2),
+        ("ld.global.u32 %r8, [%d2];", "640", 2),
+    ],
+)
+def test_what_only_the_place_in_a_block_decides(within: str, end: str, expected: int) -> None:
+    found = decisions(_values(ROUNDS.format(within, end) + " $out:"))
+    assert len(found) == expected, [one.instruction for one in found]
+
+
+def test_a_loop_within_another_begins_anew() -> None:
+    inner = ROUNDS.format("", "640").replace("$again", "$inner")
+    outer = f"mov.u32 %r10, 0; $outer: {inner} add.s32 %r10, %r10, 1; {{}} @%p4 bra $outer;"
+    of_size = outer.format("setp.lt.s32 %p4, %r10, %r1;")
+    assert decisions(_values(of_size)) == []
+    goes_on = of_size.replace("mov.u32 %r8, %r3; $inner", "$inner")
+    assert len(decisions(_values("mov.u32 %r8, %r3; " + goes_on))) == 2
