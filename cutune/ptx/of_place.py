@@ -1,4 +1,4 @@
-"""What is the same in all launches. Takes PTX, gives registers that only places in a block decide.
+"""Values that all launches have alike. Takes PTX, gives registers that places in a block decide.
 
 A register is made of literals, threadIdx and blockDim alone, and no loop that ends otherwise goes
 on with it: what a thread counts until it comes to a literal is the same at all sizes, while the
