@@ -47,8 +47,6 @@ SPECIAL(special_globaltimer_lo, u32, x.instructions)
 SPECIAL(special_globaltimer_hi, u32, x.instructions >> 32)
 SPECIAL(special_dynamic_smem_size, u32, x.launch.dynamic_shared_bytes)
 SPECIAL(special_total_smem_size, u32, x.shared_bytes)
-// Read by copies that are proven beside variants, and never launched.
-SPECIAL(special_envreg0, u32, 0)
 SPECIAL(special_envreg1, u32, x.workspace >> 32)
 SPECIAL(special_envreg2, u32, x.workspace)
 SPECIAL(activemask, u32, w.mask)

@@ -1,14 +1,14 @@
 """Proofs of variants on compiled code. Takes a `Program` and a compiler, gives a `Program`.
 
-All variants are compiled at once, with the further copies that some are proven by, and named where
-their kernel is launched, so that templates are instantiated as for the kernels. Each is then proven
-by the step that the row of its transform in `registry` names.
+All variants are compiled at once, named where their kernel is launched, so that templates are
+instantiated as for the kernels. Each is then proven by the step that the row of its transform in
+`registry` names; for some steps further copies are compiled.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -48,28 +48,26 @@ _OTHER_LAUNCHES = "is proven under other conditions than the kernel"
 
 def checked(program: Program, compile_unit: Compile) -> Program:
     """Return the program without variants that the steps of their transforms do not prove."""
-    texts = _texts(program, compile_unit)
+    texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
     program = _without_others(program, texts)
     for name, transform in TRANSFORMS.items():
         match transform.step:
             case SameCode() | AsTried() | InTurn():
                 pass  # Compared with what is proven: the kernel, or a variant of a row before.
-            case AsWritten() | Moved() as step:
+            case AsWritten() as step:
                 program = _proven(program, name, step, texts)
+            case Moved() as step:
+                moved = _copies(program, name, step)
+                program = _proven(program, name, step, _texts(program, moved, compile_unit))
             case _:
                 assert_never(transform.step)
     return replace(program, has_checked_variants=True)
 
 
-def _texts(program: Program, compile_unit: Compile) -> Texts:
+def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> Texts:
     written: defaultdict[Made, tuple[KernelVariant, ...]] = defaultdict(tuple)
-    for kernel in program.kernels:
-        for one in kernel.variants:
-            written[kernel.name, one.transform] += (one,)
-    for name, transform in TRANSFORMS.items():
-        if isinstance(transform.step, Moved):
-            for kernel, one in _copies(program, name, transform.step):
-                written[kernel.name, name] += (one,)
+    for kernel, one in copies:
+        written[kernel.name, one.transform] += (one,)
     return compiled_changes(written, partial(launching, program), compile_unit)
 
 
