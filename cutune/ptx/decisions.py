@@ -128,12 +128,13 @@ class _Decisions:
             if is_of_launch and one.opcode in _ROUNDED:
                 return ("0f00000000" if kind == "f32" else "0d0000000000000000",)
             return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
+        if one.opcode not in _NOT_ZERO | _NOT_SAME:
+            return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
         is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
         if is_sign and one.opcode == "shr":
             self._zeros.update(results(one))
-        is_known = is_sign or is_usual or one.operands[1] in self._zeros
-        if one.opcode not in _NOT_ZERO | _NOT_SAME or is_known:
+        if is_sign or is_usual or one.operands[1] in self._zeros:
             return ()
         operands = one.operands[1:3] if one.opcode in ("min", "max") else one.operands[1:2]
         same = operands if one.opcode in _NOT_SAME else ()

@@ -56,6 +56,7 @@ DECIDING = {
         "add.f32 %f3, %f1, 0f4B400000; sub.f32 %f4, %f3, 0f4B400000;",
         ["add 0f00000000", "sub 0f00000000"],
     ),
+    "one_operand": ("activemask.b32 %r8; membar.cta;", []),
     "scaled_data": ("mul.f32 %f3, %f2, %f1; add.f32 %f4, %f3, %f2;", []),
 }
 
