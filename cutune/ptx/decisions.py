@@ -16,13 +16,13 @@ wrap around where others do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
-from cutune.ptx.of_place import registers_of_places
-from cutune.ptx.taint import results, spaces
+from cutune.ptx.of_place import decided_otherwise, registers_of_places
+from cutune.ptx.taint import made_of_themselves, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
 
@@ -97,6 +97,10 @@ class _Decisions:
         return not read <= self._of_place | _OF_THREADS
 
     @cached_property
+    def _counted_by_branches(self) -> set[str]:
+        return decided_otherwise(self._values.body, self._values.scales.keys(), self._of_place)
+
+    @cached_property
     def _of_place(self) -> frozenset[str]:
         return registers_of_places(self._values.body)
 
@@ -116,6 +120,8 @@ class _Decisions:
             return False
         numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
         sizes = [name for name in self._values.read(one) if name in self._values.scales]
+        if numbers and not self._counted_by_branches.isdisjoint(sizes):
+            return False
         moved = max(map(self._values.moved_by, sizes), default=0)
         return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
 
@@ -149,13 +155,7 @@ class _Decisions:
             return False
         if one.opcode == "max" and last != 0:
             return False
-        return self._is_positive(first)
-
-    def _is_positive(self, operand: str) -> bool:
-        number = literal(operand)
-        if number is not None:
-            return number >= 0
-        return operand in self._positive or operand.startswith(_INDICES)
+        return _is_positive(first, self._positive)
 
     @cached_property
     def _positive(self) -> frozenset[str]:
@@ -174,19 +174,13 @@ class _Decisions:
     def _keeps_sign(one: Instruction, positive: set[str]) -> bool:
         # What a little is taken from is below zero at sizes that were tried, if anywhere.
         least = -_MOVED if one.opcode == "add" else 0
-
-        def is_positive(operand: str) -> bool:
-            number = literal(operand)
-            if number is not None:
-                return number >= least
-            return operand in positive or operand.startswith(_INDICES)
-
         if one.opcode in LOADS:
             return "param" in spaces(one) and type_of(one, 0) not in REALS
         if one.opcode == "and":
-            return any(map(is_positive, one.operands[1:]))
+            return any(_is_positive(operand, positive) for operand in one.operands[1:])
         operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
-        return one.opcode in _KEEPS_SIGN and all(map(is_positive, operands))
+        are_positive = all(_is_positive(operand, positive, least) for operand in operands)
+        return one.opcode in _KEEPS_SIGN and are_positive
 
     # ---- sums of data
 
@@ -212,13 +206,7 @@ class _Decisions:
                 continue
             for name in results(one) if _is_of_data(one, self._values) else ():
                 reads.setdefault(name, set()).update(self._values.read(one))
-        is_new = True
-        while is_new:
-            is_new = False
-            for name, its in [*reads.items()]:
-                reads[name] = its.union(*(reads.get(other, set()) for other in its))
-                is_new |= len(reads[name]) > len(its)
-        found = {name for name, its in reads.items() if name in its}
+        found = made_of_themselves(reads)
         size = -1
         while size != (size := len(found)):
             for one in self._instructions:
@@ -230,3 +218,10 @@ class _Decisions:
 def _is_of_data(one: Instruction, values: FollowedSizes) -> bool:
     """Does it compute with integers that were loaded?"""
     return type_of(one, 0) not in REALS and not values.loaded.isdisjoint(values.read(one))
+
+
+def _is_positive(operand: str, positive: Set[str], least: int = 0) -> bool:
+    """Is it a register of these, an index, or a number that is not less than the least one?"""
+    if (number := literal(operand)) is not None:
+        return number >= least
+    return operand in positive or operand.startswith(_INDICES)
