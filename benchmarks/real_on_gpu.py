@@ -82,6 +82,7 @@ _TEMPERATURES = ("../data/hotspot3D/power_512x8", "../data/hotspot3D/temp_512x8"
 _CELLS = 512 * 512 * 8
 CASES = {
     "aidw-cuda": Case(run="./main {n} 0 1", vary="--vary n=1,2,4", arguments="100 0 {r}"),
+    "ert-cuda": Case(run="./main {n} 256", vary="--vary n=2,4"),
     "hotspot3D-cuda": Case(
         run=f"./main {{n}} 8 1 {' '.join(_TEMPERATURES)} output.out",
         vary="--vary n=64,128",
@@ -94,6 +95,7 @@ CASES = {
         small=tuple(Input(f"{n}.bin", "mri_q", n) for n in (512, 1024, 2048, 4096)),
         inputs=(Input("datasets/128x128x128/input/128x128x128.bin", "mri_q", 128**3),),
     ),
+    "su3-cuda": Case(run="./main -i 1 -l {n} -t 128 -v 3 -w 1", vary="--vary n=4,8,12,16"),
     "tonemapping-cuda": Case(
         run="./main {n}.hdr 1",
         vary="--vary n=64,128,256",

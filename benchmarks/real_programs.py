@@ -44,7 +44,9 @@ MAKE = "make CC=nvcc NVCC=nvcc ARCH=sm_80"
 SECONDS = 150.0
 _CODE = re.compile(r"\[(CT\d+)\]")
 #: Lines of the summary of `tune`, and what it says where nothing can be tuned.
-_OUTCOME = re.compile(r"^  \S+:\d+ +(\S+) +(tuned|kept|refused|not modelled)\b", re.MULTILINE)
+_OUTCOME = re.compile(
+    r"^  \S+:\d+ +(\S+) +(tuned|kept|refused|not modelled(?: +beyond)?)\b", re.MULTILINE
+)
 _COMPILED = re.compile(r"compiled (\d+) launch(?:es)? through cutune")
 _REPEATS = re.compile("repe|iter|times|runs|loop|trial", re.IGNORECASE)
 _ADVICE = re.compile(r"try: (--[^\[\n]+?)\s*(?:;|\[CT|$)", re.MULTILINE)
@@ -205,7 +207,7 @@ def tuned(
         ended = cutune([*asked, *shlex.split(advice)], folder, limit_s)
         (folder / "tune.log").write_text(ended.errors + ended.output)
         outcomes = _OUTCOME.findall(ended.output)
-        kernels = tuple(kernel for kernel, outcome in outcomes if outcome in ("tuned", "kept"))
+        kernels = tuple(kernel for kernel, outcome in outcomes if _is_chosen(outcome))
         more = _ADVICE.search(ended.errors)
         if ended.status == 0 and kernels:
             break
@@ -241,6 +243,11 @@ def tuned(
         f"{advice} {inserted} pragmas of --suggest".strip() if inserted else advice,
         shlex.join([template, *vary]),
     )
+
+
+def _is_chosen(outcome: str) -> bool:
+    """Is it decided by a model, be it at the sizes of the runs alone?"""
+    return outcome in ("tuned", "kept") or outcome.endswith("beyond")
 
 
 def _is_refused(ended: Ended) -> bool:

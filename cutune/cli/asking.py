@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import shorten
 
-from cutune.cli.main import Options, show, sizes_to_show
+from cutune.cli.main import Options, sizes_to_show
 from cutune.cli.options import parser
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
@@ -80,7 +80,7 @@ def report_verb(options: Options) -> int:
     print(found.summary)
     print(f"report: {options.output}")
     if options.figures is not None:
-        rows = training(show, workspace, subjects, profile)
+        rows = training(options.say, workspace, subjects, profile)
         written = write_figures(Path(options.figures), found, rows)
         print(f"figures: {', '.join(map(str, written)) or 'nothing to draw'}")
         if found.evaluation is None:

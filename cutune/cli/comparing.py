@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutune.check.verify import Conditions, verify
-from cutune.cli.main import Options, show, varied_values
+from cutune.cli.main import Options, varied_values
 from cutune.cli.options import parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -41,9 +41,9 @@ def verify_verb(options: Options) -> int:
         original, tuned = _both_plans(options, Path(folder))
         for known, difference in verify(original, tuned, conditions):
             for remark in known.remarks():
-                show(remark)
+                options.say(remark)
             if difference is not None:
-                show(difference)
+                options.say(difference)
             reason = difference.message if difference is not None else None
             runs.append({"values": dict(known.run.values), "same": not reason, "reason": reason})
             if not options.json:
@@ -140,7 +140,7 @@ def shake_verb(options: Options) -> int:
             found = _shaken(options, analyzer, programs, trials, Path(folder))
     for one in found:
         for remark in one.remarks():
-            show(remark)
+            options.say(remark)
     status = _show_shaken(options, found, trials, launches, tunable)
     if not tunable and not options.json:
         print_programs(programs)
@@ -173,7 +173,7 @@ def _shake_project(options: Options) -> int:
             found = _until_different(shake(original, shaken, trials, conditions, jobs, progress))
     for one in found:
         for remark in one.remarks():
-            show(remark)
+            options.say(remark)
     return _show_shaken(options, found, trials, len(noted), tunable)
 
 

@@ -22,7 +22,7 @@ from cutune.check.evaluate import (
     evaluate,
     training_rows,
 )
-from cutune.cli.main import Options, show
+from cutune.cli.main import Options
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.measure.gpu_sweep import sweep
@@ -53,7 +53,7 @@ def evaluate_verb(options: Options) -> int:
     workspace = options.place
     models = read_models(workspace.models)
     if options.training:
-        counts = {k.entry: own for k, own in by_entry(*read_measurements(workspace, show))}
+        counts = {k.entry: own for k, own in by_entry(*read_measurements(workspace, options.say))}
         print_training(
             row for m in models for row in training_rows(m, counts[m.kernel.entry], device)
         )

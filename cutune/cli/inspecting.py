@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.main import Options, show, varied_values
+from cutune.cli.main import Options, varied_values
 from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import ANALYZING
@@ -59,7 +59,7 @@ def inspect_verb(options: Options) -> int:
                         (program, space, by_size_verdicts(UnitCompiler(toolchain), program))
                     )
         except CutuneError as error:
-            show(error.diagnostic)
+            options.say(error.diagnostic)
             failed = True
     contradictions = list(lacking(programs, options.require))
     found: Sequence[Suggestion] = ()
@@ -71,7 +71,7 @@ def inspect_verb(options: Options) -> int:
     if written is not None and not failed:
         _write_space(written, spaces, options)
     for diagnostic in contradictions:
-        show(diagnostic)
+        options.say(diagnostic)
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
 
 
@@ -105,7 +105,7 @@ def _tried(
         paths = [one.path for one in inputs]
         return tried(options.analyzer, paths, found, plan, options.profile), False
     except CutuneError as error:
-        show(error.diagnostic)
+        options.say(error.diagnostic)
         return found, True
 
 

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutune.cli.main import Options, show, varied_values
+from cutune.cli.main import Options, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.temporary import temporary_folder
@@ -43,7 +43,7 @@ def check_verb(options: Options) -> int:
         found = list(judge.judgements())
         # They name places in files of that folder.
         for finding in [f for one in found for f in one.findings][:_SHOWN]:
-            show(finding.diagnostic())
+            options.say(finding.diagnostic())
     if not options.json:
         _print_table(called, found)
     return _status(options, found)
@@ -61,10 +61,10 @@ def _status(options: Options, found: Sequence[SizeJudgement]) -> int:
     if wrong:
         sizes = f"{len(wrong)} of {len(tried)} sizes"
         about = {"path": path, "reference": reference, "sizes": sizes, "reason": wrong[0].reason}
-        show(Diagnostic.at(Code.NOT_ITS_REFERENCE, **about))
+        options.say(Diagnostic.at(Code.NOT_ITS_REFERENCE, **about))
     elif not is_same:
         reason = found[0].reason if found else "there is no size"
-        show(Diagnostic.at(Code.NOTHING_JUDGED, reference=reference, reason=reason))
+        options.say(Diagnostic.at(Code.NOTHING_JUDGED, reference=reference, reason=reason))
     return 0 if is_same else 1
 
 

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.say(error.diagnostic)
         return 1
     except CompilerKilled as error:
-        show(error.diagnostic)
+        options.say(error.diagnostic)
         return 128 + error.signal
     except KeyboardInterrupt:
         return 130
@@ -82,6 +82,10 @@ MOST_VALUES = 1000
 
 class Options(argparse.Namespace):
     """A parsed command line: its options, and the values that stages take of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: set[Diagnostic] = set()
 
     def wrong(self, reason: str) -> NoReturn:
         """Say what is wrong about the options of the verb, and end with status 2."""
@@ -118,7 +122,13 @@ class Options(argparse.Namespace):
         return Reporter(self.say, progress_for(self.quiet))
 
     def say(self, diagnostic: Diagnostic) -> None:
-        """Print a message; where nvcc cannot read a source, also what an earlier command gave."""
+        """Print a message, unless the verb has said just that before.
+
+        Where nvcc cannot read a source, also what an earlier command gave.
+        """
+        if diagnostic in self.said:
+            return
+        self.said.add(diagnostic)
         if diagnostic.code is Code.NVCC_FAILED and (flags := self._earlier_flags()):
             head, *quoted = diagnostic.message.split("\n", 1)
             head = f"{head}; an earlier command compiled it with: {shlex.join(flags)}"

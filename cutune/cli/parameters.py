@@ -11,7 +11,7 @@ from lark import UnexpectedInput
 from rich.console import Console
 from rich.table import Table
 
-from cutune.cli.main import Options, print_values, show, show_compile_line, varied_values
+from cutune.cli.main import Options, print_values, show_compile_line, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
@@ -151,11 +151,11 @@ def fit_measured(program: Program, options: Options, limit: float) -> None:
     workspace, asked, choices = options.place, options.parameters, HostChoices(None, [])
     has_host_times = workspace.trials.exists()
     may_lack = has_host_times or bool(asked.parameters)
-    blocks = fit_blocks(show, program, workspace, limit, may_lack)
+    blocks = fit_blocks(options.say, program, workspace, limit, may_lack)
     has_parameters = program.tunables or program.constants or asked.parameters
     if has_host_times or (has_parameters and not blocks):
         about = asked, program, workspace, limit, options.profile
-        choices = fit_host(UnitCompiler(options.toolchain), show, *about)
+        choices = fit_host(UnitCompiler(options.toolchain), options.say, *about)
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
         _print_fixed(choices.fixed)
@@ -188,7 +188,7 @@ def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> i
     values, nvcc = choices_of(program, workspace).fixed, analyzer.toolchain.nvcc
     built = tuned_copy(nvcc, asked, program, target, workspace.folder, values)
     if built.failure:
-        show(Diagnostic.at(Code.TUNED_NOT_BUILT, copy=built.path, reason=built.failure))
+        options.say(Diagnostic.at(Code.TUNED_NOT_BUILT, copy=built.path, reason=built.failure))
     else:
         print(f"built with it: {os.path.relpath(built.path)}")
     return 0

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from cutune.cli.main import (
     Options,
     print_values,
-    show,
     show_compile_line,
     sizes_to_show,
     varied_values,
@@ -236,9 +235,9 @@ def _emit_values(programs: Sequence[Program], options: Options) -> int:
         path = program.source.path
         raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
     for diagnostic in without_place(program, values, asked):
-        show(diagnostic)
+        options.say(diagnostic)
     for name in replacement(program, chosen).routines:
-        show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, name=name))
+        options.say(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, name=name))
     if options.form == HEADER:
         text, ending = header_text(program, values), ".tuned.h"
     else:
@@ -316,7 +315,7 @@ def _request(options: Options) -> Request:
     """The request to tune sources, with all options but those that say how its answer is shown."""
     from cutune.tuning.inputs import Request
 
-    passing = ("words", "quiet", "again", "json")
+    passing = ("words", "quiet", "again", "json", "said")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
     asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
     named = [options.space] if options.space is not None else []
@@ -355,7 +354,7 @@ def _show_again(kept: KeptAnswer, options: Options) -> None:
     for message in kept.said:
         print(message, file=sys.stderr)
     if not options.quiet:
-        show(Diagnostic.at(Code.NOTHING_CHANGED))
+        options.say(Diagnostic.at(Code.NOTHING_CHANGED))
     typed(Shown, kept.shown).show(options.json)
 
 

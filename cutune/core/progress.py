@@ -52,7 +52,8 @@ class Reporter:
         shown: list[Diagnostic] = []
 
         def warn(diagnostic: Diagnostic) -> None:
-            shown.append(diagnostic)
+            if diagnostic not in shown:
+                shown.append(diagnostic)
             self.warn(diagnostic)
 
         return replace(self, warn=warn), shown

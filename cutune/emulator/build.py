@@ -117,7 +117,8 @@ FLAGS = (
     *("-fno-trapping-math", "-fno-math-errno", "-fwrapv", "-fno-strict-aliasing", "-pthread"),
 )
 #: Code for this processor. The 32 lanes of a warp fill the widest vectors two or four times.
-MACHINE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
+_OF_PROCESSOR = {"x86_64": ("-march=native", "-mprefer-vector-width=512")}
+MACHINE_FLAGS = _OF_PROCESSOR.get(platform.machine(), ("-mcpu=native",))
 _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 

@@ -26,4 +26,22 @@ inline void cutune_try_threads(cutune_request *request, cutune_chosen *best) {
     }
 }
 
+// Leave out the threads of loops that step by all threads which have no work, where these are most.
+// Fewer than have work may not be: loops would go on with what a thread has kept.
+inline void cutune_drop_threads(cutune_request *request, cutune_chosen *best) {
+    for (int d = 0; d < 3 && best->variant == 0; ++d) {
+        const long long needed = cutune_working_threads(*request, d), all = request->extent[d];
+        if (needed == 0 || needed > all || all > cutune_most_ids) continue;
+        const cutune_request other = cutune_with_threads(*request, d, needed);
+        dim3 own = request->grid, busy;
+        size_t smem = 0;
+        if (!cutune_fit_launch(*request->site, *request, best->block, &own, &smem))
+            best->block = request->block;
+        if (cutune_fit_launch(*request->site, other, best->block, &busy, &smem) &&
+            cutune_threads(own) > 2 * cutune_threads(busy) + 2048)
+            *request = other;
+        return;
+    }
+}
+
 #endif  // CUTUNE_THREADS_H

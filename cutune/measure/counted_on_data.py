@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import prod
 
 from cutune.core.codes import NO_REMEDY, Code
@@ -19,11 +20,11 @@ from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experime
 from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
 from cutune.measure.replay.logged import logged_measurement
 from cutune.measure.replay.plan import count_block
-from cutune.measure.replay.replayed_kernel import recorded_sizes, smaller_and_largest
+from cutune.measure.replay.replayed_kernel import Sizes, recorded_sizes, smaller_and_largest
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import Measurement, Purpose
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.device.thread_block import Block
+from cutune.toolchain.device.thread_block import LARGEST, Block
 
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
@@ -110,17 +111,35 @@ def _judged(
     if problem := _problem(subject, of_runs, is_run, counting.recorded[0]):
         warn(Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=problem))
         return None
-    largest = [max(one, key=lambda e: e.work) for one in of_runs]
-    measured = _measured(subject, largest)
+    telling = _telling(subject, of_runs)
+    threads = max((one.sampled_threads for one in runs_with), default=0)
+    counted = replace(subject, kernel=replace(subject.kernel, is_sampled=threads > 0))
+    measured = _measured(counted, telling)
     if subject is not before or any(one.is_cut for of_run in of_runs for one in of_run):
         count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
         warn(fewer_candidates(name, count - len(left_out), count, "counted"))
-    if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
-        warn(Diagnostic.at(Code.SAMPLED, kernel=name, threads=max(threads)))
+    if threads:
+        warn(Diagnostic.at(Code.SAMPLED, kernel=name, threads=threads))
     first = counting.recorded[runs_with[0].number if runs_with else 0]
-    if remark := unclear_growth(subject, [one.asked for one in largest], first):
+    if remark := unclear_growth(subject, [one.asked for one in telling], first):
         warn(remark)
     return measured
+
+
+def _telling(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> list[Experiment]:
+    """The launch of each run with most work; if these have one size, one of each size besides."""
+    largest = [max(one, key=lambda e: e.work) for one in of_runs]
+    own, blocks = recorded_sizes(subject, largest[0].asked), {*largest[0].by_block}
+    if any(recorded_sizes(subject, one.asked) != own for one in largest):
+        return largest
+    others: dict[Sizes, Experiment] = {}
+    for one in sorted(chain.from_iterable(of_runs), key=lambda e: e.work):
+        # Fewer threads than the largest block has tell of idle ones only.
+        is_filled = prod(one.asked.grid) * prod(one.asked.block) >= LARGEST
+        if is_filled and blocks <= {*one.by_block}:
+            others[recorded_sizes(subject, one.asked)] = one
+    others.pop(own, None)
+    return [*others.values(), *largest]
 
 
 def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:

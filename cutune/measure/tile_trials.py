@@ -58,13 +58,14 @@ from cutune.measure.trial_launches import (
     TriedLaunch,
     arrays_of,
     may_join,
+    only_where,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx import decisions, named_numbers, tried_sizes
+from cutune.ptx import decisions, named_numbers, of_place, tried_sizes
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
@@ -86,10 +87,9 @@ _LONG, _LONGER = 600_000, 16
 _FEWEST, _UNEVEN = 6, 3
 #: About as many of the numbers that a code names are tried as sizes.
 _NAMED = 40
-#: Numbers that are named are tried up to so many times what a block covers.
-_FARTHEST = 9
-#: A size that is compared with numbers is tried up to the one from which on nothing new shows.
-_FARTHEST_ASKED = 4096
+#: Numbers that are named are tried up to so many times what a block covers; a size that is compared
+#: with numbers up to the one from which on nothing new shows.
+_FARTHEST, _FARTHEST_ASKED = 9, 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
 _PAGE = 4096
@@ -102,11 +102,10 @@ _TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)
 #: The modules on which answers depend.
 _JUDGES = (
     *sorted(Path(__file__).parent.glob("*trial*.py")),
-    Path(tile_costs.__file__),
-    Path(profile.__file__),
-    Path(tried_sizes.__file__),
-    Path(decisions.__file__),
-    Path(named_numbers.__file__),
+    *(
+        Path(str(one.__file__))
+        for one in (tile_costs, profile, tried_sizes, decisions, of_place, named_numbers)
+    ),
 )
 
 
@@ -121,9 +120,8 @@ def copies_that_do_the_same(
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.block_use.order, asked
     made_of = (one.read_text("utf-8") for one in _JUDGES)
-    key = key_of(
-        *made_of, digest_of_sources(), repr(tile_costs.limits()), _TARGET.sub("", text), repr(about)
-    )
+    code = _TARGET.sub("", text)
+    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), code, repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
     if (known := kept_text(place)) is not None:
         kept, reasons = json.loads(known)
@@ -131,16 +129,11 @@ def copies_that_do_the_same(
     else:
         found, reasons = _tried(text, kernel, copies)
         keep_text(place, json.dumps([found, reasons]))
-    return [_where(copies[index], *known) for index, *known in found], reasons
+    return [only_where(copies[index], *known) for index, *known in found], reasons
 
 
 Found = tuple[int, tuple[str, ...], int]
 """The place of a copy that does the same, and parameters that must be multiples of a number."""
-
-
-def _where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> KernelVariant:
-    assert copy.tile is not None, "the copy of a tile"
-    return replace(copy, tile=replace(copy.tile, divided=divided, multiple=multiple))
 
 
 def _tried(
@@ -161,17 +154,17 @@ def _tried(
     if kernel.name not in entries:
         return none("it is compiled to several instances")
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
-    integers = LaunchParameters(kernel, {}).places_of_integers
-    outcomes = Outcomes(text, module, entries.values(), integers, is_in_turn)
-    trial = _Trial(module, loaded, kernel, entries, _tiles_of(copies), is_in_turn, outcomes)
+    trial = _Trial(text, module, loaded, kernel, entries, _tiles_of(copies), is_in_turn)
     if reason := trial.obstacle(entries[kernel.name]):
         return none(reason)
     found, reasons = list[Found](), dict[str, str]()
     names = [*dict.fromkeys(one.name for one in copies)]
     for some in _batches(trial, copies):
+        tried = [copies[index] for index in some]
         # Sizes that are tried follow the blocks of the copies that are.
-        trial = replace(trial, tiles=_tiles_of([copies[index] for index in some]), asked_sizes=())
-        if asked := trial.asked([copies[index] for index in some]):
+        watched = tuple(one.kernel for one in tried if not is_in_turn)
+        trial = replace(trial, tiles=_tiles_of(tried), watched=watched, asked_sizes=())
+        if asked := trial.asked(tried):
             trial = replace(trial, asked_sizes=asked)
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
@@ -199,6 +192,7 @@ def _batches(trial: _Trial, copies: Sequence[KernelVariant]) -> Iterator[list[in
 
 @dataclass(frozen=True)
 class _Trial:
+    text: str
     module: Module
     loaded: LoadedModule
     kernel: Kernel
@@ -206,7 +200,8 @@ class _Trial:
     tiles: tuple[Tile, ...]
     #: Do blocks of the copies what those of the kernel do, one after another?
     is_in_turn: bool
-    outcomes: Outcomes
+    #: Copies of which it is watched how they decide.
+    watched: tuple[str, ...] = ()
     is_noted: bool = False
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
@@ -296,9 +291,8 @@ class _Trial:
 
     def _tried_sizes(self, tile: Tile, assigned: Sequence[Sizes]) -> TriedSizes:
         most = {
-            index: max(sizes[one.name] for sizes in assigned)
-            for index, one in enumerate(self.kernel.parameters)
-            if self._given.kind(index) == "i"
+            index: max(sizes[self.kernel.parameters[index].name] for sizes in assigned)
+            for index in self._given.places_of_integers
         }
         most_of_all = max(most.values(), default=0)
         x, y, z = (per_block(tile, axis, assigned, most_of_all) for axis in range(3))
@@ -389,13 +383,10 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        different = self._different(copy, launches)
-        if different is None:
-            of_own = partial(self._noted, self.kernel.name, tile.own(), launches)
-            own = self.outcomes.objection(self.entries[self.kernel.name], of_own)
-            of_copy = partial(self._noted, copy.kernel, tile, launches)
+        if (different := self._different(copy, launches)) is None:
             # Bodies of blocks in turn are the kernel's.
-            return own or ("" if self.is_in_turn else self.outcomes.objection(entry, of_copy))
+            watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
+            return next((s for one in watched if (s := self._objection(*one, launches))), "")
         numbers = (
             (self.kernel.parameters[index].name, value) for index, value in different.numbers
         )
@@ -407,8 +398,7 @@ class _Trial:
         self, copy: KernelVariant, launches: Sequence[TriedLaunch]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
-        has_variables = bool(self._variables.all())
-        side_by_side = 1 if has_variables else host_threads()
+        side_by_side = 1 if self._variables.all() else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
                 some = launches[first : first + 4 * side_by_side]
@@ -560,6 +550,17 @@ class _Trial:
         except (CutuneError, Hazards):
             return False
         return True
+
+    def _objection(self, kernel: str, tile: Tile, launches: Sequence[TriedLaunch]) -> str:
+        runs = partial(self._noted, kernel, tile, launches)
+        return self._outcomes.objection(self.entries[kernel], runs)
+
+    @cached_property
+    def _outcomes(self) -> Outcomes:
+        names = (self.kernel.name, *self.watched)
+        entries = [self.entries[name] for name in names if name in self.entries]
+        sizes = self._given.places_of_integers
+        return Outcomes(self.text, self.module, entries, sizes, self.is_in_turn)
 
     @cached_property
     def _variables(self) -> LaunchVariables:

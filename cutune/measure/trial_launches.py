@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from cutune.emulator.machine import LaunchCounters
@@ -100,3 +100,9 @@ def may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
         for one in found
     )
     return is_alike and copy.name not in {one.name for one in found}
+
+
+def only_where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> KernelVariant:
+    """Return a copy for sizes at which parameters are multiples of a number."""
+    assert copy.tile is not None, "the copy of a tile"
+    return replace(copy, tile=replace(copy.tile, divided=divided, multiple=multiple))

@@ -293,6 +293,8 @@ class _Joined:
         limits, *others = {instance.free_up_to(axis) for instance in self.instances}
         # The threads that have work where any number of them does the same, in all instances.
         free = _together(limits) if limits and not others else None
+        if any(one.in_one_round for one in found):
+            return DimensionProof(indexed, None, guard, stride, idle_from=free)
         return DimensionProof(indexed, None, guard, stride, grid_free=free)
 
     def _block_dependent(self, axis: int, raw: str) -> Impurity:

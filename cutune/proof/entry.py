@@ -113,7 +113,8 @@ def _narrows_blocks(function: Function) -> bool:
     blocks = {
         item.operands[0]
         for item in function.instructions
-        if item.opcode == "mov" and item.operands[-1].startswith(("%ctaid", "%nctaid"))
+        if item.opcode == "mov"
+        and any(read.startswith(("%ctaid", "%nctaid")) for read in item.operands[1:])
     }
     return any(
         (item.opcode, item.operands[-1]) in _NARROWING or item.opcode in ("mul24", "mad24")
@@ -196,7 +197,8 @@ def _with_free_grid(module: Module, function: Function, proof: EntryProof) -> En
     asks_more = not ({*free.pointers} <= {*proof.pointers} and {*free.spreads} <= {*proof.spreads})
     if free.refused is not None or asks_more:
         return proof
-    shared = replace(one, free_up_to=free.dimensions[axis].free_up_to)
+    found = free.dimensions[axis]
+    shared = replace(one, free_up_to=found.free_up_to, in_one_round=found.in_one_round)
     return replace(
         proof, dimensions=(*proof.dimensions[:axis], shared, *proof.dimensions[axis + 1 :])
     )
@@ -372,7 +374,7 @@ class _EntryProver:
         """Blocks share rows in one dimension; the others stay. Raises NotUnderstood if not so."""
         if self._uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", self._first)
-        if any(variable.space == "local" for variable in self.recorder.variables.values()):
+        if self._has_local_memory and not isinstance(kept_grid, WholeGrid):
             # The next element finds there what the one before has left.
             raise NotUnderstood(Code.NOT_PROVEN, "local memory", self._first)
         if kept_grid.dimension in self.recorder.raw:
@@ -389,12 +391,19 @@ class _EntryProver:
         widths = _of_at_least(judge.needed_threads())
         return replace(self._proven(dimensions, meeting), uses_shared=uses_shared, widths=widths)
 
+    @property
+    def _has_local_memory(self) -> bool:
+        return any(variable.space == "local" for variable in self.recorder.variables.values())
+
     def _verdict_of_grid(self, grid: WholeGrid) -> EntryProof:
         """All threads share rows in the one dimension that is indexed; raises NotUnderstood."""
         grid_judge = GridJudge(self.walk, self.recorder, grid)
         grid_judge.check_atomics()
-        meeting = grid_judge.judged()
-        shared = EntryDimension(True, free_up_to=grid_judge.limits())
+        if self._has_local_memory:
+            grid_judge.check_local_memory()
+        meeting, limits = grid_judge.judged(), grid_judge.limits()
+        once = self._has_local_memory
+        shared = EntryDimension(True, free_up_to=limits, in_one_round=once)
         return self._proven({grid.dimension: shared}, meeting)
 
     def _verdict_beside_ids(self, kept_grid: RowsOfEachBlock) -> EntryProof:

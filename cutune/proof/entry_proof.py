@@ -32,7 +32,8 @@ class EntryDimension:
     """The proof about one dimension; `raw` says why it may not be changed.
 
     `free_up_to`: where each of these is more than 0 and at most `MOST_SHARED_BY_GRID`, any number
-    of threads does the same; empty: the number of threads stays.
+    of threads does the same; empty: the number of threads stays. `in_one_round`: that is so only
+    among numbers of threads that are no less than their sum.
     """
 
     indexed: bool
@@ -42,6 +43,7 @@ class EntryDimension:
     #: Any block, with the same number of them, while other dimensions have one thread.
     grid_kept: bool = False
     free_up_to: tuple[IntegerPolynomial, ...] = ()
+    in_one_round: bool = False
     #: The line of the PTX where `raw` is used; 0: none.
     line: int = 0
 

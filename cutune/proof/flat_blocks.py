@@ -19,14 +19,15 @@ Anything else is an obstacle, in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.called_functions import CalledFunctions, is_plain
+from cutune.proof.own_elements import OwnElements
 from cutune.proof.rows_of_all_blocks import LoopUse, RowsOfAllBlocks
 from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
@@ -35,7 +36,6 @@ from cutune.proof.values.polynomial import (
     GRID_SIZE,
     IDENTITY,
     OPAQUE,
-    PARAMETER,
     STRIDE,
     THREAD,
     ZERO,
@@ -153,7 +153,9 @@ class FlatJudge:
                 self._of_width(test)
             elif kinds:
                 self._stop_where(self.warps.comparison(test))
-        self._through_global()
+        elements = OwnElements(self.function, self.of, self.accesses, self.last_block)
+        if (read := elements.foreign_read()) is not None:
+            raise _Tied(EXCHANGED, read.instruction.line)
         keeps_grid = self._keeps_grid()
         self._within_warps(keeps_grid)
         if not keeps_grid:
@@ -223,20 +225,6 @@ class FlatJudge:
                 raise _Tied(f"it stores {built_in_words(kinds)} itself", access.instruction.line)
             self._rounds(value, access)
 
-    def _through_global(self) -> None:
-        """Elements that the kernel writes are read by the threads alone that wrote them."""
-        written = [a for a in self.accesses if a.space == "global" and a.is_effect and a.address]
-        for access in self.accesses:
-            if access.space != "global" or access.kind != "load" or access.read_only:
-                continue
-            if self.last_block.is_of_last(access):
-                continue
-            if access.address is None or any(
-                one.address != access.address and not _bases(one).isdisjoint(_bases(access))
-                for one in written
-            ):
-                raise _Tied(EXCHANGED, access.instruction.line)
-
     def _is_of_few(self, access: MemoryAccess) -> bool:
         """Do none but the threads of the first warp come here?"""
         return any(
@@ -275,16 +263,20 @@ class FlatJudge:
     # Shared memory.
 
     def _array(self, name: str, variable: Variable) -> None:
-        symbol, parts = Atom(OPAQUE, f"&{variable.name}"), dict[Hashable, list[_Place]]()
+        symbol = Atom(OPAQUE, f"&{variable.name}")
+        parts = dict[tuple[tuple[Monomial, int], ...], list[_Place]]()
         for access in self.accesses:
             if access.address is not None and symbol in access.address.atoms:
                 offset = access.address.replaced(symbol, ZERO)
-                # Arrays in dynamic memory begin behind others, whose lengths are arguments.
-                of_arguments = (t for t in offset.terms if all(a.kind == PARAMETER for a in t[0]))
-                begin = tuple(term for term in of_arguments if term[0])
+                begin = tuple(self.of.begin(offset))
                 place = _Place(access, self.of.without_lanes(offset - IntegerPolynomial(begin)))
                 parts.setdefault(begin, []).append(place)
+        begins = sorted({c for begin in parts for m, c in begin if self.of.is_number_of_warps(m)})
+        room = min((after - before for before, after in pairwise([0, *begins])), default=0)
         for places in parts.values():
+            groups = (self.of.group(place.offset) for place in places)
+            if begins and any(group is not None and group[1] > room for group in groups):
+                raise _Tied(OTHERS.format(name=name), places[0].line)
             self._part(name, variable, places)
 
     def _part(self, name: str, variable: Variable, places: list[_Place]) -> None:
@@ -359,7 +351,9 @@ class FlatJudge:
                 self._slots(name, place, step)
             if not knows_width or place.offset.literal is not None:
                 raise _Tied(GROUPS.format(name=name), place.line)
-        if others:
+        # A place that is shifted by the number of warps may be that of the last ones as well.
+        are_shifted = any(BLOCK_SIZE in self.of.kinds(place.offset) for place in groups)
+        if others or are_shifted:
             raise _Tied(GROUPS.format(name=name), groups[0].line)
         if variable.size:
             # Threads of a group may have places of their own within it.
@@ -416,20 +410,34 @@ class FlatJudge:
             if all(self.of.is_only_divisor(side) for side in sides):
                 return
             raise _Tied(OTHER_WIDTH)
-        if any(truths in (enters, [not one for one in enters]) for enters in self._entered):
+        if self._is_entry(truths):
             return
         for (_, before), (width, after) in pairwise(zip(_WIDTHS, truths, strict=True)):
             if before != after:
                 self.splits.add(width)
 
-    @cached_property
-    def _entered(self) -> list[list[bool]]:
-        """For each loop whose rounds the width counts: in which widths does it have some?
+    def _is_entry(self, truths: Sequence[bool | None]) -> bool:
+        """Does a test tell for each width whether a loop that the width counts has rounds?
 
         Compilers unroll a loop over warps into one in fours and one over the rest, and test before
-        each of them whether the block has enough warps.
+        each of them, and before both, whether the block has enough warps.
         """
-        found = list[list[bool]]()
+        for loops in (*((one,) for one in self._counted), *combinations(self._counted, 2)):
+            counts = [sum(map(abs, of_width)) for of_width in zip(*loops, strict=True)]
+            for enters in (truths, [not one for one in truths]):
+                if enters == [count != 0 for count in counts]:
+                    return True
+                # Where a loop has a round at least, it is left out if it has to have none.
+                done = [count if one else 0 for one, count in zip(enters, counts, strict=True)]
+                steps = {after - before for before, after in pairwise(done)}
+                if not done[0] and len(steps) == 1 and 0 not in steps:
+                    return True
+        return False
+
+    @cached_property
+    def _counted(self) -> list[list[int]]:
+        """For each loop whose rounds the width counts: what it counts down, in each width."""
+        found = list[list[int]]()
         for test in self.tests:
             left = test.left - test.right
             rounds: dict[Monomial, int] = {
@@ -441,7 +449,7 @@ class FlatJudge:
             before_first = left - IntegerPolynomial.of(rounds) - step
             counts = [self.of.number(before_first, width) for width in _WIDTHS]
             if None not in counts:
-                found.append([count != 0 for count in counts])
+                found.append([count for count in counts if count is not None])
         return found
 
     def _within_warps(self, keeps_grid: bool) -> None:
@@ -585,12 +593,3 @@ class _Place:
     def shift(self) -> int:
         """The bytes from the place of the thread's own number."""
         return constant_term(self.offset)
-
-
-def _bases(access: MemoryAccess) -> frozenset[Atom]:
-    terms = access.address.terms if access.address is not None else ()
-    return frozenset(
-        monomial[0]
-        for monomial, factor in terms
-        if factor == 1 and len(monomial) == 1 and monomial[0].kind == PARAMETER
-    )

@@ -18,12 +18,14 @@ from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
+    PARAMETER,
     THREAD,
     Atom,
     IntegerPolynomial,
+    Monomial,
 )
 from cutune.proof.values.predicates import Relation
-from cutune.proof.values.terms import WARP, Atoms
+from cutune.proof.values.terms import WARP, Atoms, constant_term, only_atom
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function
 
@@ -32,6 +34,7 @@ ROUNDS = re.compile(r"rounds\d+$")
 EXTENSION = re.compile(r"[su]\d+$")
 #: `phi3.%r7`, `guarded12.%r7`.
 BY_REGISTER = re.compile(r"(?:phi|guarded)\d+\.(%\w+)$")
+_MOST_THREADS = 1024
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     **dict.fromkeys(("lt", "lo"), operator.lt),
     **dict.fromkeys(("le", "ls"), operator.le),
@@ -45,6 +48,8 @@ _COMPUTE: Mapping[str, Callable[[int, int], int]] = {
     "div": operator.floordiv,
     "rem": operator.mod,
     "and": operator.and_,
+    "min": min,
+    "max": max,
 }
 #: What is read from memory does not depend on the block as its address does.
 _FROM_MEMORY = frozenset({"ld", "atom", "tex", "shfl", "vote", "redux", "match", "call"})
@@ -118,14 +123,29 @@ class WidthDependence:
     def group(self, offset: IntegerPolynomial) -> tuple[int, int] | None:
         """How many threads share a place by `threadIdx.x / 32`, and the bytes between places."""
         for monomial, step in offset.terms:
-            operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
-            if operation is None or step <= 0 or not operation.numbers:
-                continue
-            opcode, number = operation.name.split(".")[0], operation.numbers[-1].literal
-            is_thread = operation.numbers[0] == IntegerPolynomial.atom(*THREAD_X)
-            if is_thread and number is not None and opcode in ("shr", "div"):
-                return (1 << number if opcode == "shr" else number), step
+            found = self._quotient(monomial[0]) if len(monomial) == 1 and step > 0 else None
+            if found is not None:
+                return found[0], step * found[1]
         return None
+
+    def _quotient(self, atom: Atom) -> tuple[int, int] | None:
+        """The n and c of `threadIdx.x / n * c`, which may be written `threadIdx.x >> 3 & ~3`."""
+        operation = self.atoms.operation(atom)
+        if operation is None or len(operation.numbers) != 2:
+            return None
+        value, number = operation.numbers[0], operation.numbers[1].literal
+        opcode, inner = operation.name.split(".")[0], only_atom(value)
+        if number is None or number < 0 or inner is None:
+            return None
+        if opcode in ("shr", "div") and inner == THREAD_X:
+            return (1 << number if opcode == "shr" else number), 1
+        before = self._quotient(inner) if opcode == "and" and inner != THREAD_X else None
+        lowest = number & -number
+        # All bits from the lowest one on, of numbers of threads.
+        if before is None or before[1] != 1 or number + lowest < _MOST_THREADS // before[0]:
+            return None
+        is_whole = (number + lowest) & (number + lowest - 1) == 0
+        return (before[0] * lowest, lowest) if is_whole else None
 
     def goes_round(self, value: IntegerPolynomial) -> bool:
         return any(ROUNDS.match(atom.name) for p in self.parts(value) for atom in p.atoms)
@@ -166,6 +186,24 @@ class WidthDependence:
             return None
         first, second = numbers
         return compute(first, second) if first is not None and second and second > 0 else None
+
+    def begin(self, offset: IntegerPolynomial) -> Iterator[tuple[Monomial, int]]:
+        """The terms of an offset in dynamic memory at which one of several arrays begins.
+
+        They lie behind one another, of so many elements as arguments or numbers of warps say. What
+        lies before such a place is of the array before.
+        """
+        for monomial, factor in offset.terms:
+            is_of_arguments = bool(monomial) and all(a.kind == PARAMETER for a in monomial)
+            is_of_warps = factor > 0 and self.is_number_of_warps(monomial)
+            if is_of_arguments or (is_of_warps and constant_term(offset) >= 0):
+                yield monomial, factor
+
+    def is_number_of_warps(self, monomial: Monomial) -> bool:
+        """`blockDim.x / 32`."""
+        operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
+        is_quotient = operation is not None and operation.name.split(".")[0] in ("shr", "div")
+        return is_quotient and self.computed(monomial[0], _MOST_THREADS) == _MOST_THREADS // WARP
 
     def is_width(self, atom: Atom) -> bool:
         """The width of the block, or its number of warps."""

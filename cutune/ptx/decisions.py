@@ -16,12 +16,13 @@ wrap around where others do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
-from cutune.ptx.taint import results, spaces
+from cutune.ptx.of_place import decided_otherwise, registers_of_places
+from cutune.ptx.taint import made_of_themselves, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
 
@@ -39,6 +40,7 @@ _KEEPS_SIGN = frozenset(
 )
 _ADDING = frozenset({"add", "sub", "mad", "mul"})
 _SUMS = frozenset({"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp"})
+_OF_THREADS = frozenset({"%tid", "%ntid", "%laneid"})
 _INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
 
 
@@ -72,7 +74,7 @@ def sums_that_may_wrap(values: FollowedSizes) -> str:
 class _Decisions:
     def __init__(self, values: FollowedSizes) -> None:
         self._instructions, self._values = values.instructions, values
-        self._settled = set[str]()
+        self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool) -> Iterator[Decision]:
         for one in self._instructions:
@@ -91,9 +93,16 @@ class _Decisions:
 
     def _is_open(self, one: Instruction) -> bool:
         """Does it depend on more than the place of a thread in its block?"""
-        values = self._values
-        open_ = (values.loaded, values.scales.keys(), values.reals)
-        return any(not kind.isdisjoint(values.read(one)) for kind in open_)
+        read = {name for name in self._values.read(one) if name[0] == "%"}
+        return not read <= self._of_place | _OF_THREADS
+
+    @cached_property
+    def _counted_by_branches(self) -> set[str]:
+        return decided_otherwise(self._values.body, self._values.scales.keys(), self._of_place)
+
+    @cached_property
+    def _of_place(self) -> frozenset[str]:
+        return registers_of_places(self._values.body)
 
     def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
         if is_of_data or (self._is_open(one) and not self._is_usual(one)):
@@ -111,6 +120,8 @@ class _Decisions:
             return False
         numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
         sizes = [name for name in self._values.read(one) if name in self._values.scales]
+        if numbers and not self._counted_by_branches.isdisjoint(sizes):
+            return False
         moved = max(map(self._values.moved_by, sizes), default=0)
         return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
 
@@ -123,9 +134,13 @@ class _Decisions:
             if is_of_launch and one.opcode in _ROUNDED:
                 return ("0f00000000" if kind == "f32" else "0d0000000000000000",)
             return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
+        if one.opcode not in _NOT_ZERO | _NOT_SAME:
+            return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
         is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
-        if one.opcode not in _NOT_ZERO | _NOT_SAME or is_sign or is_usual:
+        if is_sign and one.opcode == "shr":
+            self._zeros.update(results(one))
+        if is_sign or is_usual or one.operands[1] in self._zeros:
             return ()
         operands = one.operands[1:3] if one.opcode in ("min", "max") else one.operands[1:2]
         same = operands if one.opcode in _NOT_SAME else ()
@@ -140,13 +155,7 @@ class _Decisions:
             return False
         if one.opcode == "max" and last != 0:
             return False
-        return self._is_positive(first)
-
-    def _is_positive(self, operand: str) -> bool:
-        number = literal(operand)
-        if number is not None:
-            return number >= 0
-        return operand in self._positive or operand.startswith(_INDICES)
+        return _is_positive(first, self._positive)
 
     @cached_property
     def _positive(self) -> frozenset[str]:
@@ -163,18 +172,15 @@ class _Decisions:
 
     @staticmethod
     def _keeps_sign(one: Instruction, positive: set[str]) -> bool:
-        def is_positive(operand: str) -> bool:
-            number = literal(operand)
-            if number is not None:
-                return number >= 0
-            return operand in positive or operand.startswith(_INDICES)
-
+        # What a little is taken from is below zero at sizes that were tried, if anywhere.
+        least = -_MOVED if one.opcode == "add" else 0
         if one.opcode in LOADS:
             return "param" in spaces(one) and type_of(one, 0) not in REALS
         if one.opcode == "and":
-            return any(map(is_positive, one.operands[1:]))
+            return any(_is_positive(operand, positive) for operand in one.operands[1:])
         operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
-        return one.opcode in _KEEPS_SIGN and all(map(is_positive, operands))
+        are_positive = all(_is_positive(operand, positive, least) for operand in operands)
+        return one.opcode in _KEEPS_SIGN and are_positive
 
     # ---- sums of data
 
@@ -200,13 +206,7 @@ class _Decisions:
                 continue
             for name in results(one) if _is_of_data(one, self._values) else ():
                 reads.setdefault(name, set()).update(self._values.read(one))
-        is_new = True
-        while is_new:
-            is_new = False
-            for name, its in [*reads.items()]:
-                reads[name] = its.union(*(reads.get(other, set()) for other in its))
-                is_new |= len(reads[name]) > len(its)
-        found = {name for name, its in reads.items() if name in its}
+        found = made_of_themselves(reads)
         size = -1
         while size != (size := len(found)):
             for one in self._instructions:
@@ -218,3 +218,10 @@ class _Decisions:
 def _is_of_data(one: Instruction, values: FollowedSizes) -> bool:
     """Does it compute with integers that were loaded?"""
     return type_of(one, 0) not in REALS and not values.loaded.isdisjoint(values.read(one))
+
+
+def _is_positive(operand: str, positive: Set[str], least: int = 0) -> bool:
+    """Is it a register of these, an index, or a number that is not less than the least one?"""
+    if (number := literal(operand)) is not None:
+        return number >= least
+    return operand in positive or operand.startswith(_INDICES)

@@ -15,6 +15,7 @@ thread. The results of a detour are tainted.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
@@ -119,6 +120,11 @@ def sources(instruction: Instruction) -> tuple[str, ...]:
 def _sources(operands: tuple[str, ...], skipped: int, guard: str) -> tuple[str, ...]:
     found = tuple(chain.from_iterable(map(names, operands[skipped:])))
     return (*found, guard) if guard else found
+
+
+def made_of_themselves(reads: Mapping[str, Collection[str]]) -> set[str]:
+    """Return the names that follow from themselves; `reads`: what each follows from at once."""
+    return {name for name in reads if name in reached(reads[name], lambda n: reads.get(n, ()))}
 
 
 def spaces(instruction: Instruction) -> frozenset[str]:

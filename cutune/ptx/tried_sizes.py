@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import TypeGuard
 
 from cutune.ptx.named_numbers import (
     REAL_NUMBER,
@@ -27,7 +26,8 @@ from cutune.ptx.named_numbers import (
     tests_of_parameters,
     type_of,
 )
-from cutune.ptx.taint import names, results, sources, spaces
+from cutune.ptx.of_place import is_branch, labels_of, loops
+from cutune.ptx.taint import made_of_themselves, names, results, sources, spaces
 from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
 
 _THREADS = re.compile(r"%n?tid\.[xyz]|%laneid")
@@ -134,15 +134,17 @@ def _read(one: Instruction) -> tuple[str, ...]:
     return tuple(name for name in sources(one) if name != one.guard)
 
 
+def _moved_once(instructions: Sequence[Instruction]) -> dict[str, str]:
+    """What registers hold that are written once, by a `mov`."""
+    writers = Counter(name for one in instructions for name in results(one))
+    moves = (one for one in instructions if one.opcode == "mov" and not one.guard)
+    return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
+
+
 def _with_literals(function: Function) -> Function:
     """The function with numbers in place of registers that hold one of them alone."""
-    writers = Counter(name for one in function.instructions for name in results(one))
-    moves = (one for one in function.instructions if one.opcode == "mov" and not one.guard)
-    known = {
-        one.operands[0]: one.operands[1]
-        for one in moves
-        if writers[one.operands[0]] == 1 and literal(one.operands[1]) is not None
-    }
+    moved = _moved_once(function.instructions)
+    known = {name: what for name, what in moved.items() if literal(what) is not None}
 
     def named(item: Instruction | Label) -> Instruction | Label:
         if not isinstance(item, Instruction) or known.keys().isdisjoint(item.operands[1:]):
@@ -160,7 +162,7 @@ class FollowedSizes:
         is_kernel = function is kernel
         function = _with_literals(function)
         kernel = function if is_kernel else kernel
-        self._function, self._tried = function, tried
+        self._function, self._tried, self.body = function, tried, function.body or ()
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}
@@ -262,13 +264,7 @@ class FollowedSizes:
             is_integer = type_of(one, 0) in _WIDE and one.opcode != "setp"
             for name in results(one) if is_integer and not _is_load(one) else ():
                 reads.setdefault(name, set()).update(n for n in self.read(one) if n[0] == "%")
-        is_new = True
-        while is_new:
-            is_new = False
-            for name, its in [*reads.items()]:
-                reads[name] = its.union(*(reads.get(other, set()) for other in its))
-                is_new |= len(reads[name]) > len(its)
-        own = {name for name, its in reads.items() if name in its}
+        own = made_of_themselves(reads)
         return frozenset(own - self.loaded - self._pointers - self._counting_to_literals(own))
 
     def _counting_to_literals(self, own: set[str]) -> set[str]:
@@ -353,10 +349,7 @@ class FollowedSizes:
 
     @cached_property
     def _moved(self) -> dict[str, str]:
-        """What registers hold that are written once, by a `mov`."""
-        writers = Counter(name for one in self.instructions for name in results(one))
-        moves = (one for one in self.instructions if one.opcode == "mov" and not one.guard)
-        return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
+        return _moved_once(self.instructions)
 
     def _of_parameter(self, one: Instruction) -> float:
         """An integer of which less was tried counts for more."""
@@ -575,26 +568,20 @@ class FollowedSizes:
 def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
     """Loops that are one piece of text and have one end, each with its last block."""
     body = function.body or ()
-    labels = {item.name: place for place, item in enumerate(body) if isinstance(item, Label)}
-    for end, last in enumerate(body):
-        if not _is_branch(last) or not last.guard:
-            continue
-        begin = labels.get(last.operands[-1], end + 1)
-        if begin > end:
+    labels = labels_of(body)
+    for begin, end in loops(body):
+        last = body[end]
+        if not is_branch(last) or not last.guard:
             continue
         loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
         inside = {name for name, place in labels.items() if begin <= place <= end}
         leaves = any(
             one.opcode in ("ret", "exit", "brx")
-            or (_is_branch(one) and one.operands[-1] not in inside)
+            or (is_branch(one) and one.operands[-1] not in inside)
             for one in loop
         )
         starts = [place for place in labels.values() if place <= end]
-        jumps = [n + 1 for n, item in enumerate(body[:end]) if _is_branch(item)]
+        jumps = [n + 1 for n, item in enumerate(body[:end]) if is_branch(item)]
         if not leaves:
             first = max([*starts, *jumps])
             yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
-
-
-def _is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
-    return isinstance(item, Instruction) and item.opcode == "bra"

@@ -209,7 +209,8 @@ class DimensionProof:
     and their size varies, by annotation or because each block is proven to share a row among its
     threads; `guard` is None then, too. `grid_free`: C text as of a guard, where any number of
     threads does the same: how many of them have work, if that is from 1 to 2^29; else the number
-    of threads must be kept.
+    of threads must be kept. `idle_from`: C text of the same form, where launches of at least as
+    many threads do the same: the others have no work.
     """
 
     indexed: bool
@@ -218,6 +219,7 @@ class DimensionProof:
     grid_stride: bool = False
     grid_kept: bool = False
     grid_free: str | None = None
+    idle_from: str | None = None
 
 
 @dataclass(frozen=True)
@@ -455,6 +457,8 @@ class LaunchSite:
     is_global: bool = False
     #: Template arguments behind those that are written.
     deduced: tuple[Deduced, ...] = ()
+    #: Default arguments that the launch leaves out.
+    filled: tuple[str, ...] = ()
     #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
     brackets: Span | None = None
     by_arguments: bool = False

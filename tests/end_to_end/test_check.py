@@ -66,6 +66,11 @@ def test_a_read_of_what_a_store_leaves_is_told_as_a_note(program: Path) -> None:
     assert (finding.code, finding.counts) == (Code.SAME_VALUE_RACE, False)
 
 
+def test_a_read_of_a_value_that_the_warp_has_stored_itself_is_told_as_a_note(program: Path) -> None:
+    found = check(program, "read_of_own_value")
+    assert {(one.code, one.counts) for one in found} == {(Code.SAME_VALUE_RACE, False)}
+
+
 def test_a_finding_names_block_thread_and_count(program: Path) -> None:
     (finding,) = check(program, "out_of_bounds")
     assert finding.first.block == (3, 0, 0)

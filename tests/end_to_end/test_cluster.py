@@ -92,7 +92,8 @@ def test_two_lost_workers_are_quarantine(tmp_path: Path) -> None:
         output, errors = running.communicate(timeout=300)
         assert running.returncode == 0 and output.startswith("7 configurations timed"), errors
         assert "(1 quarantine), the first with mode = 1, step = 0, block = 64" in errors
-        assert errors.count("[CT841]") == lost
+        # Both are told, in one message where the same worker was lost twice.
+        assert bool(lost) <= errors.count("[CT841]") <= lost
     begun = Counter(one["trial"] for one in killing.trials("own") if one["event"] == "begin")
     assert sorted(begun.values()) == [1] * 7 + [2]
 

@@ -75,7 +75,8 @@ def test_how_launches_are_rewritten() -> None:
         str(PROGRAMS / "arguments.cu")
     )
     refused = [site for site in program.launches if site.code is not None]
-    # Where arguments are left out the call is repeated, if it is harmless. Lines become one.
+    # Where arguments that are no numbers are left out the call is repeated, if it is harmless.
+    # Lines become one.
     assert [site.reason.split()[0] for site in refused] == ["'__LINE__'", *["'NEXT'"] * 2]
     assert [site.kernel for site in refused] == ["add", "defaulted", "twice"]
     called = [site for site in program.tunable_launches if site.called is not None]
@@ -83,6 +84,7 @@ def test_how_launches_are_rewritten() -> None:
     assert repeated == ["defaulted"]
     assert all(site.is_global == ("::" not in site.callee) for site in called)
     assert [len(site.deduced) for site in called if site.kernel == "twice"] == [0, 1]
+    assert {site.filled for site in called} == {(), ("7", "-0x1")}
 
 
 HIDDEN = r"""
@@ -301,10 +303,19 @@ __global__ void lanes(int n, int *to) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) to[i] += __shfl_xor_sync(~0u, i, 1);
 }
+__global__ void strided(int n, int *to) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int own[4];
+        for (int k = 0; k < 4; ++k) own[(i + k) & 3] = to[i] + k;
+        to[i] = own[to[i] & 3];
+    }
+}
 int main() {
     int *to;
     cudaMalloc(&to, 6000 * 32 * sizeof(int));
+    cudaMemset(to, 0, 6000 * 32 * sizeof(int));
     for (int blocks : {40, 1000, 2129, 6000}) guarded<<<blocks, 32>>>(1280, to);
+    for (int blocks : {10, 40, 1000, 2129, 6000}) strided<<<blocks, 32>>>(1280, to);
     every<<<6000, 32>>>(to);
     lanes<<<6000, 32>>>(1280, to);
     return 0;
@@ -321,7 +332,7 @@ def test_blocks_without_work_are_left_out_where_they_are_most(tmp_path: Path) ->
     assert run(binary, CUTUNE_LAUNCH_LOG=str(tmp_path / "log")).returncode == 0
     grids = [launch.grid[0] for launch in read_launches(tmp_path / "log")]
     # Threads that exchange values keep their launch.
-    assert grids == [40, 1000, 40, 40, 6000, 6000]
+    assert grids == [40, 1000, 40, 40, 10, 40, 1000, 40, 40, 6000, 6000]
 
 
 #: Per name of a kernel the condition that is put to it, and how wide its block is then.

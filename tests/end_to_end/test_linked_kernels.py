@@ -45,6 +45,7 @@ __global__ void overloaded(int *a, int n);
 __global__ void overloaded(float *a, int n);
 __global__ void chosen(int *a, int n);
 __global__ void completed(int *a, int n = 3);
+__global__ void computed(int *a, int n = 3 * 1);
 __global__ void referring(int *a, const int &n);
 __global__ void of_size(int *a, Size size);
 __global__ void of_other(int *a, Other other);
@@ -66,6 +67,7 @@ void launch(int *a, int n, Size size, Other other) {
     overloaded<<<n / 64, 64>>>(a, n);
     chosen<<<n / 64, 64>>>(a, n);
     completed<<<n / 64, 64>>>(a);
+    computed<<<n / 64, 64>>>(a);
     referring<<<n / 64, 64>>>(a, n);
     of_size<<<n / 64, 64>>>(a, size);
     of_other<<<n / 64, 64>>>(a, other);
@@ -92,6 +94,7 @@ __global__ void overloaded(int *a, int n) PURE
 __global__ void chosen(int *a, int n) PURE
 __global__ void chosen(float *a, int n) BAD
 __global__ void completed(int *a, int n) PURE
+__global__ void computed(int *a, int n) PURE
 __global__ void referring(int *a, const int &n) PURE
 __global__ void of_size(int *a, Size size) { int i = ID; if (i < size.rows) a[i] = i; }
 __global__ void of_other(int *a, Other other) { int i = ID; if (i < other.rows) a[i] = i; }
@@ -128,7 +131,8 @@ EXPECTED = {
     "retyped": Code.MISSING_KERNEL,
     "overloaded": Code.UNCERTAIN_ADDRESS,
     "chosen": Code.MISSING_KERNEL,
-    "completed": Code.UNCERTAIN_ADDRESS,
+    "completed": None,
+    "computed": Code.UNCERTAIN_ADDRESS,
     "referring": Code.UNCERTAIN_ADDRESS,
     "of_size": None,
     "of_other": Code.MISSING_KERNEL,

@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from cutune.core.codes import Code
-from tests.support.short_headers import as_users_do
+from tests.support.cutune_runs import cutune
 
 pytestmark = pytest.mark.nvcc
-ROOT = Path(__file__).parents[2]
 TWICE = """
 __global__ void twice(float *x, int n)
 {
@@ -50,15 +50,8 @@ BUILT = "--make", "make", "--clean", "make clean", "--run", f"{sys.executable} d
 
 
 def started(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    with as_users_do():
-        return subprocess.run(
-            [sys.executable, "-m", "cutune", *words],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    with patch.dict(os.environ, variables):
+        return cutune(*words, cwd=folder)
 
 
 def written(folder: Path, add: str = ADD) -> Path:

@@ -77,7 +77,7 @@ WRONG = {
     "wrong_term": BEYOND,
     "wrong_pair": "it asks whether several sizes are certain numbers",
     "wrong_value": "it asks whether data are one number",
-    "wrong_rare": "it asks of data what trials do not answer both ways",
+    "wrong_rare": "it asks what trials do not answer both ways",
     "wrong_below": "its results are others at n = ",
     "wrong_pointer": "it uses a pointer as a number",
 }

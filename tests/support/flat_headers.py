@@ -48,14 +48,18 @@ _KINDS = (".py", ".cu", ".cuh", ".h", ".cpp", ".md", ".ipynb")
 _NAMED = re.compile(r"__cuda\w+|\w+_t|atomic\w+|__shfl\w*|(?:make_)?(?:float|double|u?int)[1-4]")
 
 
-def write_flat_headers(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> None:
+def write_flat_headers(
+    nvcc: Nvcc, flags: Sequence[str], folder: Path, is_whole: bool = False
+) -> None:
     """Write `flat.h`, `intrinsics.h`, which mathematics asks for, and their parts.
 
-    Whatever may be wrong with headers of which some is left out, they are whole then.
+    `is_whole`: with all declarations. So they are, too, whatever may be wrong with headers of which
+    some is left out.
     """
     texts = {name: [*_flat(text)] for name, text in _preprocessed(nvcc, flags, folder)}
-    _write(texts, _with_needed(nvcc, texts), folder)
-    if not _is_compiled(nvcc, flags, folder):
+    if not is_whole:
+        _write(texts, _with_needed(nvcc, texts), folder)
+    if is_whole or not _is_compiled(nvcc, flags, folder):
         _write(texts, texts, folder)
 
 

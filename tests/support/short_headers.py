@@ -31,6 +31,8 @@ from tests.support.flat_headers import write_flat_headers
 STANDARD = "-std=c++14"
 _FOLDER = Path(__file__).parents[1] / "corpus" / "headers"
 HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
+#: Another one comes first, which leaves out no header.
+_ALL_HEADERS = ("-isystem", str(_FOLDER / "whole"), *HEADERS)
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
 #: What nvcc reads before the options that it is given.
@@ -47,24 +49,38 @@ _DEFINITIONS: dict[tuple[Nvcc, tuple[str, ...], str], str] = {}
 @contextmanager
 def with_short_headers() -> Iterator[None]:
     """The standard unless another one is asked for, and mathematics where it is included."""
-    options = {FLAGS_VARIABLE: shlex.join([STANDARD, *_flat_headers(), *HEADERS, *_LINKER])}
+    with _with_headers(HEADERS):
+        yield
+
+
+@contextmanager
+def with_all_headers() -> Iterator[None]:
+    """Compile with all of CUDA's headers, for programs that rely on them."""
+    with _with_headers(_ALL_HEADERS):
+        yield
+
+
+@contextmanager
+def _with_headers(headers: tuple[str, ...]) -> Iterator[None]:
+    words = [STANDARD, *_flat_headers(headers), *headers, *_LINKER]
     known = patch.object(read_source, "definitions_before", _definitions_before)
-    with patch.dict(os.environ, options), known:
+    with patch.dict(os.environ, {FLAGS_VARIABLE: shlex.join(words)}), known:
         yield
 
 
 @cache
-def _flat_headers() -> tuple[str, ...]:
-    """Options for the folder of `flat.h`."""
+def _flat_headers(headers: tuple[str, ...]) -> tuple[str, ...]:
+    """Options for the folder of their `flat.h`."""
     try:
         nvcc = find_nvcc()
     except CutuneError:
         return ()
-    folder = shared_folder() / "flat"
+    is_whole = headers is _ALL_HEADERS
+    folder = shared_folder() / ("whole" if is_whole else "flat")
     with locked(folder.with_suffix(".lock")), as_users_do():
         if not folder.exists():
             made = Path(mkdtemp(dir=folder.parent))
-            write_flat_headers(nvcc, [STANDARD, *HEADERS], made)
+            write_flat_headers(nvcc, [STANDARD, *headers], made, is_whole)
             made.rename(folder)
     return "-isystem", str(folder)
 
@@ -88,13 +104,6 @@ def _definitions_before(nvcc: Nvcc, flags: Sequence[str]) -> str:
     if asked not in _DEFINITIONS:
         _DEFINITIONS[asked] = definitions_before(nvcc, flags)
     return _DEFINITIONS[asked]
-
-
-@contextmanager
-def with_all_headers() -> Iterator[None]:
-    """Compile with all of CUDA's headers, for programs that rely on them."""
-    with patch.dict(os.environ, {FLAGS_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
-        yield
 
 
 @contextmanager

@@ -13,13 +13,16 @@ Kernels = Mapping[str, tuple[str, str, str]]
 """By name: grid and block of the launch, the body, and what is expected to be said."""
 
 
-def program_of(kernels: Kernels, before: str = "") -> Source:
-    """All kernels, each with `a`, `b` and `n`, and their launches. `before`: text in front."""
+def program_of(kernels: Kernels, before: str = "", more: str = "") -> Source:
+    """All kernels, each with `a`, `b` and `n`, and their launches.
+
+    `before`: text in front. `more`: further parameters of the function that launches them.
+    """
     text = before
     for name, (_, body, _) in kernels.items():
         text += f"__global__ void {name}(const float *a, float *b, int n) {{ {body} }}\n"
     launches = (f"{name}<<<{launch}>>>(a, b, n);" for name, (launch, _, _) in kernels.items())
-    text += f"void run(const float *a, float *b, int n) {{ {' '.join(launches)} }}\n"
+    text += f"void run(const float *a, float *b, int n{more}) {{ {' '.join(launches)} }}\n"
     return Source("a.cu", text)
 
 
@@ -38,9 +41,9 @@ def check(found: Suggestion, expected: str) -> None:
         assert expected in found.text
 
 
-def check_pragmas(kernels: Kernels, said: Mapping[str, Suggestion]) -> None:
+def check_pragmas(kernels: Kernels, said: Mapping[str, Suggestion], more: str = "") -> None:
     """With all pragmas that were suggested, the launches of these kernels are tunable alone."""
     pragmas = {name: one.pragma for name, one in said.items() if one.pragma is not None}
-    launches = analyzed(program_of(kernels, "\n".join(pragmas.values()) + "\n")).launches
+    launches = analyzed(program_of(kernels, "\n".join(pragmas.values()) + "\n", more)).launches
     tunable = {one.kernel for one in launches if one.verdict is not Verdict.REFUSED}
     assert tunable == pragmas.keys()

@@ -146,7 +146,10 @@ void Checker::touch(const Accessor& a, Cell& cell) {
     // Whatever the order with a store of the value that is there already, readers and such stores
     // see the same: that is said, but is no error.
     const bool by_write = conflicts(cell.write);
-    if (by_write) race(a, cell.write, a.writes ? a.silent : cell.write.what & SILENT);
+    // So does who has stored that value before: by itself, or in order.
+    const bool stored = cell.kept.clock >= valid &&
+                        (cell.kept.thread == a.thread || ordered(a, cell.kept));
+    if (by_write) race(a, cell.write, a.writes ? a.silent : stored || cell.write.what & SILENT);
     else if (conflicts(cell.kept)) race(a, cell.kept, !a.writes || a.silent);
     if (a.writes) {
         if (!by_write)

@@ -7,7 +7,7 @@ sizes that fits better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -29,7 +29,7 @@ from cutune.model.measurement.measurement import (
     Purpose,
     SiteCounters,
 )
-from cutune.model.measurement.size_relations import extents_at
+from cutune.model.measurement.size_relations import busy_threads, extents_at
 from cutune.model.rational.functions import RationalFunction, Terms, constant_function, fit
 from cutune.toolchain.device.thread_block import WARP, Block, threads_of
 
@@ -237,11 +237,11 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
 
 
 def _threads(kernel: MeasuredKernel) -> RationalFunction:
-    """The product of the extents; of many variables it is not found by fitting the product."""
+    """The product of the threads by axis; of many variables it is not found by fitting that."""
     variables = kernel.variables
     points = count_functions.count_points(variables)
     places = [[point[name] for name in variables] for point in points]
-    extents = [[max(0, extent) for extent in extents_at(kernel, point)] for point in points]
+    extents = [_busy(kernel, point) for point in points]
     of_axes = [fit(variables, places, along) for along in zip(*extents, strict=True)]
     if not all(extent.exact for extent in of_axes):
         return fit(variables, places, list(map(prod, extents)))
@@ -251,6 +251,12 @@ def _threads(kernel: MeasuredKernel) -> RationalFunction:
         denominator = _product(threads.denominator, extent.denominator)
         threads = replace(threads, numerator=numerator, denominator=denominator)
     return threads
+
+
+def _busy(kernel: MeasuredKernel, point: Mapping[str, int]) -> list[int]:
+    """The threads that a launch covers: those that have work, where any number does the same."""
+    covered = extents_at(kernel, point)
+    return [busy_threads(kernel, axis, point) or max(0, covered[axis]) for axis in range(3)]
 
 
 def _product(first: Terms, second: Terms) -> Terms:

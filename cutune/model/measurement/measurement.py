@@ -240,6 +240,8 @@ class MeasuredKernel:
     #: Was it counted while the program ran, at its sizes and on its data? So for kernels whose work
     #: depends on data, or for which no function of the sizes was found.
     on_data: bool = False
+    #: Were parts of its launches counted, which stand for all?
+    is_sampled: bool = False
     #: The variant that was measured; empty: the kernel itself.
     variant: NameOrNone = ""
     #: Pointers whose memory a launch of the variant asks about.

@@ -126,9 +126,14 @@ def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
 
 def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
     """Data parameters that only bound small loops (a radius, an order), at their largest values."""
-    guards = _names_of(*kernel.guards)
+    guards = guarding(kernel)
     largest = {n: max(values) for n, values in _columns(kernel).items() if n in kernel.bounds}
     return {n: most for n, most in largest.items() if 0 < most < WARP and n not in guards}
+
+
+def guarding(kernel: MeasuredKernel) -> frozenset[str]:
+    """The data parameters that say how many threads have work."""
+    return frozenset(_names_of(*kernel.guards))
 
 
 def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:

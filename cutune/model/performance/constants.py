@@ -149,6 +149,9 @@ OWN_BAND_ASSERTED = Fraction(107, 100)
 OWN_BAND_DATA_SMALLER = Fraction(105, 100)
 #: Of the same, if it has more. Read off judges/01_h200.json to judges/06_h200.json.
 OWN_BAND_DATA_LARGER = Fraction(102, 100)
+#: Of kernels of whose launches parts were counted: some of a few blocks need not be as busy as all.
+#: Read off docs/real-programs.md, where 5 % of two programs were predicted and not met.
+OWN_BAND_SAMPLED = Fraction(110, 100)
 #: Of kernels with atomic operations in shared memory: the model has no term for contention there.
 #: Read off judges/06_h200.json (kmeans_update).
 OWN_BAND_CONTENDED = Fraction(2)
@@ -165,7 +168,8 @@ REACH_EXACT = 1 << 17
 #: that meet what was held out are at most a quarter off there.
 REACH_NUMERICAL = 4
 #: Of kernels that are counted on data. Read off judges/03_h200.json and judges/05_h200.json, where
-#: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.
+#: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them. So it is
+#: with counts of one run alone, in a size that says how many threads there are; docs/evaluation.md.
 REACH_ON_DATA = 256
 
 #: Weight (see `mechanistic._as_timed`) of the factor for all lengths of launches, beside those at

@@ -58,6 +58,8 @@ def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
         return OwnBand.of(constants.OWN_BAND_CONTENDED)
     if model.confirmed_on == device.name:
         return NO_OWN_BAND
+    if kernel.is_sampled:
+        return OwnBand.of(constants.OWN_BAND_SAMPLED)
     if kernel.asserted:
         return OwnBand.of(constants.OWN_BAND_ASSERTED)
     if kernel.on_data:

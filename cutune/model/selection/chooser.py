@@ -25,7 +25,13 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
-from cutune.model.measurement.size_relations import busy_threads, extents_at, only_at, usually_held
+from cutune.model.measurement.size_relations import (
+    busy_threads,
+    extents_at,
+    guarding,
+    only_at,
+    usually_held,
+)
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
@@ -43,7 +49,7 @@ from cutune.model.selection.choose import (
     selection_rule,
 )
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, as_block, grid_of
+from cutune.toolchain.device.thread_block import GRID_LIMITS, WARP, Block, as_block, grid_of
 
 DEFAULT = "mechanistic"
 
@@ -78,7 +84,7 @@ def supported(model: FittedModel) -> dict[str, SizeRange]:
     """The least and the largest value of each variable of the counts, and of what had one value."""
     kernel = model.kernel
     pairs = zip(kernel.variables, model.reached, strict=True)
-    ranges = {name: _widened(model, reached) for name, reached in pairs}
+    ranges = {name: _widened(model, name, reached) for name, reached in pairs}
     if kernel.on_data:
         # What an element takes does not depend on how many threads there are.
         free = (d for d, text in zip("xyz", kernel.working, strict=True) if text is not None)
@@ -98,13 +104,14 @@ def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[s
     return {name: held for name, held in known if not held.least <= sizes[name] <= held.largest}
 
 
-def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
-    if model.kernel.on_data and reached.least == reached.largest:
-        return reached  # what never varied tells nothing of other values
+def _widened(model: FittedModel, name: str, reached: SizeRange) -> SizeRange:
     # What was met so many times beyond its samples is asked as far again.
     factor = max(constants.REACH_NUMERICAL, reached.factor)
     factor = constants.REACH_EXACT if model.is_exact else factor
-    factor = constants.REACH_ON_DATA if model.kernel.on_data else factor
+    if model.kernel.on_data:
+        # What never varied tells of other numbers of threads, if at all.
+        covers = name in guarding(model.kernel) and reached.least >= WARP
+        factor = constants.REACH_ON_DATA if covers or reached.least < reached.largest else 1
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from cutune.core.codes import Code
 from cutune.proof.collectives.reductions import Reduction
@@ -252,6 +252,8 @@ class RowJudge:
     recorder: Recorder
     kept_grid: KeptGrid
     reductions: Sequence[Reduction] = field(default=(), kw_only=True)
+    #: Spaces in which accesses do not meet.
+    apart: ClassVar[frozenset[str]] = frozenset({"const"})
 
     @property
     def graph(self) -> Graph:
@@ -267,7 +269,7 @@ class RowJudge:
             self.refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
         self._check_between_reductions()
-        known = (a for a in self.recorder.accesses if a.space != "const")
+        known = (a for a in self.recorder.accesses if a.space not in self.apart)
         accesses = [a for a in known if not self._is_of_reduction(a)]
         pairs = [(self._position(access), access) for access in accesses]
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]

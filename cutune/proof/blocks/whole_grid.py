@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from cutune.proof.blocks.shared_rows import Row, RowJudge
 from cutune.proof.memory.access_places import without_extensions
@@ -28,6 +29,9 @@ _SMALL = 1 << 19
 @dataclass(frozen=True)
 class GridJudge(RowJudge):
     """Judges entries in which all threads share rows."""
+
+    #: What no other thread comes to is not looked at.
+    apart: ClassVar[frozenset[str]] = frozenset({"const", "local"})
 
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
@@ -58,6 +62,23 @@ class GridJudge(RowJudge):
             if limit is None or not is_of_parameters(limit):
                 self.refuse(header, "a row whose end a launch does not know")
         return tuple(dict.fromkeys(limit for limit in found.values() if limit is not None))
+
+    def check_local_memory(self) -> None:
+        """Check that a thread uses memory of its own in rounds alone.
+
+        What one round leaves there the next one finds, so that elements have to be done in one
+        round each: by a thread of their own, the same whatever the number of threads is.
+
+        Raises:
+            NotUnderstood: it uses such memory elsewhere, or an address in it is stored.
+        """
+        variables = self.recorder.variables.values()
+        own = {variable.name for variable in variables if variable.space == "local"}
+        for access in self.recorder.accesses:
+            if access.space == "local" and self._in_row(access) is None:
+                self.refuse(access.block, "local memory beside rows")
+            if any(atom.symbol in own for value in access.values for atom in value.atoms):
+                self.refuse(access.block, "an address of local memory that is stored")
 
     def check_atomics(self) -> None:
         """Check that atomic operations do not round: with one thread their order is known.

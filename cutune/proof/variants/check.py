@@ -192,7 +192,8 @@ def _objection(kernel: Kernel, copy: str, proven: ProvenCode) -> str | None:
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
         # A copy is launched with as many threads as the program asks for.
-        its, own = (replace(one.dimensions[axis], grid_free=None) for one in (judged, kernel))
+        dimensions = (one.dimensions[axis] for one in (judged, kernel))
+        its, own = (replace(one, grid_free=None, idle_from=None) for one in dimensions)
         if d not in judged.pure_dimensions or its != own:
             return f"is not proven in {d} as the kernel is"
     return None if _is_as_free(judged, kernel) else _OTHER_LAUNCHES

@@ -47,12 +47,13 @@ BARRIER, _SHARED = "__syncthreads", "__shared__"
 _STATEMENTS = word_set("if else for while do switch case default return break continue {")
 #: Words with which a piece of the body may leave it, or change what is around it.
 _LEAVING = word_set("break continue goto return")
-_NEVER = word_set("goto asm __asm__ extern gridDim decltype typeid this")
+_NEVER = word_set(
+    "goto asm __asm__ extern gridDim decltype typeof __typeof__ __builtin_constant_p typeid this"
+)
 #: What a value ends with, before a binary `&`.
 _VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
 #: A type that is a reference under a name of its own.
 _REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
-_TYPE_OF = frozenset({"decltype", "__typeof__", "typeof", "__builtin_constant_p"})
 _FUNDAMENTAL = frozenset({"int", "float", "double", "char", "short", "long", "unsigned", "bool"})
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
@@ -273,7 +274,7 @@ class Body:
         for name in {word for word, after in pairwise(words) if after in ("(", "<")}:
             heads = [*texts.parameters(name)]
             is_told = len(heads) > 1 and any("&" in head for head in heads)
-            if is_told or any(map(_is_for_any_type, heads)) or name in _TYPE_OF:
+            if is_told or any(map(_is_for_any_type, heads)):
                 raise not_repeated(f"the function {name} may tell constants from variables")
 
     # ---- writing

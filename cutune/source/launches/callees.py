@@ -1,7 +1,8 @@
 """Does the name of a kernel say which one is launched? Takes a unit, judges launches.
 
 Where it does, the address identifies the kernel as a call does: no overload depends on the
-arguments, no argument is left out, and at most the types of template parameters are deduced.
+arguments, those that are left out are numbers, and at most the types of template parameters are
+deduced.
 """
 
 from __future__ import annotations
@@ -142,6 +143,13 @@ def last_name(callee: Iterable[Token]) -> str:
     return name
 
 
+#: A number of the language, with a suffix of it.
+NUMBER = re.compile(
+    r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
+    r"(?:[uUlLzZ]{1,3}|[fF])?"
+)
+#: `__null` is what NULL stands for.
+_CONSTANTS = frozenset({"true", "false", "nullptr", "__null"})
 _RESTRICT = frozenset({"__restrict__", "__restrict", "restrict"})
 
 
@@ -178,21 +186,26 @@ class KernelReference:
     """A kernel's name in a launch. `is_global`: it has to be looked up with `::`.
 
     `by_copy`: other functions share it, so that the type of the kernel's copy has to decide.
+    `filled`: the default arguments of a launch that leaves some out.
     """
 
     is_global: bool
     #: Template arguments behind those that are written.
     deduced: tuple[Deduced, ...]
     by_copy: bool = False
+    filled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Signature:
-    """One declaration of a name; `scope`: the namespaces around it, None where that is a class."""
+    """One declaration of a name; `scope`: the namespaces around it, None where that is a class.
+
+    `defaults`: of each parameter, empty where it has none.
+    """
 
     scope: tuple[str, ...] | None
     types: tuple[str, ...]
-    has_default: bool
+    defaults: tuple[tuple[str, ...], ...]
     is_template: bool
     is_variadic: bool
 
@@ -238,7 +251,8 @@ class Callees:
         is_auto = any("&" in t or "auto" in t.split() for t in next(iter(signatures)).types)
         if is_auto or any(signature.is_variadic for signature in signatures):
             return None
-        if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
+        filled = self._filled(signatures, [(syntax, launch), *shown], kernel)
+        if filled is None:
             return None
         deduced = self._deduced(syntax, launch, kernel, words)
         # Of a template without arguments there is no type.
@@ -248,7 +262,46 @@ class Callees:
         if others or deduced is None or not (scope or name not in MATHEMATICAL):
             return None
         is_global = self._is_global(shown or [(syntax, launch)], words, scope)
-        return None if is_global is None else KernelReference(is_global, deduced, by_copy)
+        return None if is_global is None else KernelReference(is_global, deduced, by_copy, filled)
+
+    def _filled(
+        self, signatures: Iterable[Signature], shown: Sequence[Shown], kernel: Kernel
+    ) -> tuple[str, ...] | None:
+        """The default arguments that a launch leaves out; None where they may mean something else.
+
+        A number means the same wherever it is written. `shown`: the launch as it is written, and
+        with all macros expanded: one may stand for several arguments.
+        """
+        defaults = [one.defaults for one in signatures if any(one.defaults)]
+        parameters, counts = len(kernel.parameters), {len(one.arguments) for _, one in shown}
+        if not defaults or (counts == {parameters} and _is_split_rightly(*shown[0])):
+            return ()
+        is_known = all(len(one) == parameters for one in defaults) and len(counts) == 1
+        macros = () if self.unit.is_expanded else self.unit.macros.definitions
+        if not (is_known and all(_is_split_rightly(*one, macros) for one in shown)):
+            return None
+        if (self.unit.is_expanded and len(shown) < 2) or self._is_redeclared(
+            plain_name(kernel.name)
+        ):
+            return None
+        filled = []
+        for place in range(counts.pop(), parameters):
+            said = {one[place] for one in defaults if one[place]}
+            sign, *rest = next(iter(said)) if len(said) == 1 else ("",)
+            number, *others = rest if sign == "-" else [sign, *rest]
+            if others or not (NUMBER.fullmatch(number) or number in _CONSTANTS):
+                return None
+            filled.append(f"-{number}" if sign == "-" else number)
+        return tuple(filled)
+
+    def _is_redeclared(self, name: str) -> bool:
+        """May a function declare it once more, perhaps with other default arguments?"""
+        texts = (part.syntax for part in self.unit.parts)
+        return any(
+            sum(t.text == name and behind.text == "(" for t, behind in pairwise(syntax.tokens))
+            > sum(1 for _ in _calls(syntax, name))
+            for syntax in texts
+        )
 
     def _defined(self, name: str) -> Iterator[tuple[UnitPart, SourceFunction]]:
         """Return the definitions of kernels of a name, of which other functions may share it."""
@@ -277,7 +330,7 @@ class Callees:
         texts = (self.unit.text(part, function) for part, function in self._defined(kernel.name))
         # Not a specialisation.
         general = next((text for text in texts if text.template_parameters), None)
-        if general is None or not _is_complete(syntax, launch, kernel):
+        if general is None or not _is_split_rightly(syntax, launch):
             return None
         defaults = {name for name, sign in pairwise(t.text for t in general.head) if sign == "="}
         named = {token.text for parameter in general.parameters for token in parameter}
@@ -349,7 +402,7 @@ class Callees:
         return Signature(
             scope_around(syntax, index),
             tuple(map(_type, parameters)),
-            any(token.text == "=" for tokens in parameters for token in tokens),
+            tuple(map(_default, parameters)),
             "template" in head,
             "..." in head or any(token.text == "..." for token in inner),
         )
@@ -381,10 +434,15 @@ def _type(tokens: Sequence[Token]) -> str:
     return " ".join(word for word in words if word not in _RESTRICT)
 
 
-def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
+def _default(parameter: Sequence[Token]) -> tuple[str, ...]:
+    texts = [token.text for token in parameter]
+    return tuple(texts[texts.index("=") + 1 :]) if "=" in texts else ()
+
+
+def _is_split_rightly(syntax: Syntax, launch: Launch, macros: Container[str] = ()) -> bool:
+    """`f<a, b>(c)` may have been split as if it were two comparisons, or be a macro's."""
     tokens = (token for one in launch.arguments for token in syntax.part(one))
-    is_certain = all(token.text != "<" for token in tokens)
-    return is_certain and len(launch.arguments) == len(kernel.parameters)
+    return all(token.text != "<" and token.text not in macros for token in tokens)
 
 
 def _template_arguments(words: Sequence[str]) -> int | None:

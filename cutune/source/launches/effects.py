@@ -6,7 +6,6 @@ types, and functions that are one such formula. Everything else is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from itertools import takewhile
 
 from cutune.source.configuration.host_scopes import PARAMETER, HostFunction, HostVariable
 from cutune.source.host_formula import basic_size
-from cutune.source.launches.callees import Callees, begins_lambda
+from cutune.source.launches.callees import NUMBER, Callees, begins_lambda
 from cutune.source.syntax.directives import template_end
 from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
@@ -88,7 +87,9 @@ class HostTypes:
         for index, token in enumerate(tokens[:-1]):
             if token.text != name or tokens[index + 1].text not in ("=", ";", ",", "[", "{"):
                 continue
-            head = [t.text for t in tokens[begin_of(tokens, index, _ENDS) : index]]
+            # A body in front of it ends what stands there.
+            begin = begin_of(syntax.tokens, places[index], _ENDS)
+            head = [t.text for t in syntax.tokens[begin : places[index]]]
             if not head or "(" in head or head[0] in ("using", "typedef", "enum", "struct"):
                 continue
             if "," in head:
@@ -127,11 +128,8 @@ _LIBRARY = word_set("""
     abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
     sqrtf
 """)
-#: A number of the language, with a suffix of it.
-_NUMBER = re.compile(
-    r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
-    r"(?:[uUlLzZ]{1,3}|[fF])?"
-)
+#: Types of the standard library whose values have no state: to make one does nothing.
+_TAGS = word_set("bool_constant integral_constant true_type false_type")
 _DEEPEST = 4
 _ENDS = frozenset({";", "{", "}", ":"})
 
@@ -163,7 +161,7 @@ class _Place:
         except Unexpandable as error:
             return f"macro '{error}'"
         is_path = may_be_any and self._is_path(expanded)
-        return None if is_path else next(self._doubts(expanded), None)
+        return None if is_path else next(self._doubts(_without_tags(expanded)), None)
 
     def _doubts(self, tokens: Sequence[Token]) -> Iterator[str]:
         for index, token in enumerate(tokens):
@@ -180,7 +178,7 @@ class _Place:
                     yield f"'{token.text}'"
             elif token.kind == "NUMBER":
                 # Any other is a literal of the user's: 3_rows.
-                if not _NUMBER.fullmatch(token.text):
+                if not NUMBER.fullmatch(token.text):
                     yield f"'{token.text}'"
             elif token.text == "=":
                 if before not in (">", "<", "=", "!"):
@@ -286,6 +284,30 @@ class _Place:
         around = HostFunction(syntax, function)
         inner = _Place(self.types, around, first, given or frozenset(), self.depth + 1)
         return given is not None and inner.doubt(body[1:-1]) is None
+
+
+def _without_tags(tokens: Sequence[Token]) -> list[Token]:
+    """Leave out each `std::bool_constant<…>{}`: its arguments are known when it is compiled."""
+    left, place = list[Token](), 0
+    while place < len(tokens):
+        end = _behind_tag(tokens, place)
+        left += tokens[place : place + 1] if end < 0 else ()
+        place = max(end, place + 1)
+    return left
+
+
+def _behind_tag(tokens: Sequence[Token], place: int) -> int:
+    """tag = "std" "::" NAME ("<" … ">")? ("{" "}" | "(" ")"); the place behind it, or -1."""
+    before, *words = (token.text for token in tokens[max(place - 1, 0) : place + 3])
+    words = words if place else [before, *words]
+    is_named = words[:2] == ["std", "::"] and not _TAGS.isdisjoint(words[2:])
+    if not is_named or (place and before == "::"):
+        return -1
+    end = place + 3
+    if [token.text for token in tokens[end : end + 1]] == ["<"]:
+        end = template_end(tokens, range(end, len(tokens)), ("{", "(", ";")) + 1
+    is_made = [token.text for token in tokens[end : end + 2]] in (["{", "}"], ["(", ")"])
+    return end + 2 if end > 0 and is_made else -1
 
 
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:

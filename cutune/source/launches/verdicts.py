@@ -175,6 +175,7 @@ class _Judged:
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
+            filled=callee.filled if callee else (),
             by_copy=callee.by_copy if callee else False,
             brackets=brackets,
             macro_line=self.file.shown.macro_line(launch),

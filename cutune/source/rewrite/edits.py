@@ -92,6 +92,9 @@ def launch_edits(
     names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
     text = f"{types}{copy}{f', cutune_variants({names})' if names else ''}{told})"
     yield Edit(site.called, text + line_structure(site.source[site.called]))
+    if site.filled:
+        arguments = ", ".join(["", *site.filled] if site.arguments else site.filled)
+        yield Edit.insert(site.span.end - 1, arguments)
 
 
 def _copy_at(site: LaunchSite, copy: KernelCopy) -> str:

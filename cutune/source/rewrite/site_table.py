@@ -85,12 +85,17 @@ def site_table(
     `threads`: the function that chooses how many threads there are, where any number may be.
     """
     known = ((site, program.kernel(site.kernel)) for site in sorted(sites, key=attrgetter("id")))
-    rows = [_Row(program, site, kernel) for site, kernel in known if kernel is not None]
+    routines = routines or {}
+    rows = [
+        _Row(program, site, kernel, routines.get(site.id, "nullptr"))
+        for site, kernel in known
+        if kernel is not None
+    ]
     # The code of other translation units whose kernels these launches call.
     borrowed = {row.kernel.elsewhere.name for row in rows if row.kernel.elsewhere is not None}
     functions = [_lent(name, (), " __attribute__((weak))").rstrip() for name in sorted(borrowed)]
     functions += (function for row in rows for function in row.functions())
-    texts = [row.text((routines or {}).get(row.site.id, "nullptr"), threads) for row in rows]
+    texts = [row.text(threads) for row in rows]
     if any(_WITNESS in text for text in texts):
         functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
     table = ["static const cutune_site cutune_sites[] = {", *texts, "};"]
@@ -104,7 +109,8 @@ def needed_headers(program: Program, sites: Sequence[LaunchSite]) -> tuple[str, 
         "cutune_member.h": any(kernel.members for kernel in kernels),
         "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
         "cutune_exact.h": any(
-            kernel.distinct_places or kernel.tiles or _guards(kernel) for kernel in kernels
+            kernel.distinct_places or kernel.tiles or _guards(kernel) or _idle_threads(kernel)
+            for kernel in kernels
         ),
         "cutune_tile.h": has_tiles(program, sites),
     }
@@ -122,14 +128,29 @@ def _guards(kernel: Kernel) -> dict[str, str]:
 
 
 def _free_grids(kernel: Kernel) -> dict[str, str]:
+    return _of_strides(kernel, [one.grid_free for one in kernel.dimensions])
+
+
+def _idle_threads(kernel: Kernel) -> dict[str, str]:
+    return _of_strides(kernel, [one.idle_from for one in kernel.dimensions])
+
+
+def _of_strides(kernel: Kernel, texts: Sequence[str | None]) -> dict[str, str]:
     return {
-        name: dimension.grid_free
-        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
-        if dimension.grid_free is not None
+        name: text
+        for index, (name, text) in enumerate(zip(DIMENSIONS, texts, strict=True))
+        if text is not None
         and dimension_rule(kernel, index) is Rule.DIVIDE
-        and guard_parameters(kernel, dimension.grid_free) is not None
+        and guard_parameters(kernel, text) is not None
         and not kernel.asserted
     }
+
+
+def _function_of_threads(kernel: Kernel, threads: str) -> str:
+    """The function that changes the number of threads; `threads`: where any number does."""
+    if _free_grids(kernel):
+        return threads
+    return "cutune_drop_threads" if _idle_threads(kernel) else "nullptr"
 
 
 class _Arguments:
@@ -152,10 +173,17 @@ class _Row:
     program: Program
     site: LaunchSite
     kernel: Kernel
+    routine: str
+
+    @property
+    def guards(self) -> dict[str, str]:
+        """Per dimension its guard, or how many threads have work where others are not needed."""
+        is_tuned = self.routine != "nullptr"
+        return {**_guards(self.kernel), **(_idle_threads(self.kernel) if is_tuned else {})}
 
     def functions(self) -> Iterator[str]:
         site, kernel = self.site, self.kernel
-        for dimension, guard in _guards(kernel).items():
+        for dimension, guard in self.guards.items():
             # Exact integers (`DimensionProof.guard`); where one is too large, 0 is "not known".
             arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
             unused = "" if arguments.names else "(void)argument_; "
@@ -265,9 +293,9 @@ class _Row:
             return None
         return integers, tuple(sorted({place for pair in kernel.may_meet for place in pair}))
 
-    def text(self, routine: str, threads: str) -> str:
+    def text(self, threads: str) -> str:
         """Initialise a `cutune_site`."""
-        site, kernel, guards = self.site, self.kernel, _guards(self.kernel)
+        site, kernel, guards, routine = self.site, self.kernel, self.guards, self.routine
         rules = [dimension_rule(kernel, index).value for index in range(3)]
         named = [f"cutune_guard_{site.id}_{d}" if d in guards else "nullptr" for d in DIMENSIONS]
         guarding = {i for guard in guards.values() for i in guard_parameters(kernel, guard) or ()}
@@ -301,7 +329,7 @@ class _Row:
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
             *(f"{len(variants)}", _boolean(kernel.must_hold), widths),
-            threads if routine != "nullptr" and _free_grids(kernel) else "nullptr",
+            _function_of_threads(kernel, threads) if routine != "nullptr" else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"
 

@@ -32,8 +32,8 @@ _ATTRIBUTE = re.compile(
 _BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
 #: Headers that others lie beside which are no user's, either.
 _TOOLKITS = (
-    re.compile(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', re.MULTILINE),
-    re.compile(r'^# \d+ "([^"\n]*[/\\]python3[^"\n/\\]*[/\\])Python\.h"', re.MULTILINE),
+    re.compile(r"(.*[/\\])cuda_runtime\.h"),
+    re.compile(r"(.*[/\\]python3[^/\\]*[/\\])Python\.h"),
 )
 _PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 #: A kernel; a column, or its class, and not a variable of that name.
@@ -154,7 +154,8 @@ class _Marker(NamedTuple):
 
 
 def _markers(text: str) -> list[_Marker]:
-    found, markers, toolkits = list(_MARKER.finditer(text)), [], _toolkit_directories(text)
+    found, markers = list(_MARKER.finditer(text)), []
+    toolkits = _toolkit_directories(dict.fromkeys(unescaped(match[2]) for match in found))
     for match, following in zip_longest(found, found[1:]):
         path, flags = unescaped(match[2]), match[3].split()
         is_system = _SYSTEM in flags or path.startswith("<") or _is_below(path, toolkits)
@@ -172,15 +173,17 @@ def _are_packages_users(text: str, markers: Sequence[_Marker]) -> bool:
     """
     if markers and _is_in_package(markers[0].path):
         return True
+    if not any(one.is_users and _is_in_package(one.path) for one in markers):
+        return False
     begins = [one.begin for one in markers]
     places = (bisect(begins, found.start()) for found in _OF_USERS.finditer(text))
     seen = (markers[place - 1] for place in places if place)
     return any(one.is_users and _is_in_package(one.path) for one in seen)
 
 
-def _toolkit_directories(expanded: str) -> tuple[str, ...]:
-    matches = (pattern.search(expanded) for pattern in _TOOLKITS)
-    return tuple(os.path.realpath(unescaped(match[1])) + os.sep for match in matches if match)
+def _toolkit_directories(paths: Iterable[str]) -> tuple[str, ...]:
+    matches = (next(filter(None, map(pattern.fullmatch, paths)), None) for pattern in _TOOLKITS)
+    return tuple(os.path.realpath(match[1]) + os.sep for match in matches if match)
 
 
 @lru_cache(maxsize=4096)

@@ -19,9 +19,9 @@ __global__ void fill(int n, int *x, int value) {
 }
 
 template <class T>
-__global__ void twice(int n, T *x) {
+__global__ void twice(int n, T *x, int more = 7, T less = -0x1) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] += x[i];
+    if (i < n) x[i] += x[i] + more * less;
 }
 
 namespace deep {
@@ -40,7 +40,7 @@ static __global__ void pairs(int n, int *x, Pair pair, const int *none) {
   NEXT (__COUN\
 TER__ + 1)
 int by_default = 3;
-__global__ void defaulted(int n, int *x, int value = 4) {
+__global__ void defaulted(int n, int *x, int value = by_default) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] += value;
 }

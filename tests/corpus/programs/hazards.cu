@@ -61,6 +61,12 @@ __global__ void read_of_kept_value(int *a) {
     s[threadIdx.x] = 0;
     a[threadIdx.x] = s[63 - threadIdx.x];
 }
+// Each warp has stored what it reads, and no warp stores anything else.
+__global__ void read_of_own_value(int *a) {
+    __shared__ volatile int s;
+    s = 5;
+    a[threadIdx.x] = s;
+}
 __global__ void byte_race(int *a) {
     __shared__ char s[64];
     s[threadIdx.x] = threadIdx.x;         // CT475
@@ -197,6 +203,7 @@ int main(int argc, char **argv) {
     CASE(shared_race, 1, 64, 0, a)
     CASE(race_of_kept_value, 1, 64, 0, a)
     CASE(read_of_kept_value, 1, 64, 0, a)
+    CASE(read_of_own_value, 1, 64, 0, a)
     CASE(byte_race, 1, 64, 0, a)
     CASE(global_race, 1, 64, 0, a)
     CASE(several_lanes, 1, 64, 0, a)

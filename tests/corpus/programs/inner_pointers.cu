@@ -290,7 +290,7 @@ static void of_graphs() {
 struct Turned { float *out, *in; };
 __global__ void overloaded(Two f) { SWAP(f.out, f.in); }
 __global__ void overloaded(Turned f) { SWAP(f.out, f.in); }
-__global__ void defaulted(Two f, float added = 1) {
+__global__ void defaulted(Two f, float added = 1 * 1) {
     HEAD;
     if (i < n) f.out[i] = f.in[i ^ 16] * 0.5f + added;
 }

@@ -4,7 +4,7 @@ __global__ void fill(int n, float *a) {
     if (i < n) a[i] = 1.0f;
 }
 template <class T>
-__global__ void set(int n, T *a, float value = 1) {
+__global__ void set(int n, T *a, float value = 1 * 1) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = value;
 }

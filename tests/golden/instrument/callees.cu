@@ -31,7 +31,7 @@ __global__ void rows(int n, T *x, Row<T, size> row) {
     if (i < n) x[i] = row.values[0];
 }
 
-__global__ void fill(int n, float *x, float value = 1);
+__global__ void fill(int n, float *x, float value = 1 * 1);
 __global__ void fill(int n, float *x, float value) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] = value;

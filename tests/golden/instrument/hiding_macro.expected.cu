@@ -6,7 +6,7 @@ __global__ void fill(int n, float *x) {
     if (i < n) x[i] = 1.0f;
 }
 
-__global__ void set(int n, float *x, float value = 1) {
+__global__ void set(int n, float *x, float value = 1 * 1) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] = value;
 }

@@ -25,7 +25,7 @@ __global__ void warp(int *a) {
     a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
 }
 __global__ void fine(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 0; }
-__global__ void set(int *a, int value = 0) { a[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+__global__ void set(int *a, int value = 0 * 1) { a[blockIdx.x * blockDim.x + threadIdx.x] = value; }
 
 void run(int *a, float *f, int n) {
     tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y

@@ -195,6 +195,21 @@ def test_the_largest_launch_and_a_smaller_one_are_measured(logs: Logs) -> None:
     assert {m.block for m in measured if m.purpose == Purpose.COUNTS} == {OWN}
 
 
+def test_launches_of_a_single_run_tell_how_work_grows(logs: Logs) -> None:
+    """Where the largest launches have one size, the others of these runs tell of theirs."""
+    # The first hardly fills a block, and of the second time was over.
+    made = [*sweep(96, work=96), *sweep(2000, BLOCKS[:3], 2000)]
+    made += [record for n in (1000, 1500, 4000) for record in sweep(n, work=n)]
+    launches = [[replace(recorded("gather", n), warp_instructions=n) for n in (1000, 4000)]]
+    ((_, measured),), said = on_data([logs.run(4000, made)], launches)
+    assert said == []
+    found = {(m.purpose, dict(m.sizes)["n"]) for m in measured}
+    assert {n for purpose, n in found if purpose == Purpose.COUNTS} == {1000, 1500, 4000}
+    assert {n for purpose, n in found if purpose == Purpose.SMALLER} == {1500}
+    model = fit_model(GATHER.kernel, measured)
+    assert isinstance(model, FittedModel) and model.reached == (SizeRange(1000, 4000, 1),)
+
+
 def counted_at(logs: Logs, rounds: Mapping[int, int]) -> list[Measurement]:
     """Runs with so many elements, of which each thread goes so many rounds."""
     runs = [logs.run(n, sweep(n, work=n)) for n in rounds]
@@ -268,6 +283,7 @@ def test_of_kernels_that_take_too_long_some_blocks_are_counted(logs: Logs) -> No
     ((found, measured),), said = on_data(runs, launches)
     assert said == [Code.FEWER_COUNTED, Code.SAMPLED, Code.ONE_SIZE]
     assert len(BLOCKS) - len(found.kernel.rejected) == SAMPLED_CANDIDATES
+    assert found.kernel.is_sampled and not GATHER.kernel.is_sampled
     assert {m.working_threads for m in measured} == {2000}
     _, second, _ = measured[0].sites
     assert (second.lanes, second.low, second.high) == (2000, 8, 4008)

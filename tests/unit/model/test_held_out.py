@@ -25,8 +25,13 @@ from cutune.model.fit.count_functions import (
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import Purpose
-from cutune.model.performance.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
+from cutune.model.performance.constants import (
+    REACH_EXACT,
+    REACH_NUMERICAL,
+    REACH_ON_DATA,
+)
 from cutune.model.rational.functions import RationalFunction, fit
+from cutune.model.selection.choose import band_of
 from cutune.model.selection.chooser import LARGEST_SIZE, Chooser, supported
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support import measured_kernel as known
@@ -188,8 +193,13 @@ def test_exact_models_reach_further_than_others_and_those_on_data() -> None:
     on_data = replace(model.kernel, on_data=True)
     ran = replace(model, kernel=on_data, reached=(SizeRange(300, 2000),))
     assert supported(ran) == {"n": SizeRange(2, 2000 * REACH_ON_DATA)}
+    # A number of threads tells of others, and no other integer does that never varied.
     once = replace(ran, reached=(SizeRange(300, 300),))
-    assert supported(once) == {"n": SizeRange(300, 300)}
+    assert supported(once) == {"n": SizeRange(2, 300 * REACH_ON_DATA)}
+    other = replace(once, kernel=replace(on_data, guards=("m", None, None)))
+    assert supported(other) == {"n": SizeRange(300, 300)}
+    few = replace(once, reached=(SizeRange(31, 31),))
+    assert supported(few) == {"n": SizeRange(31, 31)}
     far = replace(model, reached=(SizeRange(32, 1 << 24),))
     assert supported(far)["n"].largest == LARGEST_SIZE
 
@@ -204,6 +214,15 @@ def test_beyond_its_range_the_program_s_own_block_stays_and_says_so() -> None:
         if not is_known:
             assert choice.block == model.kernel.original and choice.kept_original
             assert "n from 16 to 8000" in choice.reason
+
+
+def test_gains_that_parts_of_launches_promise_have_to_be_larger() -> None:
+    on_data = replace(COLUMNS.kernel, on_data=True)
+    whole, parts = (
+        band_of(replace(COLUMNS, kernel=replace(on_data, is_sampled=sampled)), H200)
+        for sampled in (False, True)
+    )
+    assert parts.smaller > whole.smaller and parts.larger > whole.larger
 
 
 def test_a_value_that_never_varied_is_the_only_one_that_is_known() -> None:

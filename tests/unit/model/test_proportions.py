@@ -56,6 +56,18 @@ WITH_MEMORY = replace(PLANE, compiled=compiled([MemoryInstruction(0, "load", 4, 
 RUNS = [run(100), run(400)]
 
 
+def test_totals_do_not_grow_with_threads_that_have_no_work() -> None:
+    """Any number of threads shares n elements."""
+    shared = replace(KERNEL, guards=(None, None, None), variable_extents=(True, False, False))
+    recorded = (((1000,), (4096, 1, 1)),)
+    kernel = replace(shared, working=("n", None, None), recorded=recorded)
+    launch = replace(measurement(1000), sizes=(("n", 1000), ("extent_x", 4096)))
+    total = proportions(kernel, [launch])([50_000], False)
+    few, many, more = ((1000, 1024), (1000, 4096), (2000, 4096))
+    counted = [total({"n": n, "extent_x": threads}) for n, threads in (few, many, more)]
+    assert counted == [50_000, 50_000, 100_000]
+
+
 def test_totals_grow_with_the_threads() -> None:
     # Rows of 15 and of 16 elements on average.
     found = proportions(PLANE, RUNS)([15 * 6400, 16 * 25600], False)

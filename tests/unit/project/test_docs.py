@@ -110,3 +110,16 @@ def test_statuses_are_those_of_the_tool() -> None:
     page = (ROOT / "docs/guide/ci.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (.*) \|$", page, re.MULTILINE)
     assert rows == [(str(status), meaning) for status, meaning in STATUSES]
+
+
+def test_variables_that_the_guide_names_are_stable() -> None:
+    named, guide = re.compile(r"\bCUTUNE_[A-Z_]+"), ROOT / "docs/guide"
+    stable = {*named.findall((guide / "versions.md").read_text(encoding="utf-8"))}
+    pages = (page.read_text(encoding="utf-8") for page in guide.glob("*.md"))
+    assert {*named.findall("\n".join(pages))} == stable
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "cutune").rglob("*")
+        if path.suffix in (".py", ".h", ".cpp")
+    )
+    assert stable <= {*named.findall(code)}

@@ -190,6 +190,12 @@ def test_of_code_that_is_not_read_nothing_is_proven() -> None:
     assert prove_entries(texts, lambda name: True) == ProvenCode({}, ())
 
 
+@pytest.mark.parametrize("body", ["mov;", "mov.u32 %ctaid.x;", "mov.u32 %r1, %ctaid.x; and.b32;"])
+def test_instructions_without_their_operands_are_read(body: str) -> None:
+    (proofs,) = prove_entries([module(entry("_Z1kv", body))], lambda name: True).proofs.values()
+    assert not any(one.narrow_blocks for one in proofs)
+
+
 # Changes of which some do not compile.
 
 

@@ -67,6 +67,25 @@ FREE: Mapping[str, tuple[str, list[str]]] = {
     "steps_in_time": ("for (int t = 0; t < m; ++t) EACH(n) a[i] = 2 * a[i] + t * b[i];", ["n"]),
     "four_at_once": ("EACH(n) ((float4 *)a)[i] = ((const float4 *)b)[i];", ["n"]),
 }
+#: Where each number of threads does the same in which every element has one of its own.
+APART: Mapping[str, tuple[str, list[str]]] = {
+    "series_by_index": ("EACH(n) a[i] = sinf(b[i]);", ["n"]),
+    "table_of_round": (
+        "EACH(n) { float w[4]; for (int k = 0; k < 4; ++k) w[(k + i) & 3] = b[i] + k;"
+        " a[i] = w[d[i] & 3]; }",
+        ["n"],
+    ),
+    "left_behind": ("float w[4]; EACH(n) { a[i] = w[d[i] & 3]; w[i & 3] = b[i]; }", ["n"]),
+    "of_two_loops": (
+        "float w[4]; EACH(n) w[d[i] & 3] = b[i]; EACH(m) c[i] = w[d[i] & 3];",
+        ["n", "m"],
+    ),
+    "steps_of_own": (
+        "float w[4]; for (int t = 0; t < m; ++t) EACH(n) { w[(d[i] + t) & 3] = b[i];"
+        " a[i] = w[t & 3]; }",
+        ["n"],
+    ),
+}
 #: Where the number of threads has to stay.
 KEPT: Mapping[str, str] = {
     "threads_stored": "EACH(n) a[i] = ALL;",
@@ -116,6 +135,17 @@ KEPT: Mapping[str, str] = {
         "__shared__ int w[1024]; EACH(n) { w[threadIdx.x] = d[i]; c[i] = w[threadIdx.x]; }"
     ),
     "lanes": "EACH(n) c[i] = __shfl_sync(~0u, d[i], 0);",
+    "local_behind": ("int w[4]; EACH(n) w[d[i] & 3] = i; c[1] = w[m & 3];"),
+    "local_in_front": ("int w[4]; w[m & 3] = 7; EACH(n) c[i] = w[d[i] & 3];"),
+    "local_decides": ("int w[4]; EACH(n) w[d[i] & 3] = i; if (w[m & 3] > 3) c[5] = 7;"),
+    "local_place": ("int w[4]; EACH(n) { w[d[i] & 3] = i; c[w[m & 3]] = i; }"),
+    "local_or_not": (
+        "int w[4]; EACH(n) { int *p = d[i] > 3 ? w : c; p[i & 3] = i; a[i] = p[d[i] & 3]; }"
+    ),
+    "local_by_address": (
+        "int w[4], *p[2]; EACH(n) { p[d[i] & 1] = w + (i & 1); p[1 - (d[i] & 1)] = c;"
+        " *p[b[i] > 2] = i; a[i] = w[d[i] & 3]; }"
+    ),
     "local_memory": ("float w[4] = {}; EACH(n) { a[i] = w[i & 3]; w[d[i] & 3] = b[i]; }"),
     "downwards": "for (int i = n - 1 - (int)ID; i >= 0; i -= ALL) a[i] = b[i];",
     "of_block": "for (int i = threadIdx.x; i < n; i += blockDim.x) a[i] = b[i];",
@@ -134,7 +164,7 @@ NAMES |= {"5:0:b32": "u", "6:0:b64": "s"}
 @pytest.fixture(scope="module")
 def module() -> Module:
     parameters = f"{PARAMETERS}, unsigned u, size_t s, const int *d"
-    bodies = {**{name: body for name, (body, _) in FREE.items()}, **KEPT}
+    bodies = {name: body for name, (body, _) in {**FREE, **APART}.items()} | dict(KEPT)
     return compiled(bodies, COMMON, parameters)
 
 
@@ -143,6 +173,15 @@ def test_any_number_of_threads_does_the_same(module: Module, name: str) -> None:
     proof = prove(module, name)
     refused = judge(module, module.functions[name], WholeGrid(dimension="x")).refused
     assert limits_of(proof, NAMES) == FREE[name][1], refused
+    assert not proof.dimensions[0].in_one_round
+
+
+@pytest.mark.parametrize("name", list(APART))
+def test_threads_without_an_element_are_not_needed(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    refused = judge(module, module.functions[name], WholeGrid(dimension="x")).refused
+    assert limits_of(proof, NAMES) == APART[name][1], refused
+    assert proof.dimensions[0].in_one_round
 
 
 @pytest.mark.parametrize("name", list(KEPT))

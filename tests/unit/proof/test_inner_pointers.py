@@ -153,6 +153,6 @@ def test_a_launch_asks_for_them() -> None:
 
 
 def test_a_repeated_launch_does_not() -> None:
-    _, launch, table = asked(program_of("Fields f, int m, int l = 1"))
+    _, launch, table = asked(program_of("Fields f, int m, int l = one()"))
     assert "for (cutune_repeated cutune_1(1, cutune_members<>()," in launch
     assert "return false;" in table and "are_apart" not in table

@@ -69,7 +69,7 @@ def stored(value: str) -> str:
     return run(FILL.replace("a[i] = 1", f"a[i] = {value}"))
 
 
-DEFAULT = FILL.replace("float *a", "float *a, int v = 1")
+DEFAULT = FILL.replace("float *a", "float *a, int v = 1 * 1")
 HELPER = """@__global__ void K(int n, float *a) { BODY if (i < n) a[i] = 1; }
 template <class F> void K_go(F f, int n, float *a) { f<<<n / 64, 64>>>(n, a); }
 void K_run(int n, float *a) { K_go(K, n, a); }""".replace("BODY", ID)

@@ -56,6 +56,7 @@ DECIDING = {
         "add.f32 %f3, %f1, 0f4B400000; sub.f32 %f4, %f3, 0f4B400000;",
         ["add 0f00000000", "sub 0f00000000"],
     ),
+    "one_operand": ("activemask.b32 %r8; membar.cta;", []),
     "scaled_data": ("mul.f32 %f3, %f2, %f1; add.f32 %f4, %f3, %f2;", []),
 }
 
@@ -98,3 +99,61 @@ LOOP = "mov.u32 %r8, 0; $again: ld.global.u32 %r7, [%d2]; {} setp.lt.s32 %p1, %r
 )
 def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_strange: bool) -> None:
     assert bool(sums_that_may_wrap(_values(LOOP.format(within, behind)))) is is_strange
+
+
+#: A thread counts up by 8 from where it is in its block.
+ROUNDS = (
+    "mov.u32 %r8, %r3; $again: st.global.u32 [%d2], %r8; {} add.s32 %r8, %r8, 8;"
+    " setp.lt.s32 %p1, %r8, {}; @%p1 bra $again; setp.gt.s32 %p2, %r8, 700;"
+)
+
+
+@pytest.mark.parametrize(
+    ("within", "end", "expected"),
+    [
+        ("", "640", 0),
+        ("", "%r1", 1),
+        ("setp.gt.s32 %p3, %r8, %r1; @%p3 bra $out;", "640", 2),
+        ("setp.gt.s32 %p3, %r3, %r8; @%p3 bra $out;", "640", 0),
+        ("add.s32 %r8, %r8, %r4;", "640", 2),
+        ("ld.global.u32 %r8, [%d2];", "640", 2),
+    ],
+)
+def test_what_only_the_place_in_a_block_decides(within: str, end: str, expected: int) -> None:
+    found = decisions(_values(ROUNDS.format(within, end) + " $out:"))
+    assert len(found) == expected, [one.instruction for one in found]
+
+
+def test_a_loop_within_another_begins_anew() -> None:
+    inner = ROUNDS.format("", "640").replace("$again", "$inner")
+    outer = f"mov.u32 %r10, 0; $outer: {inner} add.s32 %r10, %r10, 1; {{}} @%p4 bra $outer;"
+    of_size = outer.format("setp.lt.s32 %p4, %r10, %r1;")
+    assert decisions(_values(of_size)) == []
+    goes_on = of_size.replace("mov.u32 %r8, %r3; $inner", "$inner")
+    assert len(decisions(_values("mov.u32 %r8, %r3; " + goes_on))) == 2
+
+
+#: Two counts of one or two, and whether both are two.
+BY_BRANCHES = """mov.u32 %r8, 1; mov.u32 %r9, 1;
+setp.gt.s32 %p1, {0}; @%p1 bra $one; st.global.u32 [%d2], %r1; mov.u32 %r8, 2; $one:
+setp.gt.s32 %p2, {0}; @%p2 bra $two; add.s32 %r9, %r9, 1; st.global.u32 [%d2], %r2; $two:
+setp.eq.s32 %p3, %r8, 2; setp.eq.s32 %p4, %r9, 2; and.pred %p5, %p3, %p4;"""
+
+
+@pytest.mark.parametrize(("test", "expected"), [("%r1, 3", 3), ("%r3, 3", 0)])
+def test_branches_that_sizes_decide(test: str, expected: int) -> None:
+    found = [one.instruction.opcode for one in decisions(_values(BY_BRANCHES.format(test)))]
+    assert found == ["setp", "setp", "and"][:expected]
+    counted = BY_BRANCHES.format(test).replace("mov.u32 %r8, 2;", "add.s32 %r8, %r8, 1;")
+    assert [one.instruction.opcode for one in decisions(_values(counted))] == found
+
+
+def test_nobody_sees_what_a_branch_leaves_out() -> None:
+    within = "mov.u32 %r8, %r3; $again: st.global.u32 [%d2], %r8; add.s32 %r8, %r8, 8;"
+    ends = "setp.lt.s32 %p1, %r8, 640; @%p1 bra $again;"
+    guarded = f"setp.ge.s32 %p2, %r6, %r1; @%p2 bra $out; {within} {ends} $out:"
+    assert decisions(_values(guarded)) == []
+    begins_before = guarded.replace("mov.u32 %r8, %r3;", "")
+    assert decisions(_values("mov.u32 %r8, %r3; " + begins_before)) == []
+    seen = begins_before + " setp.gt.s32 %p3, %r8, 700;"
+    assert len(decisions(_values("mov.u32 %r8, %r3; " + seen))) == 2

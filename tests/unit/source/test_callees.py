@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -80,12 +81,46 @@ def test_the_address_says_which(text: str, callee: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "given", "filled"),
+    [
+        ("int n, float *x = 0", "n", "n, 0"),
+        ("int n, float *x = nullptr, bool b = true", "n", "n, nullptr, true"),
+        ("int n, float *x = __null", "n", "n, __null"),
+        ("int n, float *x, float v = -1.5e3f, unsigned u = 0x1Fu", "n, x", "n, x, -1.5e3f, 0x1Fu"),
+        ("int n, float *x, int u = 2, int v = 3", "n, x, 7", "n, x, 7, 3"),
+        ("int n, float *x, float v = 1e-5f", "n, x", "n, x, 1e-5f"),
+        ("int n = 4, float *x = 0", "", "4, 0"),
+    ],
+)
+def test_numbers_that_are_left_out_are_written(parameters: str, given: str, filled: str) -> None:
+    for declared in (f"__global__ void k({parameters}) K;", _declared_before(parameters)):
+        launch = f"void f(int n, float *x) {{ k<<<1, 2>>>({given}); }}"
+        text = rewritten(f"{declared} {launch}")
+        assert text.startswith(f"cutune_launch(1, 1, 2) ? (void)0 : cutune_call(k)({filled})")
+
+
+def _declared_before(parameters: str) -> str:
+    without = re.sub(r" = [^,]*", "", parameters)
+    return f"__global__ void k({parameters}); __global__ void k({without}) K;"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         PLAIN
         + "__global__ void k(int n, int *x) K; void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         PLAIN + "void k(double); void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
-        "__global__ void k(int n, float *x = 0) K; void f(int n) { k<<<1, 2>>>(n); }",
+        *(
+            f"static const int one = 1; __global__ void k(int n, float *x, float v = {default}) K;"
+            "void f(int n, float *x) { k<<<1, 2>>>(n, x); }"
+            for default in ("one", "1 + 1", "sizeof(int)", "float(1)", "- -1")
+        ),
+        # A declaration in a function has default arguments of its own.
+        "__global__ void k(int n, float *x, int v = 1) K; void f(int n, float *x) {"
+        " __global__ void k(int, float *, int v = 2); k<<<1, 2>>>(n, x); }",
+        # One name of two arguments.
+        "#define BOTH n, x\n__global__ void k(int n, float *x = 0, int v = 1) K;"
+        "void f(int n, float *x) { k<<<1, 2>>>(BOTH); }",
         "__global__ void k(const int &n, float *x) K;"
         "void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         "template <class... T> __global__ void k(int n, float *x, T... more) K;"
@@ -111,11 +146,12 @@ enum Kind { one };
 int global, *pointer; volatile int port; static const int constant = 4;
 Class object;
 int half(int n) { return n / 2; }
+int behind;
 int counted(int n) { return global++ + n; }
 int called(Class c) { return c.n; }
 int elsewhere(int n);
 namespace a { int inside; }
-__global__ void k(int n, float *x, int value = 1) K;
+__global__ void k(int n, float *x, int value = constant) K;
 """
 
 
@@ -130,6 +166,7 @@ __global__ void k(int n, float *x, int value = 1) K;
             "object",
             "g.inner",
             "global",
+            "behind + 1",
             "*pointer",
             "constant + 1",
             "min(n, 4)",
@@ -137,6 +174,8 @@ __global__ void k(int n, float *x, int value = 1) K;
         *("0x1.8p-3f + 1'000ull", ".5", "1.e+3L", "0b1'0", "0xF'Fu", "07"),
         *("p->nx", "'a'", "1e3f", "true", "nullptr", "NULL", "half(half(n))"),
         *("(n + block.x - 1) / block.x", "n >= 3", "n != 1 && n <= 4", "n >> 2"),
+        *("std::true_type{}", "std::bool_constant<false>()", "std::integral_constant<Kind, one>{}"),
+        "n + std::integral_constant<int, 4>{}",
     ],
 )
 def test_harmless_arguments(argument: str) -> None:
@@ -175,6 +214,12 @@ def test_harmless_arguments(argument: str) -> None:
         ("__COUNTER__", "'__COUNTER__'"),
         ("COUNTED", "'COUNTED'"),
         ("T(3)", "'T'"),
+        ("std::vector<int>{}", "'vector'"),
+        ("std::true_type{}(n++)", "'++'"),
+        ("std::bool_constant<true>{n}", "'bool_constant'"),
+        ("std::bool_constant<n > 3>{}", "'bool_constant'"),
+        ("a::std::true_type{}", "'a'"),
+        ("::std::true_type{}", "'std'"),
     ],
 )
 def test_doubtful_arguments(argument: str, what: str) -> None:

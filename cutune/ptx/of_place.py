@@ -1,0 +1,133 @@
+"""Values that all launches have alike. Takes PTX, gives registers that places in a block decide.
+
+A register is made of literals, threadIdx and blockDim alone, and no loop that ends otherwise goes
+on with it: what a thread counts until it comes to a literal is the same at all sizes, while the
+rounds of `for (k = 0; k < n; ++k)` are not. Nor does anything else decide which of several values
+it has. Loops are pieces of text that end with a branch back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from typing import TypeGuard
+
+from cutune.ptx.taint import made_of_themselves, names, results
+from cutune.ptx.types import ARITHMETIC, Instruction, Label
+
+_PLACES = re.compile(r"%n?tid\.[xyz]|%laneid")
+Body = Sequence[Instruction | Label]
+
+
+def registers_of_places(body: Body) -> frozenset[str]:
+    """Return the registers that hold the same for a thread of a block in all launches."""
+    found = {name for one in _instructions(body) for name in results(one)}
+    size = -1
+    while size != (size := len(found)):
+        _leave_made(body, found)
+        found -= decided_otherwise(body, found, found)
+        for begin, end in loops(body):
+            if not _ends_alike(body, begin, end, found):
+                found -= _going_on(body, begin, end, found)
+    return frozenset(found)
+
+
+def _leave_made(body: Body, found: set[str]) -> None:
+    """Take out what is made of anything else."""
+    is_less = True
+    while is_less:
+        before = len(found)
+        for one in _instructions(body):
+            read = [o for o in (*one.operands[1:], one.guard) if not _PLACES.fullmatch(o)]
+            registers = (name for o in read for name in names(o) if name[0] == "%")
+            is_made = one.opcode in ARITHMETIC and all(map(found.__contains__, registers))
+            if not is_made:
+                found.difference_update(results(one))
+        is_less = len(found) < before
+
+
+def decided_otherwise(body: Body, asked: Set[str], found: Set[str]) -> set[str]:
+    """Return which registers have one of several values by branches that none of `found` decides.
+
+    Such a branch goes on behind some of the instructions that write it. Where it goes on behind all
+    of them, or nothing reads the register from there on, nobody sees another value.
+    """
+    written, read = dict[str, set[int]](), dict[str, set[int]]()
+    for place, one in enumerate(body):
+        if isinstance(one, Instruction):
+            for name in asked & {*results(one)}:
+                written.setdefault(name, set()).add(place)
+            for name in {n for o in (*one.operands[1:], one.guard) for n in names(o)} & asked:
+                read.setdefault(name, set()).add(place)
+    several, labels = {name for name, places in written.items() if len(places) > 1}, labels_of(body)
+    other, rounds = set[str](), [*loops(body)]
+    for place, one in enumerate(body):
+        if not is_branch(one) or (one.guard and one.guard in found):
+            continue
+        end = labels.get(one.operands[-1], 0)
+        again = min(
+            (first for first, last in rounds if first <= place and end <= last), default=end
+        )
+        for name in several:
+            over = {at for at in written[name] if place < at < end}
+            is_seen = any(at >= end or again <= at <= place for at in read.get(name, ()))
+            if over and over != written[name] and is_seen:
+                other.add(name)
+    return other
+
+
+def _instructions(body: Body) -> Iterator[Instruction]:
+    return (item for item in body if isinstance(item, Instruction))
+
+
+def labels_of(body: Body) -> dict[str, int]:
+    """Return the place of each label."""
+    return {item.name: place for place, item in enumerate(body) if isinstance(item, Label)}
+
+
+def loops(body: Body) -> Iterator[tuple[int, int]]:
+    """Yield where loops begin, and their branches back."""
+    labels = labels_of(body)
+    for end, last in enumerate(body):
+        if is_branch(last) and labels.get(last.operands[-1], end + 1) <= end:
+            yield labels[last.operands[-1]], end
+
+
+def is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
+    return isinstance(item, Instruction) and item.opcode == "bra"
+
+
+def _ends_alike(body: Body, begin: int, end: int, found: set[str]) -> bool:
+    """Do only registers of places decide how often a loop goes round?"""
+    labels = labels_of(body)
+    for place in range(begin, end + 1):
+        one = body[place]
+        if not isinstance(one, Instruction) or one.opcode not in ("bra", "ret", "exit", "brx"):
+            continue
+        is_inside = one.opcode == "bra" and begin <= labels.get(one.operands[-1], -1) <= end
+        leaves = place == end or not is_inside
+        if leaves and (one.opcode != "bra" or (one.guard and one.guard not in found)):
+            return False
+    return True
+
+
+def _going_on(body: Body, begin: int, end: int, found: set[str]) -> set[str]:
+    """Registers that a round of a loop has from the one before."""
+    inner = {
+        place
+        for first, last in loops(body)
+        if begin <= first and last < end
+        for place in range(first, last + 1)
+    }
+    every, outer = dict[str, set[str]](), dict[str, set[str]]()
+    for place in range(begin, end + 1):
+        one = body[place]
+        if not isinstance(one, Instruction):
+            continue
+        read = {n for o in (*one.operands[1:], one.guard) for n in names(o)} & found
+        for name in found.intersection(results(one)):
+            every.setdefault(name, set()).update(read)
+            if place not in inner:
+                outer.setdefault(name, set()).update(read)
+    # What an inner loop begins anew with is written in front of it.
+    return made_of_themselves(outer) | (made_of_themselves(every) - outer.keys())
