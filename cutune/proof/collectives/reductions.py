@@ -63,6 +63,7 @@ class Ending:
         sizes: of the elements of each array, in bytes.
         first, last: what is used before the first barrier, and behind the last one.
         bytes: how much is used of the array whose size the launch gives.
+        ends: where the last element that is used ends, by shared array, in bytes.
         steps: how many basic blocks were executed.
         of_lanes: lines of accesses of the first warp, whose places may depend on the lane.
     """
@@ -78,6 +79,7 @@ class Ending:
     first: Uses
     last: Uses
     bytes: int
+    ends: Mapping[str, int]
     steps: int
     of_lanes: frozenset[int]
 
@@ -315,6 +317,7 @@ class Reductions:
             {a.name: frozenset(a.first) for a in run.arrays.values()},
             {a.name: frozenset(a.last) for a in run.arrays.values()},
             sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
+            {a.name: a.used_bytes for a in run.arrays.values()},
             run.steps,
             frozenset(of_lanes),
         )
@@ -473,7 +476,16 @@ def reduced_by(reductions: Sequence[Reduction]) -> Reduced:
             for element in one.stored
             if not any(_overwrites(other, element) for other in reductions)
         ),
+        _ends(reductions),
     )
+
+
+def _ends(reductions: Sequence[Reduction]) -> Mapping[str, int]:
+    """Where in each array what any block of any reduction uses ends."""
+    found = dict[str, int]()
+    for run in (run for one in reductions for run in one.endings.values()):
+        found |= {name: max(end, found.get(name, 0)) for name, end in run.ends.items()}
+    return found
 
 
 def _overwrites(reduction: Reduction, element: Element) -> bool:
