@@ -374,7 +374,9 @@ class _Joined:
             narrow_blocks=any(proof.narrow_blocks for proof in self.proofs),
             allowed=BlockRange(proven=tuple(sorted(common))) if common else None,
             reassociates=any(proof.reassociates for proof in self.proofs),
-            keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),
+            keeps_shared=any(
+                p.keeps_shared or (p.uses_shared and not p.shared_bytes) for p in self.proofs
+            ),
             needed_shared=self._needed_shared(),
         )
 

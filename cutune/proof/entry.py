@@ -321,8 +321,8 @@ class _EntryProver:
         return replace(
             proof,
             widths=tuple(widths),
-            # Where rows lie behind, the launch asks for enough.
-            shared_bytes=needed if any(needed) and not self.rows_behind else (),
+            shared_bytes=needed if any(needed) else (),
+            keeps_shared=self.rows_behind,
             reassociates=any(one.reassociates for one in self.reductions),
         )
 
@@ -404,8 +404,6 @@ class _EntryProver:
         judge.check_left_by(self.left_by)
         meeting = judge.judged()
         self.rows_behind = any(not self.recorder.variables[one].size for one in judge.behind)
-        if self.rows_behind:
-            meeting.ask(judge.rows_that_all_do())
         others = f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = dict.fromkeys(self._named(), EntryDimension(True, others))
         dimensions[kept_grid.dimension] = EntryDimension(True, grid_kept=True)

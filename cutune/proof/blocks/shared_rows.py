@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, product
 from typing import ClassVar, NoReturn
 
 from cutune.core.codes import Code
-from cutune.core.reaching import reached
 from cutune.proof.blocks.row_meetings import MOST_SHARED, MOST_STEP, Position, Row, meet
 from cutune.proof.collectives.reductions import Reduction
 from cutune.proof.flow.graph import Graph, Phases
@@ -28,7 +27,7 @@ from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import Reduced
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.id_bounds import ID_BITS, ordered
-from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
+from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
@@ -70,8 +69,8 @@ class RowJudge:
     recorder: Recorder
     kept_grid: KeptGrid
     reductions: Sequence[Reduction] = field(default=(), kw_only=True)
-    #: Loops over rows that lie behind what reductions use, by the shared array, and by header.
-    behind: dict[str, dict[int, RowLoop]] = field(default_factory=dict, init=False)
+    #: Shared arrays that hold rows behind what reductions use of them.
+    behind: set[str] = field(default_factory=set, init=False)
     #: Spaces in which accesses do not meet.
     apart: ClassVar[frozenset[str]] = frozenset({"const"})
 
@@ -199,51 +198,8 @@ class RowJudge:
         is_near = step.literal is not None and 0 < step.literal <= MOST_STEP
         if element is None or not is_near or not reduced.begins_behind(access.address):
             return False
-        loops, inside = self.behind.setdefault(element[0], {}), self.graph.loop_of_header
-        deciding = self.graph.dependences[access.block] & inside[around[0].header]
-        if deciding <= {around[0].stay}:
-            loops[around[0].header] = around[0]
+        self.behind.add(element[0])
         return True
-
-    def rows_that_all_do(self) -> SizeConditions:
-        """Return when each block uses what lies behind sums, so that the launch asks for all of it.
-
-        Raises NotUnderstood where a block may end without.
-        """
-        conditions = set[IntegerPolynomial]()
-        for name, loops in self.behind.items():
-            if self.recorder.variables[name].size:
-                continue
-            ends = {loop.end for loop in loops.values()}
-            if len(ends) != 1:
-                self.refuse(0, "rows of several lengths behind sums of the block")
-            (end,) = ends
-            conditions.add(end - ONE)
-            onwards = partial(self._onwards, headers={*loops}, end=end)
-            if any(not self.graph.flow.blocks[b].terminator.targets for b in reached([0], onwards)):
-                self.refuse(0, "a row behind sums of the block that some blocks do not do")
-        return SizeConditions(frozenset(conditions))
-
-    def _onwards(
-        self, block: int, headers: Collection[int], end: IntegerPolynomial
-    ) -> Sequence[int]:
-        """Where thread 0 goes on from a block without a row, if its end is 1 or more."""
-        if block in headers:
-            return ()
-        terminator = self.graph.flow.blocks[block].terminator
-        predicate = self.walk.branches.get(block)
-        if terminator.kind != "branch" or not isinstance(predicate, Relation):
-            return terminator.targets
-        for target, one in zip(terminator.targets, (predicate, predicate.negated()), strict=True):
-            if any(self._holds_with(test, end) for test in _tests(one)):
-                return (target,)
-        return terminator.targets
-
-    def _holds_with(self, test: _OrderTest, end: IntegerPolynomial) -> bool:
-        (thread,) = self.kept_grid.thread.atoms
-        more = (test.large - test.small).replaced(thread, ZERO)
-        least = more.literal if more.literal is not None else (more - end + ONE).literal
-        return least is not None and 0 < least <= _SMALL
 
     def _of_reduction(self, access: MemoryAccess) -> Position:
         """Who makes an access of a reduction: thread 0, or all threads the same one."""

@@ -23,7 +23,7 @@ from cutune.proof.collectives.block_run import BlockRun
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
 from cutune.proof.collectives.run_ends import Stop, Unsettled
-from cutune.proof.collectives.shared_memory import SharedAddresses
+from cutune.proof.collectives.shared_memory import SEVERAL, SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
@@ -43,8 +43,8 @@ _FEW = frozenset({32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 896, 
 _MANY_STEPS = 200
 
 T = TypeVar("T")
-Uses = Mapping[str, frozenset[int]]
-"""By shared array the elements that are used; those that are written as `-1 - element`."""
+Uses = Mapping[str, Mapping[int, int]]
+"""By shared array the elements that are used, and by which thread; written ones: `-1 - element`."""
 
 
 _Left = tuple[str, object]
@@ -314,8 +314,8 @@ class Reductions:
             ),
             {a.name: a.width for a in run.arrays.values()},
             run.reassociates,
-            {a.name: frozenset(a.first) for a in run.arrays.values()},
-            {a.name: frozenset(a.last) for a in run.arrays.values()},
+            {a.name: a.first for a in run.arrays.values()},
+            {a.name: a.last for a in run.arrays.values()},
             sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
             {a.name: a.used_bytes for a in run.arrays.values()},
             run.steps,
@@ -444,25 +444,19 @@ def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:
 
 
 def _meet(one: Uses, other: Uses) -> bool:
-    """Does one of two write an element that the other one uses?"""
+    """Does one of two write an element that another thread uses in the other one?"""
     return any(
-        _written(first) & _used(second) or _used(first) & _written(second)
+        user == SEVERAL or user != following
         for name, first in one.items()
-        if (second := other.get(name)) is not None
+        for mark, user in first.items()
+        for same in ((mark, -1 - mark) if mark < 0 else (-1 - mark,))
+        if (following := other.get(name, {}).get(same)) is not None
     )
 
 
 def _writes(uses: Uses, element: Element) -> bool:
     name, begin, size = element
     return -1 - begin // size in uses.get(name, ())
-
-
-def _written(marks: frozenset[int]) -> set[int]:
-    return {-1 - mark for mark in marks if mark < 0}
-
-
-def _used(marks: frozenset[int]) -> set[int]:
-    return {mark if mark >= 0 else -1 - mark for mark in marks}
 
 
 def reduced_by(reductions: Sequence[Reduction]) -> Reduced:

@@ -227,6 +227,14 @@ class _Judged:
         shared = self.resolved.shared if self.resolved is not None else None
         return len(self.launch.configuration) > 2 and (shared is None or constant(shared) != 0)
 
+    @property
+    def _may_suffice(self) -> bool:
+        """May it ask for as much as its kernel is proven to need? That is seen as it runs."""
+        shared = self.resolved.shared if self.resolved is not None else None
+        asked = constant(shared) if shared is not None else None
+        least = self.kernel.least_shared if self.kernel is not None else 0
+        return self._asks_for_shared_memory and (asked is None or asked >= least)
+
     @cached_property
     def shared(self) -> str | None:
         """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
@@ -331,7 +339,8 @@ class _Judged:
             return Diagnostic.at(Code.DIFFERING_KERNELS, name=name)
         is_known = self.shared is not None or kernel.keeps_shared
         is_unknown = not is_known and self._asks_for_shared_memory
-        if is_unknown if kernel.asserted else not _suffices(kernel, self.shared):
+        suffices = self._may_suffice if kernel.least_shared else _suffices(kernel, self.shared)
+        if is_unknown if kernel.asserted else not suffices:
             return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
         return _impure(kernel)
 

@@ -328,7 +328,7 @@ class _Row:
             _WITNESS if kernel.proven_for and site.called is None else "nullptr",
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
-            *(f"{len(variants)}", _boolean(kernel.must_hold), widths),
+            *(f"{len(variants)}", _boolean(kernel.must_hold), widths, f"{kernel.least_shared}u"),
             _function_of_threads(kernel, threads) if routine != "nullptr" else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"
