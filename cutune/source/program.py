@@ -358,12 +358,6 @@ class Kernel:
         return tuple(one for one in self.variants if one.tile is not None)
 
     @property
-    def least_shared(self) -> int:
-        """Bytes of dynamic shared memory that a launch asks for, if all blocks get as many."""
-        is_kept = self.keeps_shared and self.shared is None and not self.asserted
-        return max((size for _, size in self.needed_shared), default=0) if is_kept else 0
-
-    @property
     def pure_dimensions(self) -> tuple[str, ...]:
         return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
 

@@ -16,7 +16,7 @@ int main() {
     const cutune_limits limits = {1024, static_cast<size_t>(1) << 20};
     while (scanf("%llu %u %u %u", &asked, &block, &other, &least) == 4) {
         site.shared = least ? nullptr : four_per_thread;
-        site.least_shared = least;
+        site.least = least;
         const cutune_request request = cutune_make_request(
             site, dim3(1 << 20), dim3(block), static_cast<size_t>(asked), nullptr, 0,
             limits, false, nullptr);
