@@ -39,7 +39,9 @@ def without_second_tests(function: Function) -> tuple[Function, frozenset[int]]:
     jumps = Counter(_target(item) for item in items)
     if any(isinstance(item, Instruction) and item.opcode == "brx" for item in items):
         return function, frozenset()
-    defined = Counter(name for item in items if _is_one(item) for name in results(item))
+    defined = Counter(
+        name for item in items if isinstance(item, Instruction) for name in results(item)
+    )
     threads = {
         item.operands[0]
         for item in items
@@ -73,10 +75,6 @@ def _behind(items: Sequence[Item], branch: int) -> str:
     if isinstance(item, Label):
         return item.name
     return _target(item) if item is not None and not item.guard else ""
-
-
-def _is_one(item: Item) -> bool:
-    return isinstance(item, Instruction)
 
 
 @dataclass
@@ -130,6 +128,8 @@ class _Loop:
                 tested = self._tested(item, before) if behind is not None else None
                 if behind is None or tested is None or not self._is_same_again(latch, *tested):
                     return None
+                if behind < latch and tested[0] in self._written(place, behind):
+                    return None  # c grows by something else where there is no element
                 own = self._written(self.first, place) | self._written(behind, latch)
                 return (latch, place) if self._is_inside(own, latch) else None
             if not isinstance(item, Instruction) or not _is_function(item):
@@ -193,16 +193,13 @@ class _Loop:
     def _is_inside(self, written: set[str], latch: int) -> bool:
         """Are registers read in the loop alone, which threads come to by its label alone?"""
         outside = [*self.items[: self.first], *self.items[latch + 1 :]]
-        inner = {item.name for item in self.items[self.first + 1 : latch] if _is_label(item)}
+        within = self.items[self.first + 1 : latch]
+        inner = {item.name for item in within if isinstance(item, Label)}
         return not any(
             (isinstance(item, Instruction) and not written.isdisjoint(sources(item)))
             or _target(item) in inner
             for item in outside
         )
-
-
-def _is_label(item: Item) -> bool:
-    return isinstance(item, Label)
 
 
 def _is_function(item: Instruction) -> bool:

@@ -108,6 +108,11 @@ KERNEL(counts_rounds) {
     IF s += b[j]; } s += 1; }
     s = sum(s, w); EACH a[j] = s;
 }
+KERNEL(goes_back_without_an_element) {
+    __shared__ float w[32]; int t = T; float s = 0;
+    for (int c0 = 0; c0 < n; c0 -= D) { int j = c0 + t; if (j < n) { s += b[j]; c0 += 2 * D; } }
+    s = sum(s, w); EACH a[j] = s;
+}
 KERNEL(leaves_the_index) {
     __shared__ float w[32]; int t = T, j = 0; float s = -INFINITY;
     for (int c0 = 0; c0 < n; c0 += D) { j = c0 + t; if (j >= n) break; s = fmaxf(s, b[j]); }
