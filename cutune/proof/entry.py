@@ -83,7 +83,10 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     function = without_idle_adds(without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _by_readings(module, function)
-    is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)
+    # What rows need a launch may not be able to ask.
+    is_kept = proof.refused is not None or any(
+        one.raw is not None or one.grid_kept for one in proof.dimensions
+    )
     use = block_use(module, function) if is_kept else BlockUse()
     return replace(
         proof,
