@@ -34,6 +34,18 @@ SLOTS(sum, 0, PLUS)
         float s = 0; EACH s += b[r * n + j]; \
         w[t] = s; WAIT
 #define HALVES(end) for (int k = D / 2; k > end; k /= 2) { if (t < k) w[t] += w[t + k]; WAIT }
+__device__ void most_at(float *a, float s) {
+    int *p = (int *)a, old = *p, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(p, assumed, __float_as_int(fmaxf(s, __int_as_float(assumed))));
+    } while (assumed != old);
+}
+#define VALUE __shared__ float w[32]; int t = T, i = blockIdx.x * D + t; float s = b[i];
+#define DOWN for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_down_sync(~0u, s, o));
+#define BOUNDED(here, last) \
+    DOWN if (t % 32 == 0) w[t / 32] = s; WAIT \
+    if (t < 32) { s = t < D / 32 ? w[t] : t < 16 ? here : last; DOWN }
 #define KERNEL(name) \
     extern "C" __global__ void name(float *a, const float *b, int n, int m, int *c)
 
@@ -80,7 +92,24 @@ KERNEL(one_or_other) {
 // Right with blocks of powers of two: thread 0 alone uses a sum before it writes the next one.
 KERNEL(rows_of_a_grid) { TREE HALVES(0) if (t == 0) a[r] = 1 + w[0]; } }
 
+// ---- bounded
+// Right with blocks of whole warps but for 1024 threads, whose lanes all have a slot: there no slot
+// that nobody wrote stands for a number.
+KERNEL(most_of_all) { VALUE BOUNDED(-3e38f, -3e38f) if (t == 0) most_at(a, s); }
+KERNEL(most_of_ids) { VALUE s = i < n ? b[i] : -1e30f; BOUNDED(-3e38f, -3e38f) if (t == 0) most_at(a, s); }
+
 // ---- wrong
+KERNEL(bounded_by_width) { VALUE BOUNDED(-1.f * D, -1.f * D) if (t == 0) most_at(a, s); }
+KERNEL(bounded_by_data) { VALUE BOUNDED(b[n], b[n + t]) if (t == 0) most_at(a, s); }
+KERNEL(adds_most) { VALUE BOUNDED(-3e38f, -3e38f) if (t == 0) atomicAdd(a, s); }
+KERNEL(scaled_between) { VALUE s = s * -2; BOUNDED(-3e38f, -3e38f) if (t == 0) most_at(a, -s); }
+KERNEL(stores_most) { VALUE BOUNDED(-3e38f, -3e38f) if (t == 0) a[blockIdx.x] = s; }
+KERNEL(adds_ones) {
+    VALUE for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
+    if (t % 32 == 0) w[t / 32] = s; WAIT
+    if (t < 32) { s = t < D / 32 ? w[t] : 1; for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o); }
+    if (t == 0) atomicAdd(a, s);
+}
 KERNEL(begins_in_slots) { ROW(31) FILL POWERS WAIT q = sum(q, w); DIVIDE }
 KERNEL(begins_before) { ROW(-1) FILL POWERS WAIT q = sum(q, w); DIVIDE }
 KERNEL(races_with_slots) { ROW(32) FILL POWERS q = sum(q, w); DIVIDE }

@@ -57,6 +57,15 @@ def test_sums_that_one_thread_uses(module: Module, name: str) -> None:
     assert proof.widths == (32, 64, 128, 256, 512, 1024)
 
 
+@pytest.mark.parametrize("name", SECTIONS["bounded"])
+def test_slots_that_nobody_wrote(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert proof.refused is None, proof.refused
+    assert proof.widths == WHOLE_WARPS[:-1]
+    x = proof.dimensions[0]
+    assert x.raw is None and x.bounds == () and x.grid_stride
+
+
 @pytest.mark.parametrize("name", SECTIONS["wrong"])
 def test_wrong(module: Module, name: str) -> None:
     assert not prove(module, name).is_tunable
