@@ -80,7 +80,8 @@ def _is_meant(launch: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
 
 def _region(folder: Path, file: str, line: int) -> _Insertions:
     """The lines around the statement that begins in this one."""
-    lines = (folder / file).read_text(encoding="latin-1").splitlines()
+    # `splitlines` would also split where a letter of several bytes has one that ends lines.
+    lines = (folder / file).read_text(encoding="latin-1").split("\n")
     end = next((k for k in range(line, len(lines) + 1) if ";" in lines[k - 1]), line)
     return {(file, line): f"{_REGION}begin", (file, end + 1): f"{_REGION}end"}
 
@@ -90,6 +91,6 @@ def _insert(copy: Path, folder: Path, lines: _Insertions) -> None:
         path = (
             copy / file if not Path(file).is_absolute() else copy / Path(file).relative_to(folder)
         )
-        old = path.read_text(encoding="latin-1").splitlines(keepends=True)
-        old.insert(before - 1, f"{text}\n")
-        path.write_text("".join(old), encoding="latin-1")
+        old = path.read_bytes().split(b"\n")
+        old.insert(before - 1, text.encode("latin-1"))
+        path.write_bytes(b"\n".join(old))

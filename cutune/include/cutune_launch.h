@@ -159,6 +159,8 @@ struct cutune_site {
     // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads in x where bit i
     // is set, and one in y and z; 0: for any.
     unsigned widths;
+    // Bytes of dynamic shared memory that the launch must ask for, where all blocks get as many.
+    unsigned least;
     // cutune_try_threads, cutune_draw_threads where blocks are drawn, or nullptr where all threads
     // have to stay.
     void (*try_threads)(cutune_request *request, cutune_chosen *best);
@@ -297,7 +299,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
 static inline bool cutune_fit_shared(const cutune_site &site, const cutune_request &request,
                                      dim3 block, size_t *smem) {
     *smem = request.smem;
-    if (!site.shared) return true;
+    if (!site.shared) return request.smem >= site.least;
     const long long asked = static_cast<long long>(request.smem);
     const dim3 own = request.block;
     if (site.shared(own.x, own.y, own.z) != asked) return false;
@@ -305,11 +307,10 @@ static inline bool cutune_fit_shared(const cutune_site &site, const cutune_reque
     const long long most = asked > 49152 ? asked : 49152;
     // Of a kernel that cannot be asked about: where CUDA refuses what the program asks for, it has
     // to refuse this, too.
-    if (bytes < 0 || bytes > most || (request.limits.shared == cutune_any_size && bytes < asked) ||
-        static_cast<size_t>(bytes) > request.limits.shared)
-        return false;
     *smem = static_cast<size_t>(bytes);
-    return true;
+    return bytes >= 0 && bytes <= most &&
+           (request.limits.shared != cutune_any_size || bytes >= asked) &&
+           *smem <= request.limits.shared;
 }
 
 // Does each warp hold the same threads with both blocks? Warps are 32 neighbours in x, or else

@@ -314,12 +314,15 @@ class _Joined:
     def _without_rows(self, kernel: Kernel) -> Kernel:
         """Refuse dimensions whose grid is kept: a launch cannot ask what rows need."""
         x, y, z = (
-            DimensionProof(True, self._block_dependent(axis, f"blockDim.{DIMENSIONS[axis]}"))
-            if one.grid_kept
-            else one
+            DimensionProof(True, self._unasked(axis)) if one.grid_kept else one
             for axis, one in enumerate(kernel.dimensions)
         )
         return replace(kernel, dimensions=(x, y, z))
+
+    def _unasked(self, axis: int) -> Impurity:
+        found = self._block_dependent(axis, f"blockDim.{DIMENSIONS[axis]}")
+        why = "blocks with a row each need what a launch cannot be asked, as an end that is loaded"
+        return replace(found, message=f"{found.message}; {why}")
 
     def _guard(self, axis: int) -> str | None:
         """The guard that the kernel has already, where it holds; else the first bound."""
@@ -374,7 +377,9 @@ class _Joined:
             narrow_blocks=any(proof.narrow_blocks for proof in self.proofs),
             allowed=BlockRange(proven=tuple(sorted(common))) if common else None,
             reassociates=any(proof.reassociates for proof in self.proofs),
-            keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),
+            keeps_shared=any(
+                p.keeps_shared or (p.uses_shared and not p.shared_bytes) for p in self.proofs
+            ),
             needed_shared=self._needed_shared(),
         )
 

@@ -27,6 +27,7 @@ from cutune.proof.collectives.run_ends import Unsettled
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
+from cutune.proof.flow.second_tests import without_second_tests
 from cutune.proof.flow.simplified import without_cas_loops, without_idle_adds
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
@@ -82,7 +83,10 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     function = without_idle_adds(without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _by_readings(module, function)
-    is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)
+    # What rows need a launch may not be able to ask.
+    is_kept = proof.refused is not None or any(
+        one.raw is not None or one.grid_kept for one in proof.dimensions
+    )
     use = block_use(module, function) if is_kept else BlockUse()
     return replace(
         proof,
@@ -226,7 +230,10 @@ def judge(
     try:
         if reducing and isinstance(built_ins, RowsOfEachBlock):
             function = cut_where_threads_meet(function)
-        prover = _EntryProver(module, function, built_ins or BuiltIns())
+        left_by = frozenset[int]()
+        if type(built_ins) is KeptGrid:
+            function, left_by = without_second_tests(function)
+        prover = _EntryProver(module, function, built_ins or BuiltIns(), left_by)
         return prover.proof_with_reductions() if reducing else prover.proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
@@ -244,22 +251,35 @@ def _unknown(function: Function) -> EntryProof:
 
 
 class _EntryProver:
-    def __init__(self, module: Module, function: Function, built_ins: BuiltIns) -> None:
-        self.function, self.built_ins = function, built_ins
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        built_ins: BuiltIns,
+        left_by: frozenset[int] = frozenset(),
+    ) -> None:
+        self.function, self.built_ins, self.left_by = function, built_ins, left_by
         is_whole = isinstance(built_ins, WholeGrid)
         blocks = MOST_NARROW_BLOCKS if _narrows_blocks(function) else MOST_THREADS
         self.atoms = Atoms(WARP if built_ins.of_warps else 1, is_whole, blocks)
         self.recorder = Recorder(module, function, self.atoms)
         self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
+        self.recorder.has_rows_behind = type(built_ins) is KeptGrid
         self._check_allowed()
         flow = control_flow(function, lambda name: name not in module.functions)
         if len(flow.blocks) > _MOST_BLOCKS:
             raise ValueError("too long")
         self.graph = Graph(flow)
+        if isinstance(built_ins, KeptGrid):
+            tests = ((i, block.terminator.instruction) for i, block in enumerate(flow.blocks))
+            built_ins.by_rounds |= {
+                i for i, one in tests if one is not None and one.line in left_by
+            }
         if isinstance(built_ins, RowsOfEachBlock):
             self.recorder.sums = BlockSums(self.recorder.variables)
         self.operations = Operations(self.atoms)
         self.reductions: tuple[Reduction, ...] = ()
+        self.rows_behind = False
 
     def _run_walk(self, settled: Settled) -> None:
         self.walk = Walk(
@@ -305,6 +325,7 @@ class _EntryProver:
             proof,
             widths=tuple(widths),
             shared_bytes=needed if any(needed) else (),
+            keeps_shared=self.rows_behind,
             reassociates=any(one.reassociates for one in self.reductions),
         )
 
@@ -383,7 +404,9 @@ class _EntryProver:
         if isinstance(kept_grid, WholeGrid):
             return self._verdict_of_grid(kept_grid)
         judge = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
+        judge.check_left_by(self.left_by)
         meeting = judge.judged()
+        self.rows_behind = any(not self.recorder.variables[one].size for one in judge.behind)
         others = f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = dict.fromkeys(self._named(), EntryDimension(True, others))
         dimensions[kept_grid.dimension] = EntryDimension(True, grid_kept=True)

@@ -110,6 +110,8 @@ class EntryProof:
     widths: tuple[int, ...] = ()
     #: Bytes of dynamic shared memory that it needs with each of them; empty: none is used.
     shared_bytes: tuple[int, ...] = ()
+    #: Does it need more of it, behind that, with a block of any size?
+    keeps_shared: bool = False
     #: Does the order in which rounded numbers are combined depend on the block?
     reassociates: bool = False
 

@@ -102,12 +102,17 @@ def test_the_memory_follows_the_block(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("1024 256 512", "1 524288 2048"),
-        ("1024 256 256", "1 1048576 1024"),
+        ("1024 256 512 0", "1 524288 2048"),
+        ("1024 256 256 0", "1 1048576 1024"),
         # The program asks for something else than the formula says: only its own block.
-        ("1020 256 512", "0 0 1"),
-        ("1020 256 256", "1 1048576 1020"),
-        ("0 256 512", "0 0 1"),
+        ("1020 256 512 0", "0 0 1"),
+        ("1020 256 256 0", "1 1048576 1020"),
+        ("0 256 512 0", "0 0 1"),
+        # All blocks get what the program asks for, if that is enough for each of them.
+        ("128 256 512 128", "1 524288 128"),
+        ("400 256 512 128", "1 524288 400"),
+        ("124 256 512 128", "0 0 1"),
+        ("124 256 256 128", "1 1048576 124"),
     ],
 )
 def test_the_rule(question: str, answer: str, fit_shared: Path) -> None:

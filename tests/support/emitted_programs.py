@@ -27,7 +27,7 @@ static const cutune_site cutune_sites[] = {
     {1, "add", "add.cu", {cutune_guarded, cutune_guarded, cutune_fixed},
      {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, cutune_select_add_arguments,
      nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0,
-     false, 0, nullptr},
+     false, 0, 0, nullptr},
 };
 enum { cutune_remembers = 1 };
 """

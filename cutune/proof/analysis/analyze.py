@@ -167,7 +167,9 @@ def _each(by_name: ByName, changed: Callable[[Kernel], Kernel]) -> ByName:
 
 
 def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
-    if is_associative or not kernel.reassociates or kernel.asserted:
+    # Where no block may change, it is not the order that keeps it.
+    is_ordered = kernel.reassociates and bool(kernel.pure_dimensions) and not kernel.asserted
+    if is_associative or not is_ordered:
         return replace(kernel, is_associative=is_associative and kernel.reassociates)
     message = Code.ROUNDED_SUM.template.format(name=kernel.name)
     return replace(kernel, impurity=Impurity(Code.ROUNDED_SUM, message, kernel.span))

@@ -78,15 +78,29 @@ def without_unproven(program: Program) -> Program:
     sites, diagnostics = [], list(program.diagnostics)
     for site in program.launches:
         kernel, judged = program.kernel(site.kernel), site
-        if kernel is not None and site.verdict is Verdict.TUNABLE:
+        if kernel is not None and may_be_unproven(site, kernel):
             called = site.entries, kernel.entries
             reasons = (why for name, why in kernel.unproven if may_call(name, *called))
             if (reason := next(reasons, None)) is not None:
                 remark = replace(because(kernel, reason), source=site.source, span=site.span)
-                diagnostics.append(remark)
+                diagnostics = [one for one in diagnostics if not _is_of(one, site)] + [remark]
                 judged = _with_reason(site, remark)
         sites.append(judged)
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
+
+
+def may_be_unproven(site: LaunchSite, kernel: Kernel) -> bool:
+    """May it launch an instance for which the kernel is not proven, where it seems to be?
+
+    An annotation of other instances, which are, would not make it tunable.
+    """
+    is_proven = site.verdict is Verdict.TUNABLE or site.code is Code.ROUNDED_SUM
+    return is_proven and bool(kernel.unproven)
+
+
+def _is_of(diagnostic: Diagnostic, site: LaunchSite) -> bool:
+    place = diagnostic.code, diagnostic.source, diagnostic.span
+    return place == (site.code, site.source, site.span)
 
 
 def _judged(

@@ -16,6 +16,7 @@ from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.host_calls import HostLaunch, exported_kernels, host_launches
 from cutune.proof.analysis.launched_entries import (
+    may_be_unproven,
     with_launched_entries,
     without_launched_entries,
     without_unproven,
@@ -78,7 +79,9 @@ class ReadSource:
         return program if self.rewrites_headers else with_written_variants(program)
 
     def _with_called_entries(self, program: Program) -> Program:
-        if all(site.entries for site in program.tunable_launches):
+        kernels = ((site, program.kernel(site.kernel)) for site in program.launches)
+        open_ = [site for site, k in kernels if k is not None and may_be_unproven(site, k)]
+        if all(site.entries for site in (*program.tunable_launches, *open_)):
             return program
         try:
             return with_launched_entries(program, self.launches)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from cutune.proof.blocks.shared_rows import Position, RowJudge, meet
+from cutune.proof.blocks.row_meetings import Position, meet
+from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.proof.blocks.shared_rows import Row, RowJudge
+from cutune.proof.blocks.row_meetings import Row
+from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.memory.access_places import without_extensions
 from cutune.proof.values.id_bounds import ID_BITS
 from cutune.proof.values.launch_conditions import Spread

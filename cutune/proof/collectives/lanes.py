@@ -442,6 +442,8 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
             if is_idempotent(operation) and known.first is not None:
                 same = (other.kind == NUMBER) & (other.data == _signed((known.first,))[0])
                 result = result.written(here & same, one)
+            if is_idempotent(operation):
+                result = _with_bounds(operation, one, other, here, result, terms)
             both = here & (other.kind == PART) & (other.data == summand)
             if one is second or not np.count_nonzero(both):
                 continue
@@ -453,6 +455,44 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
             joined = Lanes(joined.kind, joined.data, one.threads | other.threads)
             result = result.written(both, joined)
     return result
+
+
+def _with_bounds(
+    operation: str, one: Lanes, other: Lanes, here: Flags, result: Lanes, terms: Terms
+) -> Lanes:
+    """`result` with parts of one summand that a number bounds, as `max(part, -FLT_MAX)` is.
+
+    A part that a number has come into may be joined with others of the same values, whether that
+    number has come into these or not; it stays in all of them.
+    """
+    summand = int(one.data[here][0])
+    known = terms.summand(summand)
+    others = {*zip(other.kind[here].tolist(), other.data[here].tolist(), strict=True)}
+    for kind, data in sorted(others):
+        bound = data & _MOST_BITS if kind == NUMBER else None
+        if kind == PART:
+            met = terms.summand(data)
+            is_same = replace(met, operation=operation, first=None) == replace(
+                known, operation=operation, first=None
+            )
+            is_joined = is_same and met.operation in ("", operation) and data != summand
+            bound = (met.first if met.first is not None else known.first) if is_joined else None
+        if bound is None or known.first not in (None, bound) or not can_begin(operation, bound):
+            continue
+        if known.maps:
+            continue  # whether the number came before what made the values others is not known
+        if kind == NUMBER and (known.first is not None or bound in neutral(operation)):
+            continue
+        there = here & (other.kind == kind) & (other.data == data)
+        number = terms.number(replace(known, operation=operation, first=bound))
+        joined = uniform(one.count, PART, number)
+        words = one.words(other) | other.words(one) if kind == PART else one.words(one)
+        result = result.written(there, Lanes(joined.kind, joined.data, words))
+    return result
+
+
+#: A number of 64 bits without a sign.
+_MOST_BITS = (1 << 64) - 1
 
 
 def _signed(values: Sequence[int]) -> Numbers:

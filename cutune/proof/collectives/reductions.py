@@ -23,7 +23,7 @@ from cutune.proof.collectives.block_run import BlockRun
 from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
 from cutune.proof.collectives.run_ends import Stop, Unsettled
-from cutune.proof.collectives.shared_memory import SharedAddresses
+from cutune.proof.collectives.shared_memory import SEVERAL, SharedAddresses
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
@@ -43,8 +43,8 @@ _FEW = frozenset({32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 896, 
 _MANY_STEPS = 200
 
 T = TypeVar("T")
-Uses = Mapping[str, frozenset[int]]
-"""By shared array the elements that are used; those that are written as `-1 - element`."""
+Uses = Mapping[str, Mapping[int, int]]
+"""By shared array the elements that are used, and by which thread; written ones: `-1 - element`."""
 
 
 _Left = tuple[str, object]
@@ -63,6 +63,7 @@ class Ending:
         sizes: of the elements of each array, in bytes.
         first, last: what is used before the first barrier, and behind the last one.
         bytes: how much is used of the array whose size the launch gives.
+        ends: where the last element that is used ends, by shared array, in bytes.
         steps: how many basic blocks were executed.
         of_lanes: lines of accesses of the first warp, whose places may depend on the lane.
     """
@@ -78,6 +79,7 @@ class Ending:
     first: Uses
     last: Uses
     bytes: int
+    ends: Mapping[str, int]
     steps: int
     of_lanes: frozenset[int]
 
@@ -312,9 +314,10 @@ class Reductions:
             ),
             {a.name: a.width for a in run.arrays.values()},
             run.reassociates,
-            {a.name: frozenset(a.first) for a in run.arrays.values()},
-            {a.name: frozenset(a.last) for a in run.arrays.values()},
+            {a.name: a.first for a in run.arrays.values()},
+            {a.name: a.last for a in run.arrays.values()},
             sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
+            {a.name: a.used_bytes for a in run.arrays.values()},
             run.steps,
             frozenset(of_lanes),
         )
@@ -441,25 +444,19 @@ def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:
 
 
 def _meet(one: Uses, other: Uses) -> bool:
-    """Does one of two write an element that the other one uses?"""
+    """Does one of two write an element that another thread uses in the other one?"""
     return any(
-        _written(first) & _used(second) or _used(first) & _written(second)
+        user == SEVERAL or user != following
         for name, first in one.items()
-        if (second := other.get(name)) is not None
+        for mark, user in first.items()
+        for same in ((mark, -1 - mark) if mark < 0 else (-1 - mark,))
+        if (following := other.get(name, {}).get(same)) is not None
     )
 
 
 def _writes(uses: Uses, element: Element) -> bool:
     name, begin, size = element
     return -1 - begin // size in uses.get(name, ())
-
-
-def _written(marks: frozenset[int]) -> set[int]:
-    return {-1 - mark for mark in marks if mark < 0}
-
-
-def _used(marks: frozenset[int]) -> set[int]:
-    return {mark if mark >= 0 else -1 - mark for mark in marks}
 
 
 def reduced_by(reductions: Sequence[Reduction]) -> Reduced:
@@ -473,7 +470,16 @@ def reduced_by(reductions: Sequence[Reduction]) -> Reduced:
             for element in one.stored
             if not any(_overwrites(other, element) for other in reductions)
         ),
+        _ends(reductions),
     )
+
+
+def _ends(reductions: Sequence[Reduction]) -> Mapping[str, int]:
+    """Where in each array what any block of any reduction uses ends."""
+    found = dict[str, int]()
+    for run in (run for one in reductions for run in one.endings.values()):
+        found |= {name: max(end, found.get(name, 0)) for name, end in run.ends.items()}
+    return found
 
 
 def _overwrites(reduction: Reduction, element: Element) -> bool:

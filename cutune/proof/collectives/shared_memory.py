@@ -16,7 +16,7 @@ from cutune.proof.collectives.lanes import Flags, Lanes, Numbers, unknown
 from cutune.proof.values.terms import WARP
 from cutune.ptx.types import Variable
 
-_NOBODY, _SEVERAL = -1, -2
+_NOBODY, SEVERAL = -1, -2
 #: Several threads of warp w stand as `_OF_WARP - w`.
 _OF_WARP = -3
 #: Bytes of the largest array whose size the launch gives.
@@ -60,7 +60,8 @@ class SharedArray:
     """The elements of one shared variable, all of the same width in bytes.
 
     `first`, `last`: elements that were used before the first barrier and behind the last one, as
-    numbers of elements; written ones stand there as `-1 - element`.
+    numbers of elements, and the thread that has done so, or `SEVERAL`; written ones stand there as
+    `-1 - element`.
     """
 
     name: str
@@ -72,8 +73,8 @@ class SharedArray:
     written_in: Numbers
     reader: Numbers
     read_in: Numbers
-    first: set[int] = field(default_factory=set)
-    last: set[int] = field(default_factory=set)
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
 
     @staticmethod
     def of(name: str, size: int, width: int) -> SharedArray:
@@ -101,8 +102,8 @@ class SharedArray:
             written_in=self.written_in.copy(),
             reader=self.reader.copy(),
             read_in=self.read_in.copy(),
-            first={*self.first},
-            last={*self.last},
+            first={**self.first},
+            last={**self.last},
         )
 
     @property
@@ -139,21 +140,21 @@ def used(array: SharedArray, places: Numbers, threads: Numbers, clock: Clock, wr
     if writes:
         _apart(array.reader[places], array.read_in[places], threads, now)
         array.writer[places], array.written_in[places] = threads, now
-        array.writer[places[_repeated(places)]] = _SEVERAL
+        array.writer[places[_repeated(places)]] = SEVERAL
     else:
         again = array.read_in[places] // _ONE_PHASE == clock.block
         is_one_warp = _warps(array.reader[places]) == threads // WARP
         # What a warp has read before a barrier of its own lies behind all that it does from now on.
         is_over = is_one_warp & (array.read_in[places] < now)
         others = again & (array.reader[places] != threads) & ~is_over
-        several = np.where(is_one_warp, _OF_WARP - threads // WARP, _SEVERAL)
+        several = np.where(is_one_warp, _OF_WARP - threads // WARP, SEVERAL)
         readers = np.where(others, several, threads)
         array.reader[places], array.read_in[places] = readers, now
         _note_several(array, places, _warps(readers))
-    marks = {-1 - place if writes else place for place in places.tolist()}
-    if clock.block == 0:
-        array.first |= marks
-    array.last |= marks
+    for place, thread in zip(places.tolist(), threads.tolist(), strict=True):
+        mark = -1 - place if writes else place
+        for users in (array.first, array.last) if clock.block == 0 else (array.last,):
+            users[mark] = thread if users.get(mark, thread) == thread else SEVERAL
 
 
 def _note_several(array: SharedArray, places: Numbers, warps: Numbers) -> None:
@@ -163,7 +164,7 @@ def _note_several(array: SharedArray, places: Numbers, warps: Numbers) -> None:
     one[places] = warps
     is_mixed[places[warps != one[places]]] = True
     is_one = ~is_mixed[several] & (one[several] >= 0)
-    array.reader[several] = np.where(is_one, _OF_WARP - one[several], _SEVERAL)
+    array.reader[several] = np.where(is_one, _OF_WARP - one[several], SEVERAL)
 
 
 def _repeated(places: Numbers) -> Flags:

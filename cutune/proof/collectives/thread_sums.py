@@ -87,9 +87,26 @@ class ThreadSums:
         for sum_, whole in sums.items():
             others = [way for way in ways.values if way[1] != whole]
             after = self._after(whole)
-            if all(b not in after and self._is_begin(one, whole, sum_) for b, one in others):
+            if all(
+                b not in after
+                and (self._is_begin(one, whole, sum_) or self._is_instead(one, ways, whole, sum_))
+                for b, one in others
+            ):
                 return replace(sum_, value=value)
         return None
+
+    def _is_instead(
+        self, value: IntegerPolynomial, ways: Alternatives, whole: Value, sum_: Summand
+    ) -> bool:
+        """Is a value such a sum as another one, of a loop from which no way leads to that one's?
+
+        All threads do the same of several loops over rows, if they have an element of it.
+        """
+        found = self.of(value)
+        if found is None or replace(found, value=sum_.value) != sum_:
+            return False
+        after = self._after(value)
+        return not any(block in after for block, one in ways.values if one == whole)
 
     def _is_begin(self, value: IntegerPolynomial, whole: Value, sum_: Summand) -> bool:
         """Is a value that of a thread without elements, or without those of a last loop?"""

@@ -262,8 +262,9 @@ class Walk:
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
-        if isinstance(value, IntegerPolynomial):
-            for header in self.graph.loops_around[block] & self.built_ins.loops:
+        grid = self.kept_grid
+        if grid is not None and isinstance(value, IntegerPolynomial):
+            for header in self.graph.loops_around[block] & (grid.loops | grid.by_rounds):
                 value = self._with_rows(header, value)
         return value
 

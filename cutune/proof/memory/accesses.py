@@ -101,7 +101,8 @@ class Recorder:
     keep their indices? Then they may have barriers and shared memory. `barriers`: basic blocks with
     one. `sums`: sums that blocks make for themselves, in the variables where these are understood.
     `reduced`: what threads do together as reductions, where these are looked for; `postponed`: what
-    was not understood meanwhile, which matters where it is in none.
+    was not understood meanwhile, which matters where it is in none. `has_rows_behind`: does
+    somebody see that what lies in an array behind all that reductions use is of rows?
     """
 
     module: Module
@@ -112,6 +113,7 @@ class Recorder:
     uses_lanes: bool = False
     shares_rows: bool = False
     reduced: Reduced | None = None
+    has_rows_behind: bool = False
     barriers: set[int] = field(default_factory=set)
     sums: BlockSums = field(default_factory=lambda: BlockSums({}))
     postponed: list[tuple[int, NotUnderstood]] = field(default_factory=list)
@@ -233,6 +235,7 @@ class Recorder:
         if self.reduced is None or place != _SHARED:
             return False
         is_own = self.reduced.may_use(address, self.variables)
+        is_own &= not (self.has_rows_behind and self.reduced.begins_behind(address))
         is_stored = self.reduced.element(address, size) in self.reduced.stored
         return self._is_in_reduction or (is_own and not is_stored)
 

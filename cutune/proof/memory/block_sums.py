@@ -82,6 +82,9 @@ class BlockSums:
         return True
 
 
+#: More bytes than shared memory has.
+_MOST_BYTES = 1 << 20
+
 Element = tuple[str, int, int]
 """A shared array, and where in it bytes begin and how many there are."""
 
@@ -91,12 +94,24 @@ class Reduced:
     """What threads do together as reductions.
 
     `blocks`: basic blocks of these. `arrays`: the shared arrays that they use. `stored`: elements
-    in which they leave the same with any block.
+    in which they leave the same with any block. `ends`: where what they use of an array ends.
     """
 
     blocks: frozenset[int] = frozenset()
     arrays: frozenset[str] = frozenset()
     stored: frozenset[Element] = frozenset()
+    ends: Mapping[str, int] = field(default_factory=dict)
+
+    def begins_behind(self, address: IntegerPolynomial) -> bool:
+        """Tell whether an address, without what is added to a constant place, lies behind these."""
+        terms = {monomial: number for monomial, number in address.terms if monomial}
+        bases = [
+            monomial for monomial in terms if {atom.symbol for atom in monomial} & {*self.ends}
+        ]
+        if len(bases) != 1 or terms[bases[0]] != 1 or len(bases[0]) != 1:
+            return False
+        begin = dict(address.terms).get((), 0)
+        return self.ends[bases[0][0].symbol or ""] <= begin < _MOST_BYTES
 
     def may_use(self, address: IntegerPolynomial, variables: Collection[str]) -> bool:
         """Tell whether an address in shared memory may lie in one of the arrays."""

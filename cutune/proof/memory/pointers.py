@@ -165,7 +165,7 @@ def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str
 def assembly_lines(text: str) -> frozenset[int]:
     """Return the lines of PTX that the program has written itself."""
     lines, begin = set[int](), 0
-    for number, line in enumerate(text.splitlines() if "inline asm" in text else (), 1):
+    for number, line in enumerate(text.split("\n") if "inline asm" in text else (), 1):
         if (mark := _ASSEMBLY.search(line)) is not None:
             if "begin" in mark[0]:
                 begin = number

@@ -166,6 +166,8 @@ class KeptGrid(BuiltIns):
     """
 
     dimension: str = field(kw_only=True)
+    #: Headers of loops in which J may be made of what grows by blockDim in each round.
+    by_rounds: set[int] = field(default_factory=set)
     #: Do threads of a warp differ in what they do of an element?
     of_lanes: ClassVar[bool] = False
     #: What J is at most behind a loop, where one step more was added to it.

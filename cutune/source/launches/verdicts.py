@@ -227,6 +227,14 @@ class _Judged:
         shared = self.resolved.shared if self.resolved is not None else None
         return len(self.launch.configuration) > 2 and (shared is None or constant(shared) != 0)
 
+    @property
+    def _may_suffice(self) -> bool:
+        """May it ask for as much as its kernel is proven to need? That is seen as it runs."""
+        shared = self.resolved.shared if self.resolved is not None else None
+        asked = constant(shared) if shared is not None else None
+        least = least_shared(self.kernel) if self.kernel is not None else 0
+        return self._asks_for_shared_memory and (asked is None or asked >= least)
+
     @cached_property
     def shared(self) -> str | None:
         """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
@@ -331,7 +339,8 @@ class _Judged:
             return Diagnostic.at(Code.DIFFERING_KERNELS, name=name)
         is_known = self.shared is not None or kernel.keeps_shared
         is_unknown = not is_known and self._asks_for_shared_memory
-        if is_unknown if kernel.asserted else not _suffices(kernel, self.shared):
+        suffices = self._may_suffice if least_shared(kernel) else _suffices(kernel, self.shared)
+        if is_unknown if kernel.asserted else not suffices:
             return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
         return _impure(kernel)
 
@@ -371,6 +380,15 @@ def because(kernel: Kernel, impurity: Impurity) -> Diagnostic:
     """The refusal of a launch because of its kernel; the note points into the kernel."""
     note = Diagnostic.at(Code.KERNEL_REASON, kernel.source, impurity.span, kernel=kernel.name)
     return Diagnostic(impurity.code, f"kernel '{kernel.name}' {impurity.message}", notes=(note,))
+
+
+def least_shared(kernel: Kernel) -> int:
+    """Return the bytes of dynamic shared memory that launches ask for, if all blocks get as many.
+
+    0 where these follow the block, or an annotation says what they are.
+    """
+    is_kept = kernel.keeps_shared and kernel.shared is None and not kernel.asserted
+    return max((size for _, size in kernel.needed_shared), default=0) if is_kept else 0
 
 
 def _suffices(kernel: Kernel, shared: str | None) -> bool:

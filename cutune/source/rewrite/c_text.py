@@ -68,7 +68,9 @@ def prelude_edit(source: Source, text: str) -> Edit:
     """Put `text` before line 1 of the file, whose line numbers stay as they are for nvcc."""
     start = len(BYTE_ORDER_MARK) if source.text.startswith(BYTE_ORDER_MARK) else 0
     end = "\r\n" if "\r\n" in source.text else "\n"
-    lines = [*text.splitlines(), f"#line 1 {c_path(source.path)}"]
+    # `splitlines` would also end a line at a byte of some letters.
+    lines = [*text.removesuffix("\n").split("\n"), f"#line 1 {c_path(source.path)}"]
+    lines = lines if text else lines[1:]
     return Edit(Span(start, start), "".join(line + end for line in lines))
 
 

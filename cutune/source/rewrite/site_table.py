@@ -15,6 +15,7 @@ from operator import attrgetter
 
 from cutune.source.host_formula import names_in, renamed
 from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.launches.verdicts import least_shared
 from cutune.source.program import DIMENSIONS, DistinctPlaces, Kernel, LaunchSite, Program
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.edits import variants_at
@@ -328,7 +329,7 @@ class _Row:
             _WITNESS if kernel.proven_for and site.called is None else "nullptr",
             _boolean(edits),
             f"cutune_variants_{site.id}" if variants else "nullptr",
-            *(f"{len(variants)}", _boolean(kernel.must_hold), widths),
+            *(f"{len(variants)}", _boolean(kernel.must_hold), widths, f"{least_shared(kernel)}"),
             _function_of_threads(kernel, threads) if routine != "nullptr" else "nullptr",
         )
         return f"    {{{', '.join(fields)}}},"

@@ -23,7 +23,7 @@ int main() {
         cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, 0,
                             nullptr, warps != 0, single, true, indexed | (narrow ? 8u : 0u),
                             is_bound != 0 ? never : always, 0,
-                            false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr};
+                            false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr};
         for (int d = 0; d < 3; ++d) site.rule[d] = static_cast<cutune_rule>(rule[d]);
         cutune_limits limits;
         if (!cutune_ask_kernel(site, nullptr, &limits)) return 1;

@@ -65,7 +65,7 @@ int main() {
     }
     const cutune_site site = {3, "a<\"b\">", "\xe9\\.cu", {cutune_divide, cutune_fixed, cutune_fixed},
                               {nullptr, nullptr, nullptr}, 0, 1024, nullptr, 0, nullptr,
-                              false, 0, true, 1, nullptr, 0, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr};
+                              false, 0, true, 1, nullptr, 0, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr};
     const struct {
         int *whole;
         char tag[8];

@@ -10,9 +10,9 @@ static inline bool cutune_free_2(const long long *argument_, unsigned long long 
 static inline long long cutune_guard_3_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static inline bool cutune_free_3(const long long *argument_, unsigned long long integers_, const long long *extent_, cutune_memory *allocation_) { (void)integers_; (void)extent_; return true && allocation_->are_apart(argument_[1], argument_[2]); }
 static const cutune_site cutune_sites[] = {
-    {1, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_1, 6ull, true, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {2, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_2, 6ull, true, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {3, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_3, 6ull, true, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
+    {1, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_1, 6ull, true, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {2, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_2, 6ull, true, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {3, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_3, 6ull, true, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
 };
 #include "cutune_probe.h"
 #include "cutune_deduced.h"

@@ -10,9 +10,9 @@ static inline long long cutune_guard_2_x(const long long *argument_) { const cut
 static inline long long cutune_guard_2_y(const long long *argument_) { const cutune_exact cutune_member_4 = argument_[4]; return argument_[4] >= 0 && cutune_fits_int(argument_[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
 static inline long long cutune_guard_3_x(const long long *argument_) { const cutune_exact n = argument_[2]; return cutune_fits_int(argument_[2]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {2, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_2_x, cutune_guard_2_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {3, "copy", "members.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 4ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
+    {1, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {2, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_2_x, cutune_guard_2_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {3, "copy", "members.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 4ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
 };
 #include "cutune_probe.h"
 #include "cutune_deduced.h"

@@ -10,11 +10,11 @@ static inline long long cutune_guard_2_x(const long long *argument_) { const cut
 static inline long long cutune_guard_4_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static inline bool cutune_free_5(const long long *argument_, unsigned long long integers_, const long long *extent_, cutune_memory *allocation_) { (void)extent_; (void)allocation_; if ((~integers_ & 1ull) != 0) return false; const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) && cutune_reaches(536870912, n - 536870912, 1); }
 static const cutune_site cutune_sites[] = {
-    {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, cutune_free_1, 2ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {5, "rows", "rules.cu", {cutune_rows, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_5, 1ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
+    {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, cutune_free_1, 2ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {5, "rows", "rules.cu", {cutune_rows, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, cutune_free_5, 1ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
 };
 #include "cutune_probe.h"
 #include "cutune_deduced.h"

@@ -9,13 +9,13 @@ static inline long long cutune_shared_4(long long x, long long, long long) { ret
 static inline long long cutune_shared_5(long long x, long long, long long) { return (x < 64ll + 1ll ? 2ll * x : x) * 4ll; }
 static inline long long cutune_shared_6(long long x, long long, long long) { return 4ll * x; }
 static const cutune_site cutune_sites[] = {
-    {1, "said", "shared_memory.cu", {cutune_divide, cutune_divide, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_1, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {2, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_2, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {3, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_3, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {4, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_4, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {5, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_5, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {6, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_6, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
-    {7, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, nullptr},
+    {1, "said", "shared_memory.cu", {cutune_divide, cutune_divide, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_1, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {2, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_2, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {3, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_3, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {4, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_4, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {5, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_5, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {6, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_6, false, 0u, true, 7u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
+    {7, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false, 0, 0, nullptr},
 };
 #include "cutune_probe.h"
 #include "cutune_deduced.h"

@@ -113,6 +113,8 @@ def test_lines_of_assembly() -> None:
     lines = ["a", begin, "b", "c", end, "d", f"\t{begin}", "e", end.replace(" ", "", 1), "f"]
     assert assembly_lines("\n".join(lines)) == {2, 3, 4, 5, 7, 8, 9}
     assert assembly_lines("// nothing of it\nmov;\n") == frozenset()
+    # A byte of a letter ends no line.
+    assert assembly_lines("\n".join(["// \xe5\x85\xa5", *lines])) == {3, 4, 5, 6, 8, 9, 10}
 
 
 @pytest.mark.parametrize(

@@ -346,6 +346,20 @@ def test_instances_that_are_not_proven(entry: str, unproven: str | None, is_kept
     assert bool(program.diagnostics) is not is_kept
 
 
+@pytest.mark.parametrize(
+    ("unproven", "code"), [(CLASS, Code.BLOCK_DEPENDENT), (LAMBDA, Code.ROUNDED_SUM)]
+)
+def test_what_an_annotation_of_others_does_not_help(unproven: str, code: Code) -> None:
+    program = of_instances(CLASS, unproven)
+    sites = tuple(
+        replace(site, verdict=Verdict.REFUSED, code=Code.ROUNDED_SUM) for site in program.launches
+    )
+    said = tuple(Diagnostic(Code.ROUNDED_SUM, "sums", one.source, one.span) for one in sites)
+    judged = without_unproven(replace(program, launches=sites, diagnostics=said))
+    assert {site.code for site in judged.launches} == {code}
+    assert [one.code for one in judged.diagnostics] == [code] * len(sites)
+
+
 def test_a_lambda_arrives_by_another_name() -> None:
     warnings: list[Diagnostic] = []
     records = [record(1, LAMBDA), record(2, "_Z1kIiEviT_")]

@@ -100,6 +100,12 @@ def test_prelude_stands_behind_a_mark_and_keeps_line_ends() -> None:
     assert text == "\xef\xbb\xbffirst\r\nsecond\r\n" + line + "int a;\r\nint b;\r\n"
 
 
+def test_bytes_of_letters_end_no_line_of_a_prelude() -> None:
+    text = prelude_edit(Source("a.cu", "int a;\n"), "// \xe5\x85\xa5\nint b;\n").text
+    assert text == '// \xe5\x85\xa5\nint b;\n#line 1 "a.cu"\n'
+    assert prelude_edit(Source("a.cu", "int a;\n"), "").text == '#line 1 "a.cu"\n'
+
+
 def test_strings_of_any_bytes() -> None:
     assert c_string('a"\\\xe9\n1') == '"a\\"\\\\\\351\\0121"'
     assert c_path("é文") == '"\\303\\251\\346\\226\\207"'
