@@ -1,0 +1,54 @@
+// EXPECT: keep
+// WHY: an array that begins at 16 bytes is read in another way, rounded to its tile
+// SIZES: 64,300,1500,3001
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include <cuda_runtime.h>
+
+#define TILE 32
+
+__global__ void stage(const int *in, int *out, int n) {
+  __shared__ int s[TILE];
+  const int t = threadIdx.x, i = blockIdx.x * TILE + t;
+  s[t] = i < n ? in[i] : (int)0;
+  __syncthreads();
+  const int mine = s[t];
+  if (i < n) {
+    const bool aligned = ((size_t)in & 15) == 0;
+    out[i] = aligned ? mine : mine + TILE;
+  }
+}
+
+template <class T> static void show(const char *what, const std::vector<T> &values) {
+  unsigned long long hash = 1469598103934665603ull;
+  const unsigned char *bytes = (const unsigned char *)values.data();
+  for (size_t i = 0; i < values.size() * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 1099511628211ull;
+  printf("%s %016llx\n", what, hash);
+}
+
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1000;
+  std::vector<int> in(n);
+  std::vector<int> out(n);
+  for (int i = 0; i < (int)in.size(); ++i) in[i] = i * 37 % 101 - 20;
+  int *d_in;
+  int *d_out;
+  cudaMalloc(&d_in, in.size() * sizeof(int));
+  cudaMalloc(&d_out, out.size() * sizeof(int));
+  cudaMemcpy(d_in, in.data(), in.size() * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemset(d_out, 0, out.size() * sizeof(int));
+
+  stage<<<(n + TILE - 1) / TILE, TILE>>>(d_in, d_out, n);
+  if (n > 2000)
+    stage<<<(n - 1 + TILE - 1) / TILE, TILE>>>(d_in + 1, d_out, n - 1);
+  cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
+
+  show("where_it_is_aligned", out);
+  cudaFree(d_in);
+  cudaFree(d_out);
+  return 0;
+}

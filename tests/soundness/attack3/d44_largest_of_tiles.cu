@@ -1,0 +1,54 @@
+// EXPECT: tile
+// WHY: the largest number, by halves and an atomic operation; the tile is an alias of a constant of a namespace
+// SIZES: 64,300,1500,3001
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include <cuda_runtime.h>
+
+namespace config { constexpr int threads() { return 128; } }
+constexpr int BLOCK = config::threads();
+__global__ void largest(const int *in, int *out, int n) {
+  __shared__ int best[BLOCK];
+  const int t = threadIdx.x, i = blockIdx.x * BLOCK + t;
+  best[t] = i < n ? in[i] : -2147483647;
+  __syncthreads();
+  for (int half = BLOCK / 2; half > 0; half /= 2) {
+    if (t < half)
+      best[t] = max(best[t], best[t + half]);
+    __syncthreads();
+  }
+  if (t == 0)
+    atomicMax(out, best[0]);
+}
+
+template <class T> static void show(const char *what, const std::vector<T> &values) {
+  unsigned long long hash = 1469598103934665603ull;
+  const unsigned char *bytes = (const unsigned char *)values.data();
+  for (size_t i = 0; i < values.size() * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 1099511628211ull;
+  printf("%s %016llx\n", what, hash);
+}
+
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1000;
+  std::vector<int> in(n);
+  std::vector<int> out(1);
+  for (int i = 0; i < (int)in.size(); ++i) in[i] = i * 37 % 101 - 20;
+  int *d_in;
+  int *d_out;
+  cudaMalloc(&d_in, in.size() * sizeof(int));
+  cudaMalloc(&d_out, out.size() * sizeof(int));
+  cudaMemcpy(d_in, in.data(), in.size() * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemset(d_out, 0, out.size() * sizeof(int));
+
+  largest<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(d_in, d_out, n);
+  cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
+
+  show("largest_of_tiles", out);
+  cudaFree(d_in);
+  cudaFree(d_out);
+  return 0;
+}

@@ -1,0 +1,45 @@
+// EXPECT: tunable
+// WHY: one lane of each warp adds how many of its lanes found something
+// SIZES: 64,300,1500,3001
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include <cuda_runtime.h>
+
+__global__ void each(const int *in, int *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned found = __ballot_sync(~0u, i < n && in[i] > 10);
+  if (threadIdx.x % 32 == 0)
+    atomicAdd(out, __popc(found));
+}
+
+template <class T> static void show(const char *what, const std::vector<T> &values) {
+  unsigned long long hash = 1469598103934665603ull;
+  const unsigned char *bytes = (const unsigned char *)values.data();
+  for (size_t i = 0; i < values.size() * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 1099511628211ull;
+  printf("%s %016llx\n", what, hash);
+}
+
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1000;
+  std::vector<int> in(n);
+  std::vector<int> out(1);
+  for (int i = 0; i < (int)in.size(); ++i) in[i] = i * 37 % 101 - 20;
+  int *d_in;
+  int *d_out;
+  cudaMalloc(&d_in, in.size() * sizeof(int));
+  cudaMalloc(&d_out, out.size() * sizeof(int));
+  cudaMemcpy(d_in, in.data(), in.size() * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemset(d_out, 0, out.size() * sizeof(int));
+
+  each<<<(n + 127) / 128, 128>>>(d_in, d_out, n);
+  cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
+
+  show("leader_of_a_warp", out);
+  cudaFree(d_in);
+  cudaFree(d_out);
+  return 0;
+}
