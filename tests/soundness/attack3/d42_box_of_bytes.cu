@@ -46,7 +46,9 @@ int main(int argc, char **argv) {
   cudaMemcpy(d_in, in.data(), in.size() * sizeof(unsigned char), cudaMemcpyHostToDevice);
   cudaMemset(d_out, 0, out.size() * sizeof(unsigned char));
 
-  box<Shape><<<dim3((n + 31) / 32, (n / 2 + 7) / 8), dim3(Shape::X, Shape::Y)>>>(d_in, d_out, n, n / 2);
+  const int w = n, h = n / 2;
+  const dim3 block(Shape::X, Shape::Y), grid((w + Shape::X - 1) / Shape::X, (h + Shape::Y - 1) / Shape::Y);
+  box<Shape><<<grid, block>>>(d_in, d_out, w, h);
   cudaMemcpy(out.data(), d_out, out.size() * sizeof(unsigned char), cudaMemcpyDeviceToHost);
 
   show("box_of_bytes", out);

@@ -41,7 +41,8 @@ int main(int argc, char **argv) {
   cudaMemcpy(d_in, in.data(), in.size() * sizeof(double), cudaMemcpyHostToDevice);
   cudaMemset(d_out, 0, out.size() * sizeof(double));
 
-  turn<<<dim3((n + SIDE - 1) / SIDE, (n / 3 + SIDE - 1) / SIDE, 3), dim3(SIDE, SIDE)>>>(d_in, d_out, n, n / 3);
+  const int w = n, h = n / 3;
+  turn<<<dim3((w + SIDE - 1) / SIDE, (h + SIDE - 1) / SIDE, 3), dim3(SIDE, SIDE)>>>(d_in, d_out, w, h);
   cudaMemcpy(out.data(), d_out, out.size() * sizeof(double), cudaMemcpyDeviceToHost);
 
   show("transposed_batches", out);

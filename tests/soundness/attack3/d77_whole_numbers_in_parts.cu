@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
   cudaMalloc(&d_out, out.size() * sizeof(float));
   cudaMemcpy(d_in, in.data(), in.size() * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemset(d_out, 0, out.size() * sizeof(float));
-
-  parts<<<(50 + TILE - 1) / TILE, TILE>>>(d_in, d_out, 50, n);
+  const int rows = 50;
+  parts<<<(rows + TILE - 1) / TILE, TILE>>>(d_in, d_out, rows, n);
   cudaMemcpy(out.data(), d_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost);
 
   show("whole_numbers_in_parts", out);

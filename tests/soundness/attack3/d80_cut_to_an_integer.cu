@@ -24,7 +24,7 @@ __global__ void parts(const float *in, int *out, int rows, int n) {
     __syncthreads();
   }
   if (i < rows)
-    out[i] = (int)(sum * 0.1f + i);
+    out[i] = (int)(sum * 0.1f);
 }
 
 template <class T> static void show(const char *what, const std::vector<T> &values) {
@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
   cudaMalloc(&d_out, out.size() * sizeof(int));
   cudaMemcpy(d_in, in.data(), in.size() * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemset(d_out, 0, out.size() * sizeof(int));
-
-  parts<<<(50 + TILE - 1) / TILE, TILE>>>(d_in, d_out, 50, n);
+  const int rows = 50;
+  parts<<<(rows + TILE - 1) / TILE, TILE>>>(d_in, d_out, rows, n);
   cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
 
   show("cut_to_an_integer", out);

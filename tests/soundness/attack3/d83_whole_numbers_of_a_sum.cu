@@ -19,7 +19,7 @@ __global__ void parts(const int *in, int *out, int rows, int n) {
     __syncthreads();
     int part = 0;
     for (int k = 0; k < TILE && first + k < n; ++k)
-      part += s[k] * (i + 1);
+      part += s[k] * 3;
     sum = sum + part;
     __syncthreads();
   }
@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
   cudaMalloc(&d_out, out.size() * sizeof(int));
   cudaMemcpy(d_in, in.data(), in.size() * sizeof(int), cudaMemcpyHostToDevice);
   cudaMemset(d_out, 0, out.size() * sizeof(int));
-
-  parts<<<(50 + TILE - 1) / TILE, TILE>>>(d_in, d_out, 50, n);
+  const int rows = 50;
+  parts<<<(rows + TILE - 1) / TILE, TILE>>>(d_in, d_out, rows, n);
   cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
 
   show("whole_numbers_of_a_sum", out);
