@@ -14,8 +14,7 @@ That says something of other sizes and other data because what is asked of the c
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
 (`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
 one, no function of the system is called, no register is read but indices and shapes. What decides
-comes out in all ways (`trial_outcomes`). Numbers of the code are tried as sizes and as data. A real
-number of the launch that is compared is tried as each such number, and on both sides.
+comes out in all ways (`trial_outcomes`). Numbers that it names are tried as sizes, and as data.
 
 Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
 share out, or all integers, are multiples of what both blocks cover, it may run there.
@@ -30,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import count, islice, product
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -384,7 +383,7 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        if (different := self._different(copy, launches)) is None:
+        if (different := self._different(copy, launches, count())) is None:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
@@ -393,26 +392,26 @@ class _Trial:
         return f"its results are others at {different.said(names if self._compared else ())}"
 
     def _different(
-        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch], numbers: Iterator[int]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
         side_by_side = 1 if self._variables.all() else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
                 some = launches[first : first + 4 * side_by_side]
-                same = pool.map(partial(self._is_same, copy), some, range(first, len(launches)))
+                same = pool.map(partial(self._is_same, copy), some, numbers)
                 if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
                     return others[0]
         return None
 
     def _by_other_numbers(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
-        """Say whether a copy does the same with numbers of trials alone, at random ones."""
-        runs = product(self._with_other_numbers, launches[: 2 * _THOROUGH])
-        is_alike = all(o and o._is_same(copy, launch, 3 * _THOROUGH) for o, launch in runs)
+        """Say whether a copy does the same with numbers of trials alone; contents are random."""
+        tried = copy, launches[:_THOROUGH], count(3 * _THOROUGH, 3)
+        is_alike = all(o and not o._different(*tried) for o in self._others)
         return "" if is_alike else "its results are others where numbers are less simple"
 
     @cached_property
-    def _with_other_numbers(self) -> list[_Trial | None]:
+    def _others(self) -> list[_Trial | None]:
         about = self.text, self.module, self.entries.values()
         made = (with_other_numbers(*about, are_all) for are_all in (True, False))
         return [replace(self, loaded=m, is_noted=True, expected={}) if m else None for m in made]
