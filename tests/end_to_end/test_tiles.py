@@ -53,7 +53,7 @@ SIMPLE = "its results are others where numbers are less simple"
 WRONG = {
     "wrong_scale": SIMPLE,
     "wrong_tiny": SIMPLE,
-    "wrong_squares": SIMPLE,
+    "wrong_bytes": SIMPLE,
     "wrong_cut": SIMPLE,
     "wrong_bells": SIMPLE,
     "wrong_fields": SIMPLE,

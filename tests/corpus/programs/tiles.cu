@@ -445,29 +445,50 @@ __global__ void wrong_tiny(const float *a, float *b, int n) {
     if (i < n) b[i] = x * x * (BLOCK * 1e-30f) + 2.5f + x;
 }
 
-template <class T, class Of, class Out>
-__device__ __forceinline__ void in_parts(const T *a, Out *b, int n, Of of) {
-    __shared__ T part[BLOCK];
+__global__ void wrong_bytes(const unsigned char *a, float *b, int n) {
+    __shared__ unsigned char part[BLOCK];
     const int i = blockIdx.x * BLOCK + threadIdx.x;
-    decltype(of(a[0])) sum = 0;
+    float sum = 0;
     for (int first = 0; first < n; first += BLOCK) {
-        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : T(0);
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
         __syncthreads();
-        decltype(of(a[0])) some = 0;
-        for (int k = 0; k < BLOCK && first + k < n; k++) some += of(part[k]);
+        float some = 0;
+        for (int k = 0; k < BLOCK && first + k < n; k++) some += part[k];
         sum = sum + some;
         __syncthreads();
     }
-    if (i < n) b[i] = (Out)sum;
+    if (i < n) b[i] = sum;
 }
 
-struct of_squares { __device__ float operator()(unsigned char x) const { return (float)x * x; } };
-struct of_tenths { __device__ float operator()(float x) const { return x * 0.1f; } };
-struct of_bells { __device__ float operator()(float x) const { return expf(-x * x * 1e14f); } };
+__global__ void wrong_cut(const float *a, int *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    float sum = 0;
+    for (int first = 0; first < n; first += BLOCK) {
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
+        __syncthreads();
+        float some = 0;
+        for (int k = 0; k < BLOCK && first + k < n; k++) some += part[k] * 0.1f;
+        sum = sum + some;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
 
-__global__ void wrong_squares(const unsigned char *a, float *b, int n) { in_parts(a, b, n, of_squares()); }
-__global__ void wrong_cut(const float *a, int *b, int n) { in_parts(a, b, n, of_tenths()); }
-__global__ void wrong_bells(const float *a, float *b, int n) { in_parts(a, b, n, of_bells()); }
+__global__ void wrong_bells(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    float sum = 0;
+    for (int first = 0; first < n; first += BLOCK) {
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
+        __syncthreads();
+        float some = 0;
+        for (int k = 0; k < BLOCK && first + k < n; k++) some += expf(-part[k] * part[k] * 1e14f);
+        sum = sum + some;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
 
 __global__ void wrong_fields(const int *a, int *b, int n) {
     __shared__ unsigned fields;
@@ -587,7 +608,7 @@ int main(int argc, char **argv) {
     wrong_24_bits<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_scale<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.5f);
     wrong_tiny<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
-    wrong_squares<<<CEIL(n, BLOCK), BLOCK>>>((const unsigned char *)x, c, n);
+    wrong_bytes<<<CEIL(n, BLOCK), BLOCK>>>((const unsigned char *)x, c, n);
     wrong_cut<<<CEIL(n, BLOCK), BLOCK>>>(a, y, n);
     wrong_bells<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_fields<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
