@@ -65,7 +65,7 @@ def with_other_numbers(
     """
     try:
         names = {name for entry in entries for name in functions_reached(module, entry)}
-        return LoadedModule(assemble(_changed(text, module, names, are_all)))
+        return LoadedModule(assemble(_changed(text, module, names, are_all), names))
     except (PtxError, CutuneError):
         return None
 
