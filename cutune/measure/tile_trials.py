@@ -7,14 +7,14 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 
 - memory holds the same bytes afterwards, so that sums are rounded in the same order;
 - it reads and writes where the kernel does, from its first byte to its last in each array;
-- no access is a race, and no shared memory is read that nobody wrote.
+- no access is a race, and no shared memory is read that nobody wrote;
+- memory is the same with other numbers in the code as well (`trial_numbers`).
 
 That says something of other sizes and other data because what is asked of the code is narrow: what
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
 (`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
 one, no function of the system is called, no register is read but indices and shapes. What decides
-comes out in all ways (`trial_outcomes`). Numbers of the code are tried as sizes and as data. A real
-number of the launch (`beta`) that is compared is tried as each such number, and on both sides.
+comes out in all ways (`trial_outcomes`). Numbers that it names are tried as sizes, and as data.
 
 Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
 share out, or all integers, are multiples of what both blocks cover, it may run there.
@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import count, islice, product
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
-from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads, pointer
+from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
@@ -56,11 +56,13 @@ from cutune.measure.trial_launches import (
     Assigned,
     Ended,
     TriedLaunch,
+    arrays_behind,
     arrays_of,
     may_join,
     only_where,
     without_most_large,
 )
+from cutune.measure.trial_numbers import with_other_numbers
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
@@ -92,7 +94,6 @@ _NAMED = 40
 _FARTHEST, _FARTHEST_ASKED = 9, 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
-_PAGE = 4096
 #: As many launches are watched, the largest first.
 _WATCHED = 96
 #: As the checker has it.
@@ -132,6 +133,7 @@ def copies_that_do_the_same(
     return [only_where(copies[index], *known) for index, *known in found], reasons
 
 
+_Copies = Sequence[KernelVariant]
 Found = tuple[int, tuple[str, ...], int]
 """The place of a copy that does the same, and parameters that must be multiples of a number."""
 
@@ -225,9 +227,7 @@ class _Trial:
         given = self._given.packed(self.loaded.kernel(entry), sizes, self._given.combined[0])
         return tile_costs.costs_of(self.loaded, entry, copy.tile, grid_at(copy.tile, sizes), given)
 
-    def tried(
-        self, copies: Sequence[KernelVariant], some: Sequence[int], found: list[Found]
-    ) -> dict[str, str]:
+    def tried(self, copies: _Copies, some: Sequence[int], found: list[Found]) -> dict[str, str]:
         """Try some copies: add those that do the same to `found`, and say what others do."""
         reasons: dict[str, str] = {}
         for domain in Domain:
@@ -383,29 +383,38 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        if (different := self._different(copy, launches)) is None:
+        if (different := self._different(copy, launches, count())) is None:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
-            return next((s for one in watched if (s := self._objection(*one, launches))), "")
-        numbers = (
-            (self.kernel.parameters[index].name, value) for index, value in different.numbers
-        )
-        about = [*different.sizes, *(numbers if self._compared else ())]
-        sizes = ", ".join(f"{name} = {value:.6g}" for name, value in about)
-        return f"its results are others at {sizes}"
+            said = next((s for one in watched if (s := self._objection(*one, launches))), "")
+            return said or ("" if self.is_in_turn else self._by_other_numbers(copy, launches))
+        names = [one.name for one in self.kernel.parameters]
+        return f"its results are others at {different.said(names if self._compared else ())}"
 
     def _different(
-        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch], numbers: Iterator[int]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
         side_by_side = 1 if self._variables.all() else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
                 some = launches[first : first + 4 * side_by_side]
-                same = pool.map(partial(self._is_same, copy), some, range(first, len(launches)))
+                same = pool.map(partial(self._is_same, copy), some, numbers)
                 if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
                     return others[0]
         return None
+
+    def _by_other_numbers(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
+        """Say whether a copy does the same with numbers of trials alone; contents are random."""
+        tried = copy, launches[:_THOROUGH], count(3 * _THOROUGH, 3)
+        is_alike = all(o and not o._different(*tried) for o in self._others)
+        return "" if is_alike else "its results are others where numbers are less simple"
+
+    @cached_property
+    def _others(self) -> list[_Trial | None]:
+        about = self.text, self.module, self.entries.values()
+        made = (with_other_numbers(*about, are_all) for are_all in (True, False))
+        return [replace(self, loaded=m, is_noted=True, expected={}) if m else None for m in made]
 
     def _against_turns(self, tile: Tile, domain: Domain) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
@@ -573,20 +582,11 @@ class _Trial:
 
         Raises CutuneError, Hazards.
         """
-        parameters = bytearray(launch.parameters)
         variables = self._variables.drawn(contents)
         asked = [size for *_, size in launch.arrays] + [len(there) for there in variables]
         seed = [contents, *(value for _, value in launch.sizes)]
         drawn = iter(self._contents.of(seed, asked, contents))
-        buffers = []
-        for offset, place, size in launch.arrays:
-            # As far behind a page as the array of a launch without data.
-            room = np.zeros(size + 2 * _PAGE, np.uint8)
-            begin = -(pointer(room) + place) % _PAGE
-            buffer = room[begin : begin + size]
-            buffer[:] = next(drawn)
-            buffers.append(buffer)
-            parameters[offset : offset + 8] = (pointer(buffer) + place).to_bytes(8, "little")
+        parameters, buffers = arrays_behind(launch, drawn)
         for there in variables:
             there[:] = next(drawn)
         memory = [*buffers, *self._variables.all()]
@@ -596,5 +596,5 @@ class _Trial:
         about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
         # Races are the same whatever is in memory; where blocks come in turn all are asked about.
         about |= {"until_found": not self.is_in_turn}
-        self.loaded.run(entry, grid, tile.block, bytes(parameters), **about)
+        self.loaded.run(entry, grid, tile.block, parameters, **about)
         return before, [one.tobytes() for one in memory]

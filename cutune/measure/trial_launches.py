@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from cutune.emulator.machine import LaunchCounters
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.emulator.machine import LaunchCounters, pointer
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_parameters import Numbers
 from cutune.source.kernel_variant import KernelVariant
 
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
+_PAGE = 4096
 
 Assigned = tuple[tuple[str, int], ...]
 """Integer parameters by their names, and a value of each."""
@@ -29,6 +33,11 @@ class TriedLaunch:
     #: and the bytes of that array.
     arrays: tuple[tuple[int, int, int], ...] = ()
     warp_instructions: int = 0
+
+    def said(self, names: Sequence[str]) -> str:
+        """Return the sizes and, if parameters have these names, the numbers in words."""
+        numbers = [(names[index], value) for index, value in self.numbers] if names else []
+        return ", ".join(f"{name} = {value:.6g}" for name, value in (*self.sizes, *numbers))
 
 
 Ended = tuple[TriedLaunch | None, str]
@@ -56,6 +65,22 @@ def arrays_of(counted: LaunchCounters, places: Sequence[int]) -> tuple[tuple[int
         (places[array], begins[array] - low, high - low)
         for array, (low, high) in sorted(ranges.items())
     )
+
+
+def arrays_behind(
+    launch: TriedLaunch, drawn: Iterator[NDArray[np.uint8]]
+) -> tuple[bytes, list[NDArray[np.uint8]]]:
+    """Return the parameters of a launch with pointers to arrays, and these, with what is drawn."""
+    parameters, arrays = bytearray(launch.parameters), list[NDArray[np.uint8]]()
+    for offset, place, size in launch.arrays:
+        # As far behind a page as the array of a launch without data.
+        room = np.zeros(size + 2 * _PAGE, np.uint8)
+        begin = -(pointer(room) + place) % _PAGE
+        array = room[begin : begin + size]
+        array[:] = next(drawn)
+        arrays.append(array)
+        parameters[offset : offset + 8] = (pointer(array) + place).to_bytes(8, "little")
+    return bytes(parameters), arrays
 
 
 def without_most_large(

@@ -49,7 +49,14 @@ RIGHT = {
     "wrong_halo": {"BLOCK_256", "BLOCK_512"},
 }
 BEYOND = "it compares something with a number that is larger than any size tried"
+SIMPLE = "its results are others where numbers are less simple"
 WRONG = {
+    "wrong_scale": SIMPLE,
+    "wrong_tiny": SIMPLE,
+    "wrong_bytes": SIMPLE,
+    "wrong_cut": SIMPLE,
+    "wrong_bells": SIMPLE,
+    "wrong_fields": SIMPLE,
     "wrong_numbers": "its results are others at n = ",
     "wrong_product": "it compares a product of sizes",
     "wrong_mask": "its results are others at n = ",

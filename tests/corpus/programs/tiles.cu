@@ -427,6 +427,79 @@ __global__ void wrong_kept(const float *a, float *b, int n, float alpha) {
     if (i < n) b[i] = part[threadIdx.x] + (square > 1.0f ? BLOCK : 0);
 }
 
+// Something else that simple numbers hide.
+__global__ void wrong_scale(const float *a, float *b, int n, float alpha) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = part[threadIdx.x] + alpha * BLOCK / BLOCK;
+}
+
+__global__ void wrong_tiny(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    part[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const float x = part[threadIdx.x];
+    if (i < n) b[i] = x * x * (BLOCK * 1e-30f) + 2.5f + x;
+}
+
+__global__ void wrong_bytes(const unsigned char *a, float *b, int n) {
+    __shared__ unsigned char part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    float sum = 0;
+    for (int first = 0; first < n; first += BLOCK) {
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
+        __syncthreads();
+        float some = 0;
+        for (int k = 0; k < BLOCK && first + k < n; k++) some += part[k];
+        sum = sum + some;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+__global__ void wrong_cut(const float *a, int *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    float sum = 0;
+    for (int first = 0; first < n; first += BLOCK) {
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
+        __syncthreads();
+        float some = 0;
+        for (int k = 0; k < BLOCK && first + k < n; k++) some += part[k] * 0.1f;
+        sum = sum + some;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+__global__ void wrong_bells(const float *a, float *b, int n) {
+    __shared__ float part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    float sum = 0;
+    for (int first = 0; first < n; first += BLOCK) {
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
+        __syncthreads();
+        float some = 0;
+        for (int k = 0; k < BLOCK && first + k < n; k++) some += expf(-part[k] * part[k] * 1e14f);
+        sum = sum + some;
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+__global__ void wrong_fields(const int *a, int *b, int n) {
+    __shared__ unsigned fields;
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (threadIdx.x == 0) fields = 0;
+    __syncthreads();
+    if (i < n) atomicAdd(&fields, 1u << 8 * (a[i] & 3));
+    __syncthreads();
+    if (threadIdx.x < 4) atomicAdd(&b[threadIdx.x], fields >> 8 * threadIdx.x & 255);
+}
+
 // Something else where a number of the launch, data, or a pointer is what no trial has.
 __global__ void wrong_number(const float *a, float *b, int n, float alpha) {
     __shared__ float part[BLOCK];
@@ -533,6 +606,12 @@ int main(int argc, char **argv) {
     wrong_rounds<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_places<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_24_bits<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_scale<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.5f);
+    wrong_tiny<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
+    wrong_bytes<<<CEIL(n, BLOCK), BLOCK>>>((const unsigned char *)x, c, n);
+    wrong_cut<<<CEIL(n, BLOCK), BLOCK>>>(a, y, n);
+    wrong_bells<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
+    wrong_fields<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_number<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     right_beta<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 2.0f, 0.0f);
     right_strides<<<n > 100 ? 3 : 1, STRIDE>>>(x, y, n);

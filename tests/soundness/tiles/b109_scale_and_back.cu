@@ -1,0 +1,50 @@
+// EXPECT: keep
+// WHY: alpha * TILE / TILE overflows for the largest alphas
+// SIZES: 64,300,1500,3001
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include <cuda_runtime.h>
+
+#define TILE 32
+
+__global__ void stage(const float *in, float *out, int n, float alpha) {
+  __shared__ float s[TILE];
+  const int t = threadIdx.x, i = blockIdx.x * TILE + t;
+  s[t] = i < n ? in[i] : (float)0;
+  __syncthreads();
+  const float mine = s[t];
+  if (i < n) {
+    const float scaled = alpha * TILE;
+    out[i] = mine + scaled / TILE;
+  }
+}
+
+template <class T> static void show(const char *what, const std::vector<T> &values) {
+  unsigned long long hash = 1469598103934665603ull;
+  const unsigned char *bytes = (const unsigned char *)values.data();
+  for (size_t i = 0; i < values.size() * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 1099511628211ull;
+  printf("%s %016llx\n", what, hash);
+}
+
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1000;
+  std::vector<float> in(n);
+  std::vector<float> out(n);
+  for (int i = 0; i < (int)in.size(); ++i) in[i] = 0.25f * (i % 91);
+  float *d_in;
+  float *d_out;
+  cudaMalloc(&d_in, in.size() * sizeof(float));
+  cudaMalloc(&d_out, out.size() * sizeof(float));
+  cudaMemcpy(d_in, in.data(), in.size() * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemset(d_out, 0, out.size() * sizeof(float));
+  stage<<<(n + TILE - 1) / TILE, TILE>>>(d_in, d_out, n, n > 500 ? 3e38f : 1.5f);
+  cudaMemcpy(out.data(), d_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost);
+  show("scale_and_back", out);
+  cudaFree(d_in);
+  cudaFree(d_out);
+  return 0;
+}
