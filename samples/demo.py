@@ -20,12 +20,11 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cutune.cli.main import show
 from cutune.cli.page.gather import ReportSource, Timings, read_timings, report_of
 from cutune.cli.page.html import to_html
 from cutune.cli.report.console import standard_output
 from cutune.cli.report.programs import print_programs
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, tell
 from cutune.core.progress import Reporter, progress_for
 from cutune.core.workspace import Workspace, replace_file
 from cutune.emulator.program_builds import build
@@ -67,7 +66,7 @@ REPORT = Path("report.html")
 def main() -> int:
     """Run the demonstration; 0 when both programs pass."""
     device = DeviceProfile.named("h200")
-    reporter = Reporter(show, progress=progress_for(quiet=False))
+    reporter = Reporter(tell, progress=progress_for(quiet=False))
     analyzer = Analyzer(reporter=reporter, try_copies=try_copies)
     with tempfile.TemporaryDirectory(prefix="cutune-demo-") as folder:
         workspace = Workspace(Path(folder))
@@ -207,5 +206,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except CutuneError as error:
-        show(error.diagnostic)
+        tell(error.diagnostic)
         sys.exit(1)

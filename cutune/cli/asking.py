@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import shorten
 
 from cutune.cli.main import Options, sizes_to_show
 from cutune.cli.options import parser
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, columns_of, wrapped
 from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS
 
@@ -77,7 +78,7 @@ def report_verb(options: Options) -> int:
     about = subjects, profile, workspace, timings, sizes
     found = report_of(analyzer.toolchain, analyzer.reporter.progress, *about)
     replace_file(Path(options.output), to_html(found).encode())
-    print(found.summary)
+    print(wrapped(found.summary, columns_of(sys.stdout)))
     print(f"report: {options.output}")
     if options.figures is not None:
         rows = training(options.say, workspace, subjects, profile)

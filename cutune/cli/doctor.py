@@ -145,7 +145,8 @@ def _nvcc(option: str | None) -> tuple[Nvcc | None, _Seen]:
     except CutuneError as error:
         message = error.diagnostic.message
         if error.diagnostic.code is Code.MISSING_NVCC:
-            return None, (MISSING, message, INSTALL_TOOLKIT)
+            remedies = f"{INSTALL_TOOLKIT}, give --nvcc PATH, or set CUDACXX"
+            return None, (MISSING, message.partition(";")[0], remedies)
         return None, (BROKEN, message, "give --nvcc PATH, or set CUDACXX")
 
 

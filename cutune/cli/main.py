@@ -20,7 +20,7 @@ from cutune.cli.options import WORKSPACE, parser
 from cutune.cli.usage.command_line import arranged
 from cutune.cli.usage.parser import VERBS
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, tell
 from cutune.core.processes import CompilerKilled
 from cutune.toolchain.device.present import default_device, named_devices
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whatever else is in the buffer goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reason = error.strerror
-        show(Diagnostic.at(Code.UNWRITABLE_FILE, path="standard output", reason=reason))
+        tell(Diagnostic.at(Code.UNWRITABLE_FILE, path="standard output", reason=reason))
         return 1
     except CutuneError as error:
         options.say(error.diagnostic)
@@ -133,7 +133,7 @@ class Options(argparse.Namespace):
             head, *quoted = diagnostic.message.split("\n", 1)
             head = f"{head}; an earlier command compiled it with: {shlex.join(flags)}"
             diagnostic = replace(diagnostic, message="\n".join([head, *quoted]))
-        show(diagnostic)
+        tell(diagnostic)
 
     def _earlier_flags(self) -> list[str]:
         """The options with which its sources were compiled before, and that it lacks."""
@@ -309,9 +309,3 @@ def print_values(asked: ParameterOptions, program: Program, workspace: Workspace
         print(f"compile with: {' '.join(flags)}")
     if make := make_command(values, asked):
         print(f"build it with: {make}")
-
-
-def show(diagnostic: Diagnostic) -> None:
-    """Print a message to standard error, with colours where that is a terminal that has some."""
-    wants_none = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    print(diagnostic.render(sys.stderr.isatty() and not wants_none), file=sys.stderr)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -374,6 +375,17 @@ def _check_shortlist(options: Options) -> None:
         options.wrong(f"--shortlist corrects the {MODEL_NAMES[0]} model: leave out --model")
 
 
+def _named_script(options: Options) -> str:
+    """`--run` with `{script}` where the script stood; without it, what runs one."""
+    from cutune.measure.program_runs import SCRIPT
+
+    (script,) = options.files
+    own = rf"(?<!\S)(\./)?{re.escape(script.removeprefix('./'))}(?!\S)"
+    named = re.sub(own, SCRIPT, options.run)
+    places = "".join(f" {{{name}}}" for name in varied_values(options.vary))
+    return shlex.quote(named if named != options.run else f"python3 {SCRIPT}{places}")
+
+
 def _tune_script(options: Options) -> int:
     from cutune.cli.report.choices import tuning_shown
     from cutune.cli.report.tuned import Shown
@@ -385,7 +397,7 @@ def _tune_script(options: Options) -> int:
     if len(options.files) > 1:
         options.wrong("a script is tuned alone")
     if SCRIPT not in options.run:
-        options.wrong(f"--run names the script: --run 'python3 {SCRIPT} {{n}}' --vary n=1000,2000")
+        options.wrong(f"--run does not name {SCRIPT}; write: --run {_named_script(options)}")
     if options.toolchain.flags:
         # What is proven has to be what the script compiles.
         options.wrong("options of nvcc are those that the script itself gives to its package")

@@ -194,7 +194,7 @@ class Code(Enum):
     SCRIPT_VARIABLE = "CT306 warning: launches of {kernels} stay as they are: the variable '{name}' stands outside of the kernels, and a script may write to it; make it an argument, or give kernels that do without it a text of their own"
     KERNEL_KEPT = "CT307 warning: kernel '{kernel}' keeps its block: {reason}"
     BLOCK_NEEDED = "CT308 error: kernel '{kernel}' cannot be launched in a block that it does not name: {reason}; name the one that it is written for: cutune.kernel(…, block=(16, 16))"
-    SCRIPT_UNSEEN = "CT309 error: '{path}' is a Python script, whose kernels are seen when it runs; write: cutune tune {path} --run 'python3 {{script}} …', which says for each launch whether it may be tuned, and why not"
+    SCRIPT_UNSEEN = "CT309 error: '{path}' is a Python script, whose kernels are seen when it runs; what tunes them says which may be tuned, and why not: cutune tune {path} --run 'python3 {{script}} <arguments>'"
     EDIT_CONFLICT = "CT301 error: passes '{first}' and '{second}' both edit this place"
     HIDDEN_MEMBER = "CT302 warning: launch left alone: macro '{name}' would expand inside the rewritten launch; rename it"
     NO_STATIC_COUNTERS = "CT303 warning: no static counters: {reason}"

@@ -8,10 +8,13 @@ keeps its meaning.
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cutune.core.codes import ERROR, NOTE, WARNING, Code
 
@@ -25,6 +28,17 @@ AFTER_PLACE, CUT = 20, "... "
 #: Of a terminal, as GCC has them.
 COLOURS = {ERROR: "\033[1;31m", WARNING: "\033[1;35m", NOTE: "\033[1;36m"}
 PLAIN = "\033[0m"
+#: A terminal that is narrower has its lines wrapped as if it had so many columns.
+NARROWEST = 40
+#: Stands before the further lines of a message on a terminal.
+INDENT = "    "
+#: No line is broken in these: a command or an option that is to be copied, what is quoted, a word.
+_WHOLE = re.compile(
+    r"""(?<=:\ )(?:cutune\ |pip\ |make\ |--[\w-]+\ (?:'|\w+=)).+?(?=[;,)]?\ \[CT|[;,)]\ |$)\S*
+      | (?<!\w)'[^']*'[^\w\s]* (?!\S)
+      | \S+""",
+    re.VERBOSE,
+)
 #: So much of two names is the same where one may be meant by the other.
 ALIKE = 0.7
 
@@ -67,35 +81,38 @@ class Diagnostic:
     def is_error(self) -> bool:
         return self.code.severity == ERROR
 
-    def render(self, is_coloured: bool = False) -> str:
-        """Return the message as GCC and clang print it; line and carets show a known place."""
+    def render(self, is_coloured: bool = False, columns: int | None = None) -> str:
+        """Return the message as GCC and clang print it; line and carets show a known place.
+
+        `columns` are those of a terminal, within which its own text stays.
+        """
         # Quoted output of another program stands on further lines, after the code.
         head, *quoted = self.message.splitlines() or [""]
+        place = "cutune" if self.source is None else self.source.path
+        if self.source is not None and self.span is not None:
+            place = str(self.source.location(self.span.start))
         severity = f"{self.code.severity}:"
+        text = wrapped(f"{place}: {severity} {head} [{self.code.number}]", columns)
         if is_coloured:
-            severity = f"{COLOURS[self.code.severity]}{severity}{PLAIN}"
-        text = "\n".join([f"{severity} {head} [{self.code.number}]", *quoted])
-        if self.source is None:
-            text = f"cutune: {text}"
-        elif self.span is None:
-            text = f"{self.source.path}: {text}"
-        else:
-            text = f"{self.source.location(self.span.start)}: {text}\n{self._excerpt()}"
-        return "\n".join([text, *(note.render(is_coloured) for note in self.notes)])
+            text = text.replace(severity, f"{COLOURS[self.code.severity]}{severity}{PLAIN}", 1)
+        lines = [text, *quoted]
+        if self.span is not None:
+            lines.append(self._excerpt(LONGEST_LINE if columns is None else columns - 8))
+        return "\n".join([*lines, *(note.render(is_coloured, columns) for note in self.notes)])
 
-    def _excerpt(self) -> str:
+    def _excerpt(self, longest: int) -> str:
         assert self.source is not None and self.span is not None
         place = self.source.location(self.span.start)
         line = self.source.line_text(place.line)
         start, mark = place.column - 1, ""
-        if start > LONGEST_LINE - AFTER_PLACE:
-            first = start - LONGEST_LINE // 2
+        if start > longest - AFTER_PLACE:
+            first = start - longest // 2
             # A character of several bytes is not split.
             whole = (i for i, c in enumerate(line[first:]) if not "\x80" <= c < "\xc0")
             first += next(whole, 0)
             line, mark = line[first:], CUT
             start -= first
-        line = mark + line[:LONGEST_LINE]
+        line = mark + line[: longest - len(mark)]
         start += len(mark)
         # Columns count bytes, carets characters.
         before = shown(line[:start])
@@ -103,6 +120,39 @@ class Diagnostic:
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def wrapped(text: str, columns: int | None) -> str:
+    """Return a line as lines of so many columns; None: as it is.
+
+    What is to be copied stays whole: where a command is longer than a line, the terminal breaks it.
+    """
+    if columns is None or len(text) <= columns:
+        return text
+    lines = [""]
+    for piece in _WHOLE.findall(text):
+        longer = f"{lines[-1]} {piece}" if lines[-1].strip() else lines[-1] + piece
+        if len(longer) <= columns or not lines[-1].strip():
+            lines[-1] = longer
+        else:
+            lines.append(INDENT + piece)
+    return "\n".join(lines)
+
+
+def columns_of(stream: TextIO) -> int | None:
+    """Return how wide a terminal is; None where the stream is none."""
+    try:
+        wide = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        wide = 0
+    return max(wide, NARROWEST) if wide else None
+
+
+def tell(diagnostic: Diagnostic) -> None:
+    """Print a message to standard error; a terminal has colours, and lines of its width."""
+    wants_none = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    is_coloured = sys.stderr.isatty() and not wants_none
+    print(diagnostic.render(is_coloured, columns_of(sys.stderr)), file=sys.stderr, flush=True)
 
 
 def known_names(name: str, known: Iterable[str]) -> str:

@@ -85,8 +85,9 @@ def _bars() -> Progress:
             left = task.time_remaining
             return f"{left:.0f} s left" if left and left > SHORT_SECONDS else ""
 
+    name = table.Column(max_width=28, no_wrap=True)
     columns = (
-        progress.TextColumn("{task.description:<28}", table_column=table.Column(max_width=28)),
+        progress.TextColumn("{task.description:<28}", table_column=name),
         progress.BarColumn(20),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, meant
 from cutune.core.source import Source
 
 #: Ends a line, and a comment with it, to the preprocessors of g++ and clang. Editors that take
@@ -32,8 +33,17 @@ def read_file(path: str | Path) -> Source:
     try:
         return Source(str(path), Path(path).read_bytes().decode("latin-1"))
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = f"{error.strerror or error}{_meant_file(error, Path(path))}"
         raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
+
+
+def _meant_file(error: OSError, path: Path) -> str:
+    """What may be meant by a path that is no file."""
+    if isinstance(error, IsADirectoryError):
+        return "; name a file in it"
+    if not isinstance(error, FileNotFoundError) or not path.parent.is_dir():
+        return ""
+    return meant(path.name, os.listdir(path.parent))
 
 
 def read_source(path: str | Path) -> Source:

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Timer
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, columns_of, tell, wrapped
 from cutune.core.processes import signal_name
 from cutune.core.temporary import temporary_folder
 from cutune.emulator import link
@@ -218,7 +218,7 @@ def main_run(
     stdout = sys.stderr.fileno() if json_output else None
     sys.stdout.flush()
     hint = Diagnostic.at(Code.RUNS_LONG, path=argv[0], seconds=LONG_SECONDS)
-    waited = Timer(LONG_SECONDS, _say, [hint])
+    waited = Timer(LONG_SECONDS, tell, [hint])
     waited.daemon = True
     if limit is None:
         waited.start()
@@ -227,23 +227,19 @@ def main_run(
     finally:
         waited.cancel()
     if result.signal:
-        _say(Diagnostic.at(Code.ENDED_BY_SIGNAL, path=argv[0], name=signal_name(-result.signal)))
+        tell(Diagnostic.at(Code.ENDED_BY_SIGNAL, path=argv[0], name=signal_name(-result.signal)))
     if json_output:
         print(json.dumps(result.to_json(), indent=2))
     else:
         for kernel in result.kernels:
-            print(kernel.render(), file=sys.stderr)
+            print(wrapped(kernel.render(), columns_of(sys.stderr)), file=sys.stderr)
         for finding in result.findings[:shown]:
-            _say(finding.diagnostic())
+            tell(finding.diagnostic())
     if not result.kernels and result.status == 0:
-        _say(Diagnostic.at(Code.NO_LAUNCHES, path=argv[0]))
+        tell(Diagnostic.at(Code.NO_LAUNCHES, path=argv[0]))
     if check and not json_output:
         print(counted(result.findings, shown), file=sys.stderr)
     return result.status or int(any(finding.counts for finding in result.findings))
-
-
-def _say(message: Diagnostic) -> None:
-    print(message.render(), file=sys.stderr, flush=True)
 
 
 def _program_path(name: str) -> Path:

@@ -52,6 +52,8 @@ _BEYOND_HELP = (
     f"a GPU may not notice it: {_MEND}, or set "
     "CUTUNE_OVERRUN=4096, bytes that may be accessed behind each allocation"
 )
+#: Of a run that is the program's name alone.
+_NO_ARGUMENTS = "; arguments that it needs stand in --run './{program} <arguments>'"
 #: What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
 
@@ -285,7 +287,8 @@ def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
     # Kernels that were skipped computed nothing, so the program's own check may fail.
     if run.statuses is None or status in run.statuses or run.launches_only:
         return ""
-    return f"status {status}; if it ends so where nothing is wrong, try: --status {status}"
+    lacks = "" if run.values or len(run.words) > 1 or run.shell else _NO_ARGUMENTS
+    return f"status {status}{lacks}; if it ends so where nothing is wrong, try: --status {status}"
 
 
 def _with_last_lines(said: Diagnostic, ended: ProgramResult) -> CutuneError:

@@ -55,12 +55,14 @@ class ProvenCode:
     """Compiled code with the proofs about its entries, of all architectures.
 
     `proofs`: by the name of the kernel. `versions`: those of the PTX that was proven, as
-    `cudaFuncGetAttributes` reports them. `content`: a hash of all of it.
+    `cudaFuncGetAttributes` reports them. `content`: a hash of all of it; `emulated`: of that for
+    the emulated device.
     """
 
     proofs: dict[str, tuple[EntryProof, ...]]
     versions: tuple[int, ...]
     content: str = ""
+    emulated: str = ""
 
     def entries(self, kernel: str) -> tuple[str, ...]:
         """The mangled names of a kernel's instances."""
@@ -90,9 +92,9 @@ class Compilation:
             codes = [future.result() for future in self.codes.values()]
             places = [located(code.lined) for code in codes]
             texts = [code.ptx for code in codes]
-            self._known[wanted] = prove_entries(
-                texts, lambda entry: base_name(entry) in wanted, places
-            )
+            proven = prove_entries(texts, lambda entry: base_name(entry) in wanted, places)
+            emulated = _digest(self.ptx(EMULATED) or "")
+            self._known[wanted] = replace(proven, emulated=emulated)
         return self._known[wanted]
 
     def results(self) -> list[str]:
@@ -176,9 +178,13 @@ def prove_entries(
             proof = entries.proof(name)
             proof = replace(proof, locate=places[index]) if places else proof
             found[base_name(name)].append(proof)
-    content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
+    content = _digest("\0".join(texts))
     proofs = {name: tuple(each) for name, each in found.items()}
     return ProvenCode(proofs, tuple(sorted(versions)), content)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("latin-1", "replace")).hexdigest() if text else ""
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,15 @@ _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProof:
     """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
+    try:
+        return _judged(module, name, assembly)
+    except UNREADABLE as error:
+        refused = _refused(Code.NOT_PROVEN, _unread(error), 0)
+        unknown = replace(_unknown(module.functions[name]), refused=refused)
+        return replace(unknown, warp_level=True, narrow_blocks=True)
+
+
+def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
     function = without_idle_adds(without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _by_readings(module, function)
@@ -240,9 +249,16 @@ def judge(
     except Irreducible:
         code, what, line = Code.NOT_PROVEN, "a loop with several entries", 0
     except UNREADABLE as error:
-        code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
-    refused = Refused(code, code.template.format(what=in_source(what)), line)
-    return replace(_unknown(function), refused=refused)
+        code, what, line = Code.NOT_PROVEN, _unread(error), 0
+    return replace(_unknown(function), refused=_refused(code, what, line))
+
+
+def _unread(error: Exception) -> str:
+    return f"compiled code that is not read ({error})"
+
+
+def _refused(code: Code, what: str, line: int) -> Refused:
+    return Refused(code, code.template.format(what=in_source(what)), line)
 
 
 def _unknown(function: Function) -> EntryProof:

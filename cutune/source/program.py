@@ -270,6 +270,7 @@ class CompiledCode:
 
     name: str
     versions: tuple[int, ...]
+    emulated: str = ""  # a hash of that for the emulated device, without lines of the source
 
 
 Layout = tuple[str, int, tuple[tuple[str, int, int], ...]]
@@ -502,8 +503,7 @@ class Program:
     unlaunched: tuple[Kernel, ...] = ()
     #: The code on which its own kernels were proven; None: the compiler was not asked.
     code: CompiledCode | None = None
-    #: Do sources that are linked with it launch its kernels, relying on that code?
-    is_lent: bool = False
+    is_lent: bool = False  # by sources that are linked with it and rely on that code
     #: Were the variants compiled, and proven on their own compiled code?
     has_checked_variants: bool = False
     defined: frozenset[str] = frozenset()  # macros, before its first line

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, tell
 from cutune.core.temporary import run_folder
 from cutune.core.workspace import make_folder, replace_file, replacing
 
@@ -38,7 +37,7 @@ def _usable_cache(wanted: Path) -> Path:
         other = run_folder() / "cache"
         other.mkdir()
     said = Diagnostic.at(Code.CACHE_ELSEWHERE, path=wanted, reason=reason, other=other)
-    print(said.render(), file=sys.stderr)
+    tell(said)
     return other
 
 

@@ -29,10 +29,8 @@ from cutune.toolchain.compiler_commands import (
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
-#: Endings of sources and headers that nvcc knows, or takes as it always did.
-_SOURCES = frozenset((".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx")).union(
-    (".c", ".C", ".cc", ".cpp", ".cxx", ".c++")
-)
+#: Endings of sources that nvcc knows; those of headers it does not.
+_SOURCES = frozenset((".cu", ".ptx", ".c", ".C", ".cc", ".cpp", ".cxx", ".c++"))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, tell
 from cutune.toolchain.locate import wheel_libraries
 
 SCHEMA, TABLE = "cutune-units-2", "units.json"
@@ -474,7 +474,7 @@ def _append(path: Path, row: dict[str, Any]) -> None:
 
 
 def _keep_launches(reason: str) -> None:
-    print(Diagnostic.at(Code.SCRIPT_UNTUNED, reason=reason.strip()).render(), file=sys.stderr)
+    tell(Diagnostic.at(Code.SCRIPT_UNTUNED, reason=reason.strip()))
 
 
 def folder_of(script: str) -> Path:

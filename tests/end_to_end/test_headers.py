@@ -137,7 +137,7 @@ def test_changed_headers_make_models_stale(project: Path) -> None:
         done = cutune(verb, *words, "--workspace", "work", cwd=project)
         assert done.returncode == 0, done.stderr
     header = project / "include" / "launch.cuh"
-    header.write_text(header.read_text() + "\n")
+    header.write_text(header.read_text() + "#define MORE 1\n")
     done = cutune("emit", "src/main.cu", *OPTIONS, "--workspace", "work", cwd=project)
     assert "[CT513]" in done.stderr
 

@@ -214,17 +214,37 @@ def test_loops_that_stride_by_all_threads_are_functions_of_the_size(tmp_path: Pa
     assert 9 < many / few < 11
 
 
-def test_models_of_another_version_are_refused(tmp_path: Path) -> None:
+LAUNCH = "scale<<<(n + 31) / 32, 32>>>(n, 2.0f, data);"
+#: What models do not follow from: text of the source, and what takes its place.
+HARMLESS = {
+    "comments": ("}\nint main", "}\n// Doubles.\nint main"),
+    "lines": ("__global__", "\n\n__global__"),
+    "host code": ("return cuda", "if (argc > 7) return 7; return cuda"),
+    "functions": ("int main", "static int half(int n) { return n / 2; }\nint main"),
+}
+DECISIVE = {
+    "kernels": ("factor * data[i]", "data[i] + factor"),
+    "names": ("int n, float", "int m, float"),
+    "launches": (LAUNCH, LAUNCH.replace("32", "64")),
+    "order": (LAUNCH, f"if (n == 0) {LAUNCH} {LAUNCH}"),
+    "macros": ("\n__global__", "\n#define MORE 1\n__global__"),
+    "pragmas": ("\n__global__", "\n#pragma cutune block(x <= 64)\n__global__"),
+}
+
+
+def test_models_hold_while_nothing_decisive_has_changed(tmp_path: Path) -> None:
     source = tmp_path / "scale.cu"
     source.write_text("#include <stdlib.h>" + SCALE)
     tune(source, tmp_path / "work", "1000")
-    before = source.read_text()
-    source.write_text(before.replace("factor * data[i]", "data[i] + factor"))
-    words = ("--workspace", tmp_path / "work", *QUICK)
-    done = cutune("emit", source, *words, "-o", tmp_path / "out.cu")
-    assert done.returncode == 1
-    assert "[CT513]" in done.stderr
-    assert not (tmp_path / "out.cu").exists()
+    before, words = source.read_text(), ("--workspace", tmp_path / "work", *QUICK)
+    for changes, expected in ((HARMLESS, 0), (DECISIVE, 1)):
+        for name, (was, becomes) in changes.items():
+            text = before.replace("int n, float", "int m, float").replace("< n)", "< m)")
+            source.write_text(text if name == "names" else before.replace(was, becomes, 1))
+            assert source.read_text() != before
+            done = cutune("emit", source, *words, "-o", tmp_path / f"{expected}.cu")
+            assert (done.returncode, "[CT513]" in done.stderr) == (expected, expected == 1), name
+    assert (tmp_path / "0.cu").exists() and not (tmp_path / "1.cu").exists()
     done = cutune("tune", source, *words, "-o", source)
     assert (done.returncode, "[CT010]" in done.stderr) == (1, True)
     assert "cutune_launch" not in source.read_text()

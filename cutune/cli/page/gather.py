@@ -32,8 +32,8 @@ from cutune.core.progress import ANALYZING, Progress, during
 from cutune.core.typed import Text, typed
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.measure.measure_kernels import read_measurements
-from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.measurement import Origin, by_entry
+from cutune.model.fit.fitted_model import FittedModel, models_and_fresh
+from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import SweptLaunch, read_sweep, swept_on
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import linked
@@ -210,13 +210,10 @@ def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Report
 
 def subject_of(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     """A program with those models that were made of it as it is now."""
-    origin = Origin.of(program.source, program.deciding_files)
-    own = [model for model in known if model.kernel.origin.path == origin.path]
-    fresh = tuple(model for model in own if model.kernel.origin == origin)
+    own, fresh = models_and_fresh(program, known)
     stale = Diagnostic.at(Code.STALE_MODELS, path=program.source.path)
-    return ReportSource(
-        origin.path, program, fresh, () if len(fresh) == len(own) else (one_line(stale),)
-    )
+    said = () if len(fresh) == len(own) else (one_line(stale),)
+    return ReportSource(str(Path(program.source.path).resolve()), program, fresh, said)
 
 
 def read_timings(workspace: Workspace, files: Sequence[str], device: DeviceProfile) -> Timings:

@@ -20,6 +20,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,6 +46,8 @@ from cutune.tuning.nvcc.command import (
 NVCC_FLAG, NVCC = "--nvcc-flag", "--nvcc"
 #: All words behind its first input belong to the program that it runs.
 RUN = "run"
+#: Where a value of `--vary` belongs.
+_PLACE = re.compile(r"\{\w+\}")
 _NUMBER = re.compile(r"-\.?\d")
 UNKNOWN = "?"
 #: About the output of this one call.
@@ -75,7 +78,16 @@ def arranged(words: Sequence[str], whole: Parser) -> list[str]:
         if name not in whole.options:
             whole.fail(_unknown_option(whole, name, (), verbs))
         return list(words)
-    return whole.fail(Diagnostic.at(Code.UNKNOWN_VERB, name=name, known=known_names(name, verbs)))
+    known = known_names(name, verbs)
+    if os.path.exists(name):
+        known += f"; to see what can be tuned: cutune inspect {shlex.quote(name)}"
+    return whole.fail(Diagnostic.at(Code.UNKNOWN_VERB, name=name, known=known))
+
+
+def _unquoted(words: Sequence[str]) -> str:
+    """What to write for a command line whose words stand behind `--run` as several."""
+    run = " ".join(takewhile(lambda word: not word.startswith("-"), words))
+    return f"the command line that is run is one word: --run {shlex.quote(run)}"
 
 
 class _Reader:
@@ -101,6 +113,8 @@ class _Reader:
                 self._options.append(f"--options-file={word[1:]}")
                 del rest[0]
             elif not word.startswith("-") or word == "-":
+                if _PLACE.fullmatch(word) and self._options[-2:-1] == ["--run"]:
+                    self._parser.error(_unquoted([self._options[-1], *rest]))
                 self._inputs.append(word)
                 del rest[0]
             else:

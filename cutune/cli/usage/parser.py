@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from cutune import __version__
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, meant
+from cutune.core.diagnostics import CutuneError, Diagnostic, meant, tell
 
 
 class Verb(NamedTuple):
@@ -182,7 +182,7 @@ class Parser(argparse.ArgumentParser):
         self.fail(Diagnostic.at(Code.WRONG_USAGE, reason=reason, help=f"{self.prog} --help"))
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
-        print(diagnostic.render(), file=sys.stderr)
+        tell(diagnostic)
         sys.exit(WRONG_USAGE)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cutune.cli.main import Options, show
+from cutune.cli.main import Options
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names, tell
 from cutune.core.reading import read_file
 from cutune.core.source import Source
 from cutune.core.workspace import refuse_existing, replace_file
@@ -106,7 +106,7 @@ def _format(option: str, name: str, path: str | Path, fits: Callable[[Format], b
 
 def convert_verb(options: Options) -> int:
     """Results in one format in, the same in another out."""
-    results = read_results(options.input, reading_of(options), show)
+    results = read_results(options.input, reading_of(options), tell)
     chosen = results.best() if options.best else results
     names = [name for name in options.order.split(",") if name]
     unknown = next((name for name in names if name not in chosen.names), None)
@@ -118,7 +118,7 @@ def convert_verb(options: Options) -> int:
         chosen = replace(chosen, kernel=options.kernel)
     if not chosen.results:
         options.wrong("--best takes results of which one has a time")
-    convert(chosen, Path(options.output), options.to, options.force, show)
+    convert(chosen, Path(options.output), options.to, options.force, tell)
     return 0
 
 

@@ -16,11 +16,11 @@ from typing import Annotated, Any
 
 from rich.console import Console
 
-from cutune.cli.main import Options, show
+from cutune.cli.main import Options
 from cutune.cli.page.html import DOTS_PER_INCH, STYLE, WIDTH, required
 from cutune.cli.parameters import print_comparison, techniques_table
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, known_names
+from cutune.core.diagnostics import CutuneError, known_names, tell
 from cutune.core.processes import run_to_end
 from cutune.core.progress import progress_for
 from cutune.core.reading import read_file
@@ -162,7 +162,7 @@ def bat_verb(options: Options) -> int:
         return _live(options)
     if options.searches is not None or options.on is not None:
         options.wrong("--searches and --on are those of --search BUDGET, as in --search 50")
-    techniques = contenders(_names(options.auto_tuner), options.technique, show)
+    techniques = contenders(_names(options.auto_tuner), options.technique, tell)
     source = _replayed if options.replay else _measured
     comparisons = []
     for name, comparison in source(options, techniques):
@@ -196,7 +196,7 @@ def _replayed(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
     for name in wanted:
         if name not in paths:
             raise _unknown("recorded benchmark", name, ".", [*paths])
-        results = read_results(paths[name], reading_of(options), show)
+        results = read_results(paths[name], reading_of(options), tell)
         for table in recorded_tables(results, options.parameters):
             yield name, compared(table, techniques, progress)
 
@@ -237,7 +237,7 @@ def _live(options: Options) -> int:
     if not on_gpu and any(getattr(options, name) for name in OF_WORKERS):
         options.wrong("options for several GPUs need --on gpu")
     budget = Budget.read(options.search)
-    techniques = contenders(_names(options.auto_tuner), options.technique, show)
+    techniques = contenders(_names(options.auto_tuner), options.technique, tell)
     documents: list[object] = []
     for one in _benchmarks(options):
         reporter = options.reporter

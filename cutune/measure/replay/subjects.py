@@ -19,7 +19,7 @@ from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure.replay import replay
 from cutune.measure.replay.description import LaunchedCode, described
 from cutune.measure.replay.launched_sites import launched_sites
-from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
+from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin, decisive
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, LaunchSite, Program, SiteNumbers
@@ -73,6 +73,7 @@ def subjects(
 
     `static_counters`: of some, by mangled name. `may_execute`: also if no launch was executed.
     """
+    decided = decisive(program)
     loaded: dict[str, tuple[AssembledModule, LoadedModule, replay.Made]] = {}
     measurable = []
     for launched in launched_sites(program, launches, numbers, warn):
@@ -104,7 +105,7 @@ def subjects(
             its_launch = LaunchedCode(launched, variant, one, records, its_code)
             measured = described(its_launch, content, origin, static, candidate_set)
             bounded = tuple(_bounded(program, sites[0], measured, static_counters))
-            measured = replace(measured, bounded=bounded)
+            measured = replace(measured, bounded=bounded, decisive=decided)
             if its_code.oblivious:
                 measured = replay.replayable(measured, one, its_code)
             measurable.append(Subject(module, its_code, one, measured, made, numbers))

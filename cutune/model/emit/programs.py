@@ -20,8 +20,7 @@ from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
 from cutune.model.emit.routine import deciding
 from cutune.model.emit.selection import Decider, emit_selection
-from cutune.model.fit.fitted_model import FittedModel, read_models
-from cutune.model.measurement.measurement import Origin
+from cutune.model.fit.fitted_model import FittedModel, models_and_fresh, read_models
 from cutune.model.selection.chooser import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
 from cutune.proof.analysis.analyzer import Analyzer
@@ -161,9 +160,8 @@ def models_of(
     program: Program, workspace: Workspace, fitted: Sequence[FittedModel] | None = None
 ) -> list[FittedModel]:
     """The models of a program, out of `fitted` or saved. Raises CT009; CT513: it has changed."""
-    origin = Origin.of(program.source, program.deciding_files)
     known = read_models(workspace.models) if fitted is None else fitted
-    models = [m for m in known if m.kernel.origin.path == origin.path]
-    if any(model.kernel.origin != origin for model in models):
+    models, fresh = models_and_fresh(program, known)
+    if len(fresh) < len(models):
         raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return models

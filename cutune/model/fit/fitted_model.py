@@ -7,7 +7,7 @@ has; a row of one value is that number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from math import prod
 from pathlib import Path
@@ -31,8 +31,9 @@ from cutune.core.typed import (
 )
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.model.measurement.alignment import MAX_CLASSES
-from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.measurement.measurement import MeasuredKernel, Origin, decisive
 from cutune.model.rational.functions import RationalFunction
+from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Extents, is_block, threads_of
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
@@ -321,6 +322,20 @@ def write_models(path: Path, models: Sequence[FittedModel]) -> None:
     """Save all models of a program. Raises CT002."""
     # Tables of thousands of numbers: nobody reads them a line each.
     write_document(path, SCHEMA, {"models": [_to_json(model) for model in models]}, indent=None)
+
+
+def models_and_fresh(
+    program: Program, known: Iterable[FittedModel]
+) -> tuple[list[FittedModel], tuple[FittedModel, ...]]:
+    """The models of a program's source, and those of them that still hold.
+
+    They do where neither it nor what it depends on has changed, or nothing that decides.
+    """
+    origin, decided = Origin.of(program.source, program.deciding_files), decisive(program)
+    own = [model for model in known if model.kernel.origin.path == origin.path]
+    same = [model.kernel.decisive == decided != "" for model in own]
+    pairs = zip(own, same, strict=True)
+    return own, tuple(one for one, is_same in pairs if is_same or one.kernel.origin == origin)
 
 
 def read_models(path: Path) -> list[FittedModel]:

@@ -6,9 +6,10 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
@@ -35,7 +36,7 @@ from cutune.core.typed import (
 )
 from cutune.model.rational.formulas import is_formula, tie_of, whole_value
 from cutune.source.candidates import BlockRange, candidate_blocks
-from cutune.source.program import SiteKey
+from cutune.source.program import Program, SiteKey
 from cutune.toolchain.device.thread_block import (
     LARGEST_SHARED,
     Block,
@@ -185,6 +186,38 @@ class Origin:
         return Origin(str(Path(source.path).resolve()), content.hexdigest()[:16])
 
 
+#: Pragmas, macros, and which headers there are. `_Pragma` may stand anywhere.
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:.*\\\r?\n)*.*", re.MULTILINE)
+
+#: Where a name was last written, by the number of the token.
+_PLACE = re.compile(r"@\d+:\d+")
+
+
+def decisive(program: Program) -> str:
+    """Return a hash of all that models follow from; empty where that is more than is looked at.
+
+    It is the device code, the text of kernels and launches, the configurations that are known, and
+    directives. Host code besides that is not: what it computes, a launch asks at run time.
+    """
+    files = (program.source, *program.headers)
+    parameters = (*program.tunables, *program.constants, *program.regions)
+    has_members = any(kernel.members for kernel in program.kernels)
+    if program.code is None or not program.code.emulated or parameters or has_members:
+        return ""
+    if program.borrowed or any("_Pragma" in file.text for file in files):
+        return ""
+    found = [program.code.emulated]
+    for file in files:
+        found += [file.path, *_DIRECTIVE.findall(file.text)]
+    for kernel in program.kernels:
+        found += [kernel.name, kernel.source.path, kernel.source[kernel.span]]
+    for site in program.launches:
+        configuration = _PLACE.sub("", str(site.resolved))
+        found += [f"{site.id} {site.source.path} {site.function} {site.verdict} {configuration}"]
+        found += [site.source[site.span], site.kernel, *site.filled]
+    return sha256("\0".join(found).encode("latin-1", "replace")).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class MeasuredKernel:
     """A kernel of the program: what does not change from launch to launch.
@@ -265,6 +298,8 @@ class MeasuredKernel:
     #: Per dimension where any number of threads does the same, how many have work, as C text;
     #: `NO_OTHERS` where counts are known for the program's own number alone.
     working: FormulaPerAxis = (None, None, None)
+    #: What of the program it follows from (`decisive`), so that other changes leave it true.
+    decisive: Symbol = field(default="", compare=False)
 
     @staticmethod
     def of_launch(

@@ -212,7 +212,7 @@ def _code(source: Source, proven: ProvenCode) -> CompiledCode:
     """A unique name for the code of this file: another file may hold the same text."""
     named = f"{os.path.realpath(source.path)}\0{proven.content}"
     name = sha256(named.encode(errors="surrogateescape")).hexdigest()[:16]
-    return CompiledCode(name, proven.versions)
+    return CompiledCode(name, proven.versions, proven.emulated)
 
 
 def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:

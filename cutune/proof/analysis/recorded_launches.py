@@ -117,7 +117,8 @@ def nothing_tunable(programs: Sequence[Program]) -> CutuneError:
     """CT415, of sources of which no launch may be changed."""
     path = "', '".join(program.source.path for program in programs)
     has_launches = any(program.launches for program in programs)
-    why = ": the messages above say why" if has_launches else ", because there is no <<<…>>> in it"
+    why = ", because there is no <<<…>>> in it; name the source that has it"
+    why = ": the messages above say why" if has_launches else why
     return CutuneError.at(Code.NOTHING_TUNABLE, path=path, why=why)
 
 

@@ -190,7 +190,8 @@ class _Place:
         name = tokens[index].text
         if before == "." and index > 1:
             return self._is_member(tokens, index)
-        if before in ("->", "::") or (following == "::" and name != "std"):
+        is_qualified = before == "::" and not _is_of_std(tokens, index)
+        if before == "->" or is_qualified or (following == "::" and name != "std"):
             return False
         if following in ("(", "<") and name in _CASTS:
             return True
@@ -198,6 +199,8 @@ class _Place:
             return True
         if following == "(" or (following == "<" and _is_template_call(tokens, index + 1)):
             return self._is_formula_call(name)
+        if before == "::":
+            return False
         # Its object is judged together with the member.
         return (following == "." and self._is_variable(name)) or self._is_plain(name)
 
@@ -284,6 +287,12 @@ class _Place:
         around = HostFunction(syntax, function)
         inner = _Place(self.types, around, first, given or frozenset(), self.depth + 1)
         return given is not None and inner.doubt(body[1:-1]) is None
+
+
+def _is_of_std(tokens: Sequence[Token], index: int) -> bool:
+    """Does `std::` stand before a name, as the namespace that is not within another?"""
+    words = [token.text for token in tokens[max(index - 3, 0) : index]]
+    return words[-2:] == ["std", "::"] and words[:-2] != ["::"]
 
 
 def _without_tags(tokens: Sequence[Token]) -> list[Token]:

@@ -102,9 +102,9 @@ def find_libraries(nvcc: str) -> None:
 
 def _say(code: str, **values: Any) -> None:
     from cutune.core.codes import Code
-    from cutune.core.diagnostics import Diagnostic
+    from cutune.core.diagnostics import Diagnostic, tell
 
-    print(Diagnostic.at(Code[code], **values).render(), file=sys.stderr)
+    tell(Diagnostic.at(Code[code], **values))
 
 
 def links_untuned(command: Command, workspace: str | None) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, tell
 from cutune.core.processes import CompilerKilled, ended_by
 from cutune.core.temporary import run_folder
 from cutune.core.workspace import Workspace, append_text, replace_file
@@ -126,7 +126,7 @@ class _RewrittenCommand:
             if self.whole:
                 replace_file(Path(self.command.outputs()[0]), Path(self.whole).read_bytes())
         except CutuneError as error:
-            print(_said(error), file=sys.stderr)
+            tell(_said(error))
             return 1
         if self.place is not None and is_silent:
             self.place.keep()
@@ -155,7 +155,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
                 return 0
         is_built = made is not None and made.was_built()
     except CompilerKilled as error:
-        print(error.diagnostic.render(), file=sys.stderr)
+        tell(error.diagnostic)
         return 128 + error.signal
     except Exception as error:
         return _without_rewriting(launcher, command, error, settings.strict)
@@ -233,12 +233,12 @@ def _without_rewriting(
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
         said = error.diagnostic.message
         return _compile_original(launcher, command, said, _said(error), is_strict)
-    print(_said(error), file=sys.stderr)
+    tell(_said(error))
     return 1 if is_strict else run_instead(launcher, command.words)
 
 
 def _compile_original(
-    launcher: Sequence[str], command: Command, said: str, remark: str, is_strict: bool
+    launcher: Sequence[str], command: Command, said: str, remark: Diagnostic, is_strict: bool
 ) -> int:
     """Compile the original, behind which `remark` is printed if nvcc accepts it.
 
@@ -246,31 +246,30 @@ def _compile_original(
     """
     done = subprocess.run([*launcher, *command.words], check=False)
     if done.returncode == 0:
-        print(remark, file=sys.stderr)
+        tell(remark)
         return 1 if is_strict else 0
     for remedy in remedies_of(said):
         if remedy.flag:
-            told = Diagnostic.at(Code.KNOWN_REMEDY, remedy=remedy.text, flag=remedy.flag)
-            print(told.render(), file=sys.stderr)
+            tell(Diagnostic.at(Code.KNOWN_REMEDY, remedy=remedy.text, flag=remedy.flag))
     return _status(done.returncode)
 
 
-def _not_rewritten(command: Command, said: str) -> str:
+def _not_rewritten(command: Command, said: str) -> Diagnostic:
     lines = said.splitlines()
     reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     paths = ", ".join(item.value for item in command.sources)
-    return Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason).render()
+    return Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason)
 
 
 def _status(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
-def _said(error: Exception) -> str:
+def _said(error: Exception) -> Diagnostic:
     if isinstance(error, CutuneError):
-        return error.diagnostic.render()
+        return error.diagnostic
     reason = f"{type(error).__name__}: {error}"
-    return Diagnostic.at(Code.FAILED_REWRITING, reason=reason).render()
+    return Diagnostic.at(Code.FAILED_REWRITING, reason=reason)
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cutune.cli.main import show
 from cutune.cli.report.choices import print_choice
 from cutune.cli.report.programs import print_programs
 from cutune.cli.report.tuned import LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, tell, wrapped
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
 from cutune.model.fit.fitted_model import read_models
@@ -44,6 +43,29 @@ def test_launches(name: str) -> None:
     said = " ".join(" ".join(found).split())
     for launch in (one for one in program.launches if one.code is not None):
         assert launch.reason.removeprefix(f"kernel '{launch.kernel}' ") in said
+
+
+@pytest.mark.parametrize("code", Code)
+def test_messages(code: Code) -> None:
+    """No line is longer than the terminal, unless that is one piece, which is to be copied."""
+    source = Source("a.cu", f"{'x' * 70} k<<<1, 2>>>(x); {'y' * 70}\n")
+    found = Diagnostic(code, code.template, source, Span(71, 85)).render(columns=WIDTH)
+    *said, excerpt, carets = found.splitlines()
+    assert " ".join(" ".join(said).split()) == " ".join(
+        f"a.cu:1:72: {code.severity}: {code.template} [{code.number}]".split()
+    )
+    assert max(len(excerpt), len(carets)) <= WIDTH and "k<<<1" in excerpt
+    for line in (line for line in said if len(line) > WIDTH):
+        assert re.match(r"    (cutune|pip|make|--|')", line)
+
+
+def test_commands_are_not_broken() -> None:
+    command = "cutune tune app.cu --run './{program} {n}' --vary n=100,200"
+    text = f"a.cu: error: what is wrong with it is told here; write: {command}; or not [CT999]"
+    assert wrapped(text, WIDTH).splitlines() == [
+        "a.cu: error: what is wrong with it is told here; write:",
+        f"    {command}; or not [CT999]",
+    ]
 
 
 def test_candidates(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +125,7 @@ def test_warnings_are_coloured_on_terminals(
     source = Source("a.cu", "x\n")
     note = Diagnostic.at(Code.HOST_ONLY, source, Span(0, 1))
     found = Diagnostic.at(Code.IGNORED, source, Span(0, 1), notes=(note,))
-    show(found)
+    tell(found)
     text = stream.getvalue()
     assert ("\x1b[1;35mwarning:\x1b[0m" in text) == is_coloured
     assert ("\x1b[1;36mnote:\x1b[0m" in text) == is_coloured

@@ -61,7 +61,7 @@ def test_a_source_without_launches(app: Path, capsys: pytest.CaptureFixture[str]
     app.write_text("int main() {}\n")
     assert main(["tune", "app.cu", "--run", "./{program}", *map(str, QUICK)]) == 1
     said = capsys.readouterr()
-    assert "because there is no <<<…>>> in it [CT415]" in said.err
+    assert "because there is no <<<…>>> in it; name the source that has it [CT415]" in said.err
     assert "--suggest" not in said.err + said.out
 
 
@@ -76,3 +76,55 @@ def test_a_command_line_keeps_its_other_words(template: str) -> None:
     (run,) = plan_runs(proposed, {"n": ["7"]}, Path("program"))
     others = {*template.split()} - {"./app", "app", "{n}"}
     assert {"7", *others} <= {*run.command[-1].split()} | {*run.command}
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What is said of words that are wrong usage."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_a_command_line_without_quotes(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = "tune app.cu --run ./{program} {n} 3 --vary n=7"
+    said = told(capsys, *wrong.split())
+    _, proposed = shlex.split(re.findall(r"one word: (--run '[^']*')", said)[0])
+    (run,) = plan_runs(proposed, {"n": ["7"]}, Path("program"))
+    assert run.command == ("./program", "7", "3")
+
+
+@pytest.mark.nvcc
+def test_a_file_in_place_of_a_verb(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = told(capsys, "app.cu")
+    words = shlex.split(re.findall(r"cutune (inspect app.cu)", said)[0])
+    assert main(words) == 0
+
+
+def test_a_file_by_another_name(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong, remedy in (("apq.cu", "did you mean 'app.cu'?"), (".", "name a file in it")):
+        assert main(["tune", wrong]) == 1
+        assert f"; {remedy} [CT001]" in capsys.readouterr().err
+
+
+@pytest.mark.nvcc
+def test_a_header_is_read_as_cuda(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app.rename("app.cuh")
+    assert main(["inspect", "app.cuh"]) == 0
+    assert "1 launch, 1 tunable" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("run", "proposed"),
+    [
+        ("python3 ./x.py {n} -v", "python3 {script} {n} -v"),
+        ("python3 -u x.py {n} x.pyc", "python3 -u {script} {n} x.pyc"),
+        ("python3", "python3 {script} {n}"),
+    ],
+)
+def test_a_script_is_named(
+    run: str, proposed: str, app: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = told(capsys, "tune", "x.py", "--run", run, "--vary", "n=7")
+    _, found = shlex.split(re.findall(r"write: (--run '[^']*')", said)[0])
+    assert found == proposed

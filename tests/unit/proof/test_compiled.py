@@ -198,6 +198,18 @@ def test_instructions_without_their_operands_are_read(body: str) -> None:
     assert not any(one.narrow_blocks for one in proofs)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "atom.global.cas.b32;",
+        "setp.ne.s32 %p1; @%p1 bra $L1; red.global.add.u32 [%rd1], %r1; $L1: ret;",
+    ],
+)
+def test_of_instructions_without_their_operands_nothing_is_proven(body: str) -> None:
+    (proofs,) = prove_entries([module(entry("_Z1kv", body))], lambda name: True).proofs.values()
+    assert all(one.refused is not None and one.warp_level for one in proofs)
+
+
 # Changes of which some do not compile.
 
 

@@ -170,6 +170,7 @@ __global__ void k(int n, float *x, int value = constant) K;
             "*pointer",
             "constant + 1",
             "min(n, 4)",
+            "std::min(half(n), 4)",
         ),
         *("0x1.8p-3f + 1'000ull", ".5", "1.e+3L", "0b1'0", "0xF'Fu", "07"),
         *("p->nx", "'a'", "1e3f", "true", "nullptr", "NULL", "half(half(n))"),
@@ -220,6 +221,10 @@ def test_harmless_arguments(argument: str) -> None:
         ("std::bool_constant<n > 3>{}", "'bool_constant'"),
         ("a::std::true_type{}", "'a'"),
         ("::std::true_type{}", "'std'"),
+        ("a::std::min(n, 4)", "'a'"),
+        ("std::min(n++, 4)", "'++'"),
+        ("std::min(object, 4)", "'object'"),
+        ("std::rand()", "'rand'"),
     ],
 )
 def test_doubtful_arguments(argument: str, what: str) -> None:
