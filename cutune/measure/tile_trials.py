@@ -44,22 +44,20 @@ from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
-from cutune.measure.trial_grids import (
-    grid_at,
-    has_parts,
-    has_several,
-    is_uneven,
-    per_block,
-    per_thread,
-)
 from cutune.measure.trial_launches import (
     Assigned,
     Ended,
     TriedLaunch,
     arrays_behind,
     arrays_of,
+    grid_at,
+    has_parts,
+    has_several,
+    is_uneven,
     may_join,
     only_where,
+    per_block,
+    per_thread,
     without_most_large,
 )
 from cutune.measure.trial_numbers import with_other_numbers
