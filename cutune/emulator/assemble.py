@@ -13,6 +13,7 @@ import struct
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -37,18 +38,19 @@ from cutune.emulator.module_metadata import (
     code_digest,
     leap_bytes,
     listed,
-    load_phases,
     relocation_bytes,
     sized,
     u32,
     variable_bytes,
 )
+from cutune.ptx.chains import waiting_of
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
 from cutune.ptx.leaps import leap_of
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import Obliviousness, data_oblivious, names
 from cutune.ptx.types import Function, Module, PtxError, Variable, aligned, placed, understood
 from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
+from cutune.ptx.vectors import joined_loads
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class _LoweredFunction:
     flow: ControlFlow
     first_block: int
     sites: range
+    joined: dict[int, int]
 
 
 class _Assembler:
@@ -71,12 +74,14 @@ class _Assembler:
         self.variables = {v.name: v for v in module.variables}
         self.shared = {n: v for n, v in self.variables.items() if v.space == "shared" and v.count}
         self.operands: list[int] = []
-        self.sites: list[tuple[Access, int, int]] = []  # with their blocks and regions
+        #: With their blocks, regions, and what they cost as a part of a vector.
+        self.sites: list[tuple[Access, int, int, int]] = []
         self.records: list[Record] = []
         self.blocks: list[tuple[int, int, bytes]] = []
         self.verdicts: dict[str, Obliviousness] = {}
         self.lowered: dict[str, _LoweredFunction] = {}
         self.regions = 0
+        self.joined: dict[int, int] = {}
         self.here = (0, 0)  # block and region that are being lowered
         self.callees = {name: self._callees(f) for name, f in self.functions.items()}
         self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
@@ -86,7 +91,8 @@ class _Assembler:
         self.common = _shared_layout({v.name: v for used in called for v in used}.values(), {}, 0)
 
     def site(self, access: Access) -> int:
-        self.sites.append((access, *self.here))
+        cost = self.joined.get(access.line, access.bytes)
+        self.sites.append((access, *self.here, cost))
         return len(self.sites) - 1
 
     def shared_offset(self, name: str, function: Function) -> int | None:
@@ -107,6 +113,11 @@ class _Assembler:
             self.layouts[function.name] = _shared_layout(own, places, size)
         return self.layouts[function.name]
 
+    def _alignments(self) -> dict[str, int]:
+        """What addresses of shared variables are multiples of; ptxas places those with a size."""
+        shared = [*self.shared.values(), *chain.from_iterable(self.shared_of.values())]
+        return {v.name: max(v.alignment, 16 if v.size >= 16 else 1) for v in shared}
+
     def _callees(self, function: Function) -> list[str]:
         found = []
         for item in function.instructions:
@@ -120,6 +131,7 @@ class _Assembler:
 
     def lower(self, name: str, function: Function) -> None:
         flow = control_flow(function, BUILTINS.__contains__)
+        self.joined = joined_loads(function, flow, self._alignments())
         encoder = FunctionEncoder(function, self)
         encoder.records = self.records
         start = len(self.records)
@@ -133,7 +145,7 @@ class _Assembler:
         encoder.finish(first_operand)
         self.regions += len(flow.loops) + 1
         sites = range(first_site, len(self.sites))
-        self.lowered[name] = _LoweredFunction(encoder, flow, base, sites)
+        self.lowered[name] = _LoweredFunction(encoder, flow, base, sites, self.joined)
 
     def _verdict(self, name: str) -> Obliviousness:
         if name not in self.verdicts:
@@ -170,17 +182,20 @@ class _Assembler:
             constants = uniform_reads(flow, varying_registers(self.functions[each]))
             offset = len(blocks)
             phase_of: dict[int, int] = {}  # by line
+            waiting = waiting_of(flow, lowered.joined)
             for k, block in enumerate(flow.blocks):
                 loop = block.loop + loops if block.loop >= 0 else -1
-                phases = load_phases(block)
+                phases = waiting[k].phases
                 phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
-                demand = demand_of(block) + Demand(constants=constants[k])
-                deepest = max(phases, default=0)
+                parts = sum(lowered.joined.get(i.line) == 0 for i in block.instructions)
+                demand = demand_of(block) + Demand(slots=-parts, constants=constants[k])
                 targets = tuple(offset + target for target in block.terminator.targets)
                 calls = any(i.opcode == "call" for i in block.instructions)
-                blocks.append(Block(loop, deepest, demand, targets, calls))
+                blocks.append(
+                    Block(loop, waiting[k].steps, demand, targets, calls, waiting[k].chain)
+                )
             block_indices += range(first, first + len(flow.blocks))
-            for access, block_index, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
+            for access, block_index, _, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
                 place, phase = offset + block_index - first, phase_of[access.line]
                 sites.append(Site(**vars(access), block=place, phase=phase))
             site_indices += lowered.sites
@@ -212,7 +227,7 @@ class _Assembler:
             u32(len(self.operands), *self.operands),
             listed(_site_bytes(*site) for site in self.sites),
         )
-        return b"CUTUNE-2" + b"".join(parts)
+        return b"CUTUNE-3" + b"".join(parts)
 
     def _function_bytes(self, name: str, function: Function) -> bytes:
         lowered = self.lowered[name]
@@ -243,11 +258,11 @@ def _record_bytes(r: Record, handler: int) -> bytes:
     return struct.pack("<7IqII", *fields, r.imm, r.line, r.source_line)
 
 
-def _site_bytes(access: Access, block: int, region: int) -> bytes:
+def _site_bytes(access: Access, block: int, region: int, cost: int) -> bytes:
     kind = ("load", "store", "atomic").index(access.kind)
     # Parameters lie in the local memory of a thread.
     spaces = {"generic": 0, "global": 1, "shared": 2, "local": 3, "const": 4, "param": 3}
-    return u32(access.bytes, region, block, kind, spaces[access.space], access.guarded)
+    return u32(access.bytes, region, block, kind, spaces[access.space], access.guarded, cost)
 
 
 def _reached_functions(module: Module) -> dict[str, Function]:

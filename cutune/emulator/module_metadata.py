@@ -2,7 +2,7 @@
 
 machine_load.cpp reads the layout: little-endian, unpadded.
 
-    image = "CUTUNE-2" handlers variables functions code blocks operands sites
+    image = "CUTUNE-3" handlers variables functions code blocks operands sites
     text  = u32 length, bytes;  each list = u32 count, elements
 """
 
@@ -16,13 +16,9 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from cutune.emulator.lower.encoder import Access, FunctionEncoder, Relocation, bits_of, width_of
-from cutune.ptx.control_flow import BasicBlock
 from cutune.ptx.leaps import Leap, Sum
-from cutune.ptx.taint import Obliviousness, results, sources, spaces
+from cutune.ptx.taint import Obliviousness
 from cutune.ptx.types import (
-    LOADS,
-    ROUNDINGS,
-    SLOW_PATHS,
     TYPE_BYTES,
     Function,
     Label,
@@ -46,7 +42,8 @@ class ParameterSlot:
 class Block:
     """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function.
 
-    `targets`: the blocks that may follow; `calls`: does it end with a call?
+    `load_phases`, `chain`: what it waits for (`ptx.chains`). `targets`: the blocks that may follow;
+    `calls`: does it end with a call?
     """
 
     loop: int
@@ -54,6 +51,7 @@ class Block:
     demand: Demand
     targets: tuple[int, ...]
     calls: bool
+    chain: int
 
 
 @dataclass(frozen=True)
@@ -119,38 +117,6 @@ def code_digest(function: Function) -> str:
             operands = tuple(unnamed(operand) for operand in item.operands)
             parts.append((item.opcode, item.modifiers, operands, item.guard, item.negated))
     return sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def load_phases(block: BasicBlock) -> list[int]:
-    """Per instruction of a block its load phase: loads of one phase overlap.
-
-    The phase of a global load is one more than that of the loads that its address depends on,
-    wherever it stands, because ptxas moves loads up. A load does not move above a store or atomic
-    behind another load, because they may alias, unless it reads constant data (`ld.global.nc`).
-    No load moves above an operation with a slow path, which waits for the loads that it depends on.
-    Other instructions get the number of phases so far.
-    """
-    deepest, fence, written, branched = 0, 0, False, 0
-    phases = []
-    depth: dict[str, int] = {}
-    for instruction in block.instructions:
-        opcode = instruction.opcode
-        is_global = spaces(instruction).isdisjoint(("shared", "local", "const", "param"))
-        phase = max((depth.get(name, 0) for name in sources(instruction)), default=0)
-        if opcode in LOADS and is_global:
-            if written:
-                fence, written = deepest, False
-            least = branched if "nc" in instruction.modifiers else max(branched, fence)
-            phase = 1 + max(phase, least)
-            deepest = max(deepest, phase)
-        elif opcode in ("st", "red", "atom") and is_global:
-            written = deepest > 0
-        elif opcode in SLOW_PATHS and not ROUNDINGS.isdisjoint(instruction.modifiers):
-            # Compiled to a branch: seen in code for sm_90 of divisions and square roots.
-            branched = max(branched, phase)
-        depth |= dict.fromkeys(results(instruction), phase)
-        phases.append(phase if opcode in LOADS and is_global else deepest)
-    return phases
 
 
 _ADDRESS = re.compile(r"(?:generic\s*\(\s*)?([%$A-Za-z_][\w$]*)\s*\)?\s*(?:\+\s*(\d+))?$")

@@ -9,10 +9,10 @@ it has. Loops are pieces of text that end with a branch back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TypeGuard
 
-from cutune.ptx.taint import made_of_themselves, names, results
+from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import ARITHMETIC, Instruction, Label
 
 _PLACES = re.compile(r"%n?tid\.[xyz]|%laneid")
@@ -22,13 +22,13 @@ Body = Sequence[Instruction | Label]
 def registers_of_places(body: Body) -> frozenset[str]:
     """Return the registers that hold the same for a thread of a block in all launches."""
     found = {name for one in _instructions(body) for name in results(one)}
-    size = -1
+    live, size = live_at_labels(body), -1
     while size != (size := len(found)):
         _leave_made(body, found)
         found -= decided_otherwise(body, found, found)
         for begin, end in loops(body):
             if not _ends_alike(body, begin, end, found):
-                found -= _going_on(body, begin, end, found)
+                found -= _going_on(body, begin, end, live)
     return frozenset(found)
 
 
@@ -52,26 +52,19 @@ def decided_otherwise(body: Body, asked: Set[str], found: Set[str]) -> set[str]:
     Such a branch goes on behind some of the instructions that write it. Where it goes on behind all
     of them, or nothing reads the register from there on, nobody sees another value.
     """
-    written, read = dict[str, set[int]](), dict[str, set[int]]()
+    written, labels, live = dict[str, set[int]](), labels_of(body), live_at_labels(body)
     for place, one in enumerate(body):
         if isinstance(one, Instruction):
             for name in asked & {*results(one)}:
                 written.setdefault(name, set()).add(place)
-            for name in {n for o in (*one.operands[1:], one.guard) for n in names(o)} & asked:
-                read.setdefault(name, set()).add(place)
-    several, labels = {name for name, places in written.items() if len(places) > 1}, labels_of(body)
-    other, rounds = set[str](), [*loops(body)]
+    other = set[str]()
     for place, one in enumerate(body):
         if not is_branch(one) or (one.guard and one.guard in found):
             continue
-        end = labels.get(one.operands[-1], 0)
-        again = min(
-            (first for first, last in rounds if first <= place and end <= last), default=end
-        )
-        for name in several:
-            over = {at for at in written[name] if place < at < end}
-            is_seen = any(at >= end or again <= at <= place for at in read.get(name, ()))
-            if over and over != written[name] and is_seen:
+        target = one.operands[-1]
+        for name in written.keys() & live.get(target, ()):
+            over = {at for at in written[name] if place < at < labels[target]}
+            if over and over != written[name]:
                 other.add(name)
     return other
 
@@ -111,23 +104,32 @@ def _ends_alike(body: Body, begin: int, end: int, found: set[str]) -> bool:
     return True
 
 
-def _going_on(body: Body, begin: int, end: int, found: set[str]) -> set[str]:
-    """Registers that a round of a loop has from the one before."""
-    inner = {
-        place
-        for first, last in loops(body)
-        if begin <= first and last < end
-        for place in range(first, last + 1)
-    }
-    every, outer = dict[str, set[str]](), dict[str, set[str]]()
-    for place in range(begin, end + 1):
-        one = body[place]
-        if not isinstance(one, Instruction):
-            continue
-        read = {n for o in (*one.operands[1:], one.guard) for n in names(o)} & found
-        for name in found.intersection(results(one)):
-            every.setdefault(name, set()).update(read)
-            if place not in inner:
-                outer.setdefault(name, set()).update(read)
-    # What an inner loop begins anew with is written in front of it.
-    return made_of_themselves(outer) | (made_of_themselves(every) - outer.keys())
+def _going_on(body: Body, begin: int, end: int, live: Mapping[str, Set[str]]) -> set[str]:
+    """Registers that a round of a loop has from the one before: written there, and read again."""
+    first = body[begin]
+    written = {name for one in _instructions(body[begin : end + 1]) for name in results(one)}
+    return written & live[first.name] if isinstance(first, Label) else written
+
+
+def live_at_labels(body: Body) -> dict[str, set[str]]:
+    """Registers of which the value at a label may be read, by its name."""
+    live: dict[str, set[str]] = {name: set() for name in labels_of(body)}
+    every = {name for one in _instructions(body) for name in sources(one)}
+    is_more = True
+    while is_more:
+        is_more, here = False, set[str]()
+        for item in reversed(body):
+            if isinstance(item, Label):
+                is_more |= len(here) > len(live[item.name])
+                live[item.name] = set(here)
+                continue
+            if not item.guard and item.opcode in ("bra", "ret", "exit"):
+                here = set()
+            if is_branch(item):
+                here |= live.get(item.operands[-1], every)
+            elif item.opcode == "brx":
+                here = set(every)
+            elif not item.guard:
+                here.difference_update(results(item))
+            here.update(sources(item))
+    return live

@@ -58,10 +58,10 @@ class Demand:
 
 def demand_of(block: BasicBlock) -> Demand:
     """The demand of one execution of a basic block."""
-    return sum(map(_instruction_demand, block.instructions), Demand())
+    return sum(map(instruction_demand, block.instructions), Demand())
 
 
-def _instruction_demand(instruction: Instruction) -> Demand:
+def instruction_demand(instruction: Instruction) -> Demand:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     kind = modifiers[-1] if modifiers else ""
     if opcode in BARRIERS:

@@ -95,6 +95,7 @@ struct StaticSite {
     Kind kind;
     Space space;
     bool guarded;
+    u32 vector;  // bytes per lane as ptxas joins loads; 0: a part of another load
 };
 
 struct Function {

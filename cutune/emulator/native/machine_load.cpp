@@ -14,7 +14,7 @@ std::unordered_map<std::string, Handler>& handlers() {
 
 namespace {
 
-constexpr char MAGIC[9] = "CUTUNE-2";
+constexpr char MAGIC[9] = "CUTUNE-3";
 // More than any GPU has.
 constexpr u64 MOST_VARIABLE_BYTES = u64(1) << 36;
 
@@ -193,7 +193,8 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Used>& used) {
     for (u32& operand : module.operands) operand = in.u();
     module.sites.resize(in.u());
     for (StaticSite& site : module.sites) {
-        in.words(site.bytes, site.region, site.block, site.kind, site.space, site.guarded);
+        in.words(site.bytes, site.region, site.block, site.kind, site.space, site.guarded,
+                 site.vector);
         if (site.block >= module.blocks.size()) throw Malformed{"a site in no block"};
         Block& block = module.blocks[site.block];
         if (!block.site_count++) block.first_site = u32(&site - module.sites.data());

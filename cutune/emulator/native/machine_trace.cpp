@@ -265,7 +265,8 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
         (access.space == GENERIC_SPACE &&
          first - reinterpret_cast<u64>(x.shared) < x.shared_bytes)) {
         if (!site) return;
-        const u32 wavefronts = shared_wavefronts(x, i->x, at);
+        const Accessed whole{at.address, at.steps, at.mask, access.vector, at.pattern};
+        const u32 wavefronts = access.vector ? shared_wavefronts(x, i->x, whole) : 0;
         site->traced++;
         site->wavefronts += wavefronts;
         u64& cost = access.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;

@@ -108,7 +108,9 @@ def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
     """The part of a description that follows from the code alone."""
     pairs = [(block, block.demand) for block in code.blocks]
     blocks = tuple(
-        CodeBlock(b.loop, d.slots, b.load_phases, d.double, d.special, d.barriers, d.constants)
+        CodeBlock(
+            b.loop, d.slots, b.load_phases, d.double, d.special, d.barriers, d.constants, b.chain
+        )
         for b, d in pairs
     )
     memory = tuple(

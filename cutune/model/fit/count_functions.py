@@ -43,7 +43,10 @@ LEAST_WORKING = 0.5
 #: Totals that follow from how often blocks of code were executed, and fields of `CodeBlock`.
 CODE_TOTALS = {
     "steps": "load_phases",
-    **{name: name for name in ("instructions", "double", "special", "barriers", "constants")},
+    **{
+        name: name
+        for name in ("instructions", "double", "special", "barriers", "constants", "chain")
+    },
 }
 #: What is less than this share of all instructions, accesses or bytes may be off by as much as that
 #: share may: it hardly costs anything.

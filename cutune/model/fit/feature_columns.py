@@ -15,6 +15,7 @@ from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
     BARRIER,
+    CHAIN,
     FIXED,
     ISSUE,
     SCATTERED,
@@ -286,7 +287,8 @@ def _array_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureCo
 
 
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
+    kinds = {ISSUE: "instructions", STEP: "steps", BARRIER: "barriers", CHAIN: "chain"}
+    for kind, what in kinds.items():
         # One smaller launch per block, whatever the alignment.
         pairs = [growth(*one, what) for one in zip(scales, cycle(smaller), strict=False)]
         yield _feature(kind, 0, [slope for slope, _ in pairs])

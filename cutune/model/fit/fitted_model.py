@@ -41,7 +41,7 @@ SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 
 #: Kinds of columns about the whole kernel: ratios to its counts. Where the grid is kept, columns
 #: with the suffix `FIXED` hold the work of a warp that does not grow with the counts.
-ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
+ISSUE, STEP, BARRIER, CHAIN, FIXED = "issue", "step", "barrier", "chain", "_fixed"
 
 #: Atomic operations on integers, and on floating-point numbers.
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
@@ -54,7 +54,7 @@ LOADED, REPEATED, BETWEEN = "loaded", "repeated", "between"
 
 #: All kinds of columns; see `FeatureColumn`.
 KINDS = frozenset((SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL)).union(
-    (kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
+    (kind + suffix for kind in (ISSUE, STEP, BARRIER, CHAIN) for suffix in ("", FIXED)),
     ("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
     ("missed", "missing", "busiest", LOADED, REPEATED, BETWEEN),
 )
@@ -103,7 +103,8 @@ class FeatureColumn:
     - `busiest`: load steps of the busiest warp, relative to the mean.
     - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
     - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
-      that was counted, plus `issue_fixed`; likewise for `barrier`, and `step` for load steps.
+      that was counted, plus `issue_fixed`; likewise for `barrier`, `chain`, and `step` for load
+      steps.
 
     `values[class * blocks + block]`, in single precision.
     """
@@ -136,6 +137,7 @@ class Totals:
         instructions: issue slots.
         double, special: passes through the FP64 and the special-function units.
         constants: uniform reads of constant memory, of 8 bytes each.
+        chain: issue slots that follow each other, because each needs what the one before gives.
     """
 
     working: RationalFunction
@@ -145,6 +147,7 @@ class Totals:
     special: RationalFunction
     barriers: RationalFunction
     constants: RationalFunction
+    chain: RationalFunction
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -310,7 +313,7 @@ def in_single_precision(values: Sequence[float]) -> tuple[float, ...]:
 
 # ---- models.json
 
-SCHEMA = "cutune-models-7"
+SCHEMA = "cutune-models-8"
 COMMAND = "cutune tune FILE, or of a project cutune tune --make (or its step cutune fit)"
 
 

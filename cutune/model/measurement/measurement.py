@@ -47,7 +47,7 @@ from cutune.toolchain.ptxas import StaticCounters
 
 T = TypeVar("T")
 
-KERNEL_SCHEMA = "cutune-kernel-3"
+KERNEL_SCHEMA = "cutune-kernel-4"
 MEASUREMENT_SCHEMA = "cutune-measurement-3"
 
 #: Fields of `MeasuredKernel` whose keys in files are others.
@@ -90,6 +90,7 @@ class CodeBlock:
         loop: its innermost loop; -1: none.
         instructions: issue slots.
         load_phases: dependent load steps.
+        chain: issue slots that follow each other, because each needs what the one before gives.
         double, special: passes through the FP64 and the special-function units.
         constants: uniform registers filled from constant memory.
     """
@@ -101,6 +102,7 @@ class CodeBlock:
     special: Count
     barriers: Count
     constants: Count = 0
+    chain: Count = 0
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ MEANINGS = {
     "trips": "executions of group {} per thread that works",
     "steps": "dependent load steps per thread",
     "slots": "issue slots per thread",
+    "chain": "issue slots per thread that follow each other",
     "barriers": "barriers per thread",
     "uniform_reads": "uniform reads of constant memory per thread",
     "alignment_class": "alignment class of the sizes: which rows of the tables hold",
@@ -106,6 +107,7 @@ MEANINGS = {
     "warp_slots": "issue slots per warp",
     "warp_barriers": "barriers per warp",
     "warp_steps": "dependent load steps per warp",
+    "warp_chain": "issue slots per warp that follow each other",
     "warp_issue_cycles": "cycles of issue and arithmetic units per warp",
     "cycles_per_warp": "cycles of its SM per warp: memory and issue side by side",
     # ---- the SM and the GPU
@@ -119,6 +121,7 @@ MEANINGS = {
     "turnover_loss": "loss where a block ends and the next one begins",
     "turnover_factor": "factor on waiting, with the blocks that an SM holds",
     "miss_latency": "cycles of a miss of L1",
+    "chain_cycles": "cycles of a warp alone: instructions that follow each other",
     "latency_fixed": "cycles of a warp alone: start, instructions, barriers",
     "steps_latency": "cycles of a warp alone: load steps",
     "latency_cycles": "cycles of a warp alone, with its misses",
@@ -270,11 +273,14 @@ class Features:
         varying = expression(0)
         for index, column in columns:
             cost = COST_OF.get(column.kind)
-            weight = expression(1) if cost is None else self.constant(cost)
-            weight = weight * Reference(f"trips_{column.group}")
+            weight: Expression = Reference(f"trips_{column.group}")
             cell = self.cell(index, column)
-            if not isinstance(cell, Constant):
-                varying = varying + self.lines.define(f"weight_{index}", weight) * cell
+            varies = not isinstance(cell, Constant)
+            if cost is not None:
+                weight = self.constant(cost) * weight
+                weight = self.lines.define(f"weight_{index}", weight) if varies else weight
+            if varies:
+                varying = varying + weight * cell
             else:
                 fixed = fixed + weight * cell
         return self.lines.define(f"{name}_fixed", fixed) + varying
@@ -324,6 +330,14 @@ class Features:
         return self.model.looped and self.has_barriers
 
     @property
+    def works_beside_chains(self) -> bool:
+        """Does the work of a block go on while each of its warps is at its chain?
+
+        Where the grid is kept, the chain is mostly that of a reduction behind the work.
+        """
+        return self.in_phases and not self.keeps_grid
+
+    @property
     def has_barriers(self) -> bool:
         """Do threads of a block ever wait for each other?"""
         return not self.model.barriers.is_zero
@@ -362,7 +376,8 @@ def define_grid(features: Features) -> None:
     kernel = features.model.kernel
     for axis, name in enumerate("xyz"):
         extent = Reference(f"extent_{name}")
-        varies = kernel.guards[axis] is not None or kernel.variable_extents[axis]
+        told = kernel.guards[axis] or kernel.covers[axis]
+        varies = told is not None or kernel.variable_extents[axis]
         if kernel.grid_kept[axis]:
             blocks = blocks * extent
             warps = warps * (extent * Reference(f"footprints_{name}"))

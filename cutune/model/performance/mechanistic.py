@@ -21,6 +21,7 @@ from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
     BARRIER,
+    CHAIN,
     FIXED,
     ISSUE,
     SECTOR,
@@ -297,7 +298,9 @@ def _waiting(
     - No loop: warps are short, and a block frees its resources only when all of its warps end.
       More, the larger the share of an SM that a block holds.
     - A loop: blocks take equally long and end together, so a partial last wave counts whole.
-    - A loop with barriers: the warps of a block wait for each other, so their work adds up.
+    - A loop with barriers: the warps of a block wait for each other, so their work adds up. It goes
+      on beside the chain of instructions of each of them. Where the number of blocks is kept, that
+      is mostly the chain of a reduction, which comes behind the work.
 
     Args:
         latency: cycles of a warp alone.
@@ -313,6 +316,9 @@ def _waiting(
         return (latency + cycles) * rounds * lines.define("turnover_factor", 1 + loss * held)
     if features.has_barriers:
         cycles = cycles * Reference("warps")
+        if features.works_beside_chains:
+            chain = Reference("chain_cycles")
+            cycles = norm(constants.SIDE_BY_SIDE, chain, cycles) - chain
     return (latency + cycles) * maximum(rounds, ceiling(Reference("blocks") / Reference("wave")))
 
 
@@ -335,7 +341,10 @@ def define_busy(features: Features, rows: Expression | None, cycles: Expression)
 def _latency(features: Features, rows: Expression | None, one_wave: Expression) -> Expression:
     """Cycles that a warp alone would take: start + instructions + (hits + misses) * last."""
     lines, constant = features.lines, features.constant
-    steps, hits, others = _warp(features)
+    steps, hits, chain, others = _warp(features)
+    if features.works_beside_chains:
+        chain = lines.define("chain_cycles", chain)
+    others = chain + others
     fixed = lines.define("latency_fixed", constant("latency_cycles_start") + others)
     far = Reference("dram_remaining" if features.has_rereads else "dram_misses")
     miss = constant("latency_cycles_dram") * far
@@ -351,19 +360,20 @@ def _latency(features: Features, rows: Expression | None, one_wave: Expression) 
     return lines.define("latency_cycles", fixed + _of_last_warp(features, loads, one_wave))
 
 
-def _warp(features: Features) -> tuple[Expression, Expression, Expression]:
-    """Of a warp alone: load steps, their cycles if they hit L1, and the cycles of all else.
+def _warp(features: Features) -> tuple[Expression, Expression, Expression, Expression]:
+    """Of a warp alone: load steps, their cycles if they hit L1, of chains, and of barriers.
 
     They are counted per warp, or those of a thread, times the feature `issue`.
     """
     constant, prefix = features.constant, "warp_" if features.keeps_grid else ""
     steps = Reference(f"{prefix}steps")
     hits = constant("latency_cycles_per_step") * steps
-    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
-    others = slots + constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
+    chain = constant("latency_cycles_per_slot") * Reference(f"{prefix}chain")
+    others = constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
     if features.keeps_grid or (share := features.only(ISSUE)) == expression(1):
-        return steps, hits, others
-    return features.lines.define("warp_steps", steps * share), hits * share, others * share
+        return steps, hits, chain, others
+    steps = features.lines.define("warp_steps", steps * share)
+    return steps, hits * share, chain * share, others * share
 
 
 def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:
@@ -383,8 +393,9 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
 
 
 def define_issue(features: Features) -> Expression:
-    """Defines `warp_issue_cycles`, `slots`, `barriers`; where the grid is kept, these per warp."""
+    """Defines `warp_issue_cycles`, `slots`, `chain`, `barriers`; of a kept grid these per warp."""
     model, lines = features.model, features.lines
+    lines.define("chain", features.per_thread(model.chain))
     slots = lines.define("slots", features.per_thread(model.instructions))
     units = features.constant("double_cycles") * features.per_thread(model.double)
     units = units + features.constant("special_cycles") * features.per_thread(model.special)
@@ -422,13 +433,15 @@ def _of_shared_work(
     slots = of_warp("warp_slots", ISSUE, slots)
     barriers = of_warp("warp_barriers", BARRIER, barriers)
     of_warp("warp_steps", STEP, Reference("steps"))
+    of_warp("warp_chain", CHAIN, Reference("chain"))
     return _joined(features, slots, units) + barriers * features.constant("barrier_cycles")
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
     plain = maximum(constants.NEARLY_NONE, slots / features.constant("issue_per_cycle"))
-    joined = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
-    return features.lines.define("issue_cycles", joined)
+    if not (features.model.double.is_zero and features.model.special.is_zero):
+        plain = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
+    return features.lines.define("issue_cycles", plain)
 
 
 def _of_constant_reads(features: Features) -> Expression:

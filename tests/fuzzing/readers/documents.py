@@ -28,7 +28,7 @@ from tests.fuzzing.reader import Reader, Scratch
 PIECES = sorted(
     word_set(
         r"""
-    "schema": cutune-models-7 cutune-choices/1 cutune-kernel-3 cutune-measurement-3 cutune-trial-1
+    "schema": cutune-models-8 cutune-choices/1 cutune-kernel-4 cutune-measurement-3 cutune-trial-1
     cutune-sweep-1 cutune-swept-1 cutune-command-1 cutune-unit-1 cutune-launches-1 cutune-lending-1
     cutune-device-2 null true false [] {} [[]] {"a":1} 0 1 -1 0.5 1e999 1e-999 99999999999999999999
     NaN Infinity "n" "x" "1/0" "a\nb" "\u0000" "\ud800" , : [ ] { } " \\ "begin" "end" "stop" "ok"

@@ -126,6 +126,35 @@ def test_wide_shared_accesses_go_in_phases() -> None:
     assert launch(shared("u64", 8, "%rd1"), 32, 2, trace=True).sites[0]["wavefronts"] == 4
 
 
+#: Each thread reads four words side by side, one after the other.
+SIDE_BY_SIDE = SHARED.replace(
+    "ld.shared.TYPE VALUE, [%r5];",
+    "\n".join(f"ld.shared.f32 %f{n}, [%r5+{4 * n}];" for n in range(4)),
+).replace("%rd1;", "%rd1; .reg .f32 %f<4>;")
+
+
+@pytest.mark.parametrize(
+    ("bytes_apart", "wavefronts"),
+    [
+        (16, [4, 0, 0, 0]),  # a vector of 16 bytes, a quarter of a warp at a time
+        (32, [8, 0, 0, 0]),  # two of eight threads meet in each bank
+        (8, [2, 0, 2, 0]),  # two vectors of 8 bytes
+        (4, [1, 1, 1, 1]),
+    ],
+)
+def test_words_side_by_side_are_loaded_as_vectors(bytes_apart: int, wavefronts: list[int]) -> None:
+    text = SIDE_BY_SIDE.replace("SIZE", str(bytes_apart))
+    sites = launch(text, 32, 1, trace=True).sites
+    # As scalars, addresses 16 bytes apart would meet four times in each bank, four times over.
+    assert [site["wavefronts"] for site in sites] == wavefronts
+    assert [site["load_cost_x20"] for site in sites] == [20 * n for n in wavefronts]
+
+
+def test_a_vector_at_one_address_is_a_broadcast() -> None:
+    sites = launch(SIDE_BY_SIDE.replace("SIZE", "16"), 32, 0, trace=True).sites
+    assert [site["wavefronts"] for site in sites] == [1, 0, 0, 0]
+
+
 WIDE = """
 .visible .entry wide(.param .u64 a, .param .u32 x, .param .u32 stride) {
     .reg .b64 %rd<5>; .reg .b32 %r<8>;

@@ -98,7 +98,7 @@ def test_spread_blocks_lie_all_over_the_grid() -> None:
 
 def test_blocks_of_annotated_kernels_are_full_where_they_are_looked_at() -> None:
     nothing = constant_function(("n",), 0)
-    counts = CountFunctions(*(nothing,) * 7, (), (), ())
+    counts = CountFunctions(*(nothing,) * 8, (), (), ())
     assert base_size(LOOPED, counts) < 1024
     asserted = replace(LOOPED, asserted=True)
     assert base_size(asserted, counts) >= 2048
@@ -148,7 +148,7 @@ def test_the_more_sizes_are_multiplied_the_smaller_they_are_counted(
 def test_no_launch_has_more_threads_than_32_bits_count(product: str) -> None:
     kernel = guarded(product)
     some = constant_function(kernel.parameters, 1)
-    counts = CountFunctions(*(some,) * 7, (), (), ())
+    counts = CountFunctions(*(some,) * 8, (), (), ())
     far = [extents_at(kernel, one.sizes)[0] for one in far_launches(kernel, counts)]
     assert len(far) > len(kernel.parameters) and max(far) <= FAR_THREADS
     base = base_size(kernel, counts)

@@ -172,7 +172,7 @@ def functions(names: tuple[str, ...], work: Callable[..., int]) -> CountFunction
     points = [(w, h, r) for w in (32, 64, 96) for h in (32, 64, 96) for r in (32, 64, 96)]
     all_work = fit(names, points, [work(*point) for point in points])
     a = all_work
-    return CountFunctions(a, a, a, a, a, a, a, (), (), ())
+    return CountFunctions(a, a, a, a, a, a, a, a, (), (), ())
 
 
 def test_what_is_held_out_takes_no_part() -> None:

@@ -119,7 +119,7 @@ def test_what_is_rare_may_be_missing_in_a_small_run() -> None:
 def test_what_is_rare_does_not_make_a_model_useless() -> None:
     exact = constant_function((), 1)
     often, rarely = (replace(exact, held_out_error=error) for error in (0.1, 3.0))
-    counts = CountFunctions(*(exact,) * 7, (often, rarely), (0, 1), (), (0.9, 0.1))
+    counts = CountFunctions(*(exact,) * 8, (often, rarely), (0, 1), (), (0.9, 0.1))
     assert counts.worst_error == 3
     assert counts.typical_error == pytest.approx(0.39)
     assert replace(counts, instructions=rarely).typical_error == 3

@@ -150,7 +150,7 @@ def test_replayed_launches_cover_the_product() -> None:
 def test_launches_that_cover_products_stay_possible() -> None:
     """A kernel without a loop is looked at near 2^20, if its launch has one such dimension."""
     one = constant(1)
-    counts = CountFunctions(one, one, one, one, one, one, one, (), (), ())
+    counts = CountFunctions(*(one,) * 8, (), (), ())
     for cover_text, least in (("nx * ny", 1 << 20), ("nx * ny * pad", 1 << 20)):
         kernel = replace(
             HALO,

@@ -36,7 +36,7 @@ from cutune.model.rational.functions import constant_function
 from tests.support.measured_kernel import KERNEL
 
 NOTHING = constant_function(("n",), 0)
-COUNTS = CountFunctions(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, (), (), ())
+COUNTS = CountFunctions(*(NOTHING,) * 8, (), (), ())
 
 
 def plain(loop: int) -> CodeBlock:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cutune.model.performance import constants
+from cutune.ptx import chains
 from cutune.toolchain.device.profile import ModelConstants
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +34,9 @@ def flat(value: object) -> Iterator[float]:
 
 
 def of_python() -> dict[str, object]:
-    return {name: value for name, value in vars(constants).items() if name.isupper()}
+    found = {name: value for name, value in vars(constants).items() if name.isupper()}
+    own = ("PREDICATED", "DEPENDENT", "SHARED_LOAD", "BRANCH")
+    return found | {name: vars(chains)[name] for name in own}
 
 
 def of_cpp() -> dict[str, object]:

@@ -131,6 +131,20 @@ def test_a_loop_within_another_begins_anew() -> None:
     assert decisions(_values(of_size)) == []
     goes_on = of_size.replace("mov.u32 %r8, %r3; $inner", "$inner")
     assert len(decisions(_values("mov.u32 %r8, %r3; " + goes_on))) == 2
+    step = "add.s32 %r8, %r8, 8;"
+    by_another = of_size.replace(step, "add.s32 %r11, %r8, 8; mov.u32 %r8, %r11;")
+    assert by_another != of_size
+    assert decisions(_values(by_another)) == []
+
+
+def test_a_value_of_the_round_before() -> None:
+    loop = "mov.u32 %r8, 1; mov.u32 %r10, 0; $again: setp.gt.s32 %p1, %r8, 700;"
+    ends = "add.s32 %r10, %r10, 1; setp.lt.s32 %p2, %r10, {}; @%p2 bra $again;"
+    later = "mul.lo.s32 %r8, %r3, 9;"
+    assert decisions(_values(f"{loop} {later} {ends.format(640)}")) == []
+    found = decisions(_values(f"{loop} {later} {ends.format('%r1')}"))
+    assert [one.instruction.operands[0] for one in found] == ["%p1"]
+    assert decisions(_values(f"{later} {loop.split(';', 1)[1]} {ends.format('%r1')}")) == []
 
 
 #: Two counts of one or two, and whether both are two.

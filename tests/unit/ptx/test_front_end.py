@@ -11,7 +11,7 @@ import pytest
 
 from cutune.emulator.assemble import UNSUPPORTED, assemble, main
 from cutune.emulator.lower.opcodes import handler_name, handlers
-from cutune.emulator.module_metadata import load_phases
+from cutune.ptx.chains import waiting_of
 from cutune.ptx.control_flow import ControlFlow, control_flow
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Instruction, Label, PtxError, integer, split_operands
@@ -243,7 +243,8 @@ def test_taint(body: str, reason: str) -> None:
     ],
 )
 def test_load_phases(body: str, phases: int) -> None:
-    assert max(load_phases(flow_of(body).blocks[0])) == phases
+    [waiting] = waiting_of(flow_of(body), {})
+    assert (max(waiting.phases), waiting.steps) == (phases, phases)
 
 
 def test_accesses_know_their_load_phase() -> None:
@@ -312,7 +313,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, image = tmp_path / "in.ptx", tmp_path / "out.image"
     source.write_text(kernel("add.u32 %r1, %r1, 1;"), encoding="utf-8")
     assert main([str(source), str(image)]) == 0
-    assert image.read_bytes().startswith(b"CUTUNE-2")
+    assert image.read_bytes().startswith(b"CUTUNE-3")
     source.write_text(kernel(".loc 1 9 1\nfrobnicate.u32 %r1;"), encoding="utf-8")
     assert main([str(source), str(image)]) == UNSUPPORTED
     assert re.fullmatch(
