@@ -65,9 +65,9 @@ class _LoweredFunction:
 class _Assembler:
     """Numbers blocks, sites and loops through the whole module; lowers function by function."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, entries: Collection[str] | None) -> None:
         self.module = module
-        self.functions = _reached_functions(module)
+        self.functions = _reached_functions(module, entries)
         for alias, name in module.aliases.items():
             if name in self.functions:
                 self.functions[alias] = self.functions[name]
@@ -265,13 +265,14 @@ def _site_bytes(access: Access, block: int, region: int, cost: int) -> bytes:
     return u32(access.bytes, region, block, kind, spaces[access.space], access.guarded, cost)
 
 
-def _reached_functions(module: Module) -> dict[str, Function]:
-    """Kernels, and the functions that they or an initialiser mention, directly or not.
+def _reached_functions(module: Module, entries: Collection[str] | None) -> dict[str, Function]:
+    """Kernels of these names, and functions that they or an initialiser mention, directly or not.
 
     Others are in the text because a library was linked; what they hold need not be supported.
     """
     defined = {n: f for n, f in module.functions.items() if f.body is not None}
-    reached = [name for name, function in defined.items() if function.is_kernel]
+    kernels = [name for name, function in defined.items() if function.is_kernel]
+    reached = [name for name in kernels if entries is None or name in entries]
     for variable in module.variables:
         reached += [name for name in names(variable.initial) if name in defined]
     seen = set(reached)
@@ -330,10 +331,13 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
         encoder.emit(terminator.kind, x=targets[0] if targets else 0)
 
 
-def assemble(text: str) -> AssembledModule:
-    """Assemble a PTX module. Raises PtxError for what is no PTX and what the machine lacks."""
+def assemble(text: str, entries: Collection[str] | None = None) -> AssembledModule:
+    """Assemble a PTX module, or only kernels of these names and what they call.
+
+    Raises PtxError for what is no PTX and what the machine lacks.
+    """
     with understood():
-        assembler = _Assembler(parse(text))
+        assembler = _Assembler(parse(text), entries)
         for name, function in assembler.functions.items():
             assembler.lower(name, function)
         kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}

@@ -118,7 +118,7 @@ class Outcomes:
         first = next(n for n, line in enumerate(lines) if line.startswith(".address_size"))
         zeros = ", ".join(["0"] * words)
         lines[first] += f"\n.global .align 4 .u32 {_NOTES}[{words}] = {{{zeros}}};"
-        return LoadedModule(assemble("\n".join(lines)))
+        return LoadedModule(assemble("\n".join(lines), self._reached))
 
 
 def _noted(one: Decision, place: int) -> Iterator[str]:
